@@ -8,7 +8,7 @@ without the rest of the repository warns here, whatever the linter calls it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -16,7 +16,13 @@ from policies.admission.decision import SkippedRules, by_reason
 from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
 from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
-from policies.config.enforcement import enforcement_of, rule_settings
+from policies.config.enforcement import (
+    NO_SETTINGS,
+    enforcement_of,
+    merged_settings,
+    rule_settings,
+    strictest_of,
+)
 from policies.config.spread_policy import Enforcement, RuleSettings, SpreadPolicy
 from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.manifests.findings import Severity
@@ -130,32 +136,28 @@ class RuleResults(NamedTuple):
 
 def rule_violations(
     cost: ReviewCost,
-    old: Workload | None,
     context: AdmissionContext,
-    *,
     policies: Sequence[SpreadPolicy],
-    strictest: Enforcement,
     within: TimeLimit | None,
 ) -> RuleResults:
     """Run the rules on an object that a person applies.
 
     Args:
-        cost: The object as it would be stored, and what it costs to run rules on it.
-        old: What is stored now, for an update; a rule that it breaks already is not run.
+        cost: The object as it would be stored, and what it costs to run rules on it; for an update with the
+            stored object, whose broken rules are not run.
         context: What is decided by.
         policies: Those whose scope it is in.
-        strictest: Their enforcement.
         within: Keeps advice of rules that look at every node to the time that is left; None for not looking.
     """
     workload = cost.workload
-    if old is not None and (workload.kind.is_pod or _same_pods(workload, old)):
+    if cost.before and (workload.kind.is_pod or _same_pods(workload, cost.before.workload)):
         # The constraints of a pod that is there cannot change; nor have those of this workload.
         return RuleResults([])
     given = context.for_rules()
-    runner = _Runner(cost, cost.before, given, context, policies, strictest)
+    runner = _Runner(cost, given, context, merged_settings(policies), strictest_of(policies))
     inventory = given.inventory
     looks_at_nodes = inventory is not None and inventory.nodes is not None
-    rules = [rule for rule in rules_at_admission() if runner.is_enabled(rule)]
+    rules = [rule for rule in rules_at_admission() if not rule.opt_in or rule.id in runner.settings]
     found = runner.run(
         rule for rule in rules if not rule.needs_inventory or (inventory and not looks_at_nodes)
     )
@@ -167,14 +169,20 @@ def rule_violations(
 
 def _worst_first(found: list[Violation]) -> list[Violation]:
     """Sort violations by how bad they are, here and to the linter; one of each rule first."""
-    severities, seen = list(Severity), Counter[str]()
-    ranked = []
-    for violation in found:
-        rule = violation.error.rule
-        to_linter = severities.index(violation.by_linter)
-        ranked.append((severities.index(violation.severity), to_linter, seen[rule], violation))
-        seen[rule] += 1
+    severities = list(Severity)
+    ranked = [
+        (severities.index(violation.severity), severities.index(violation.by_linter), repeats, violation)
+        for repeats, violation in zip(repeats_of(entry.error for entry in found), found, strict=True)
+    ]
     return [violation for *_, violation in sorted(ranked, key=lambda entry: entry[:3])]
+
+
+def repeats_of(errors: Iterable[FieldError]) -> Iterator[int]:
+    """Yield, for each error, how many of its rule came before it: the first of each rule tells most."""
+    seen = Counter[str]()
+    for error in errors:
+        yield seen[error.rule]
+        seen[error.rule] += 1
 
 
 def _same_pods(workload: Workload, old: Workload) -> bool:
@@ -192,23 +200,17 @@ class _Runner(NamedTuple):
 
     Attributes:
         cost: The object as it would be stored.
-        before: As it is stored now, for an update.
         given: What the rules are given besides.
         context: What is decided by.
-        policies: Those whose scope it is in.
-        strictest: Their enforcement.
+        settings: What the policies say of rules, by their ids.
+        strictest: The enforcement of the policies.
     """
 
     cost: ReviewCost
-    before: ReviewCost | None
     given: Context
     context: AdmissionContext
-    policies: Sequence[SpreadPolicy]
+    settings: Mapping[str, RuleSettings]
     strictest: Enforcement
-
-    def is_enabled(self, rule: Rule) -> bool:
-        """Whether a rule runs in the scope of these policies."""
-        return not rule.opt_in or any(rule.id in policy.rules for policy in self.policies)
 
     def run_on_nodes(self, rules: list[Rule], within: TimeLimit) -> RuleResults:
         """Run rules that look at every node: what denies in any case, advice if there is time."""
@@ -232,9 +234,9 @@ class _Runner(NamedTuple):
             if why := _why_not(self.cost, rule):
                 skipped.setdefault(why, []).append(rule)
                 continue
-            settings = rule_settings(self.policies, rule.id)
+            settings = self.settings.get(rule.id, NO_SETTINGS)
             try:
-                problems = rule.run(self.cost.workload, self.given, settings.params)
+                problems = self._find(rule, self.cost.workload, settings)
             except UndecidedError as given_up:
                 skipped.setdefault(str(given_up), []).append(rule)
                 continue
@@ -253,28 +255,33 @@ class _Runner(NamedTuple):
         )
         return RuleResults(found, tuple(reported))
 
+    def _find(self, rule: Rule, workload: Workload, settings: RuleSettings) -> list[Problem]:
+        """Return what a rule finds; most rules have no settings of their own to read."""
+        context = self.given if rule.params is None else rule.context_for(self.given, settings.params)
+        return list(rule.check(workload, context))
+
     def _of_skipped(self, rules: list[Rule], why: str) -> Iterator[Violation]:
         """Yield what denies an object because a rule could not run; an update if it could before."""
         for rule in rules:
             if self._denies(rule) and not self._unchecked_before(rule):
                 path = self.cost.workload.kind.constraints_path
                 error = FieldError(path, f"cannot be checked: {why}", ErrorKind.TOO_MANY, rule.id)
-                settings = rule_settings(self.policies, rule.id)
+                settings = self.settings.get(rule.id, NO_SETTINGS)
                 yield weigh(error, self._here(rule, rule.severity), settings, self.strictest)
 
     def _denies(self, rule: Rule) -> bool:
         """Return whether a finding of a rule refuses the object."""
-        settings = rule_settings(self.policies, rule.id)
+        settings = self.settings.get(rule.id, NO_SETTINGS)
         severity = settings.severity or self._here(rule, rule.severity)
         return enforcement_of(severity, settings, self.strictest) is Enforcement.DENY
 
     def _unchecked_before(self, rule: Rule) -> bool:
         """Return whether a rule cannot run on what is stored now either."""
-        if self.before is None:
+        if self.cost.before is None:
             return False
-        if _why_not(self.before, rule):
+        if _why_not(self.cost.before, rule):
             return True
-        settings = rule_settings(self.policies, rule.id)
+        settings = self.settings.get(rule.id, NO_SETTINGS)
         return not _why_not(self.cost, rule) and self._problems_before(rule, settings) is None
 
     def _broken_before(self, rule: Rule, settings: RuleSettings) -> bool:
@@ -283,14 +290,14 @@ class _Runner(NamedTuple):
 
     def _problems_before(self, rule: Rule, settings: RuleSettings) -> list[Problem] | None:
         """Return what a rule finds in what is stored now, as far as it is looked at; None if it gave up."""
-        before, certain = self.before, rule.at_admission is AtAdmission.DENY
+        before, certain = self.cost.before, rule.at_admission is AtAdmission.DENY
         if before is None or _why_not(before, rule):
             return []
         on_nodes = rule.needs_inventory and not certain
         if not self.cost.affords_before(labels_only=certain, on_nodes=on_nodes):
             return []
         try:
-            return rule.run(before.workload, self.given, settings.params)
+            return self._find(rule, before.workload, settings)
         except UndecidedError:
             return None
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 
+from policies.admission.review_cost import ReviewLimits
 from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
 from policies.config.spread_policy import Enforcement, SpreadPolicy
@@ -112,7 +113,7 @@ class PolicyEffects:
         return _Judged(revision, self._places(selecting), self._places(denying))
 
     def _denies(self, workload: Workload, context: AdmissionContext) -> bool:
-        decision = decide_validation(workload, None, context, today=self._today)
+        decision = decide_validation(workload, None, context, ReviewLimits(today=self._today))
         return bool(decision.errors)
 
     def _places(self, policies: Sequence[SpreadPolicy]) -> tuple[int, ...]:

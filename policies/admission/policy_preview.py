@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from policies.admission.injection import injection_patch
 from policies.admission.policy_effect import as_applied, revision_of
 from policies.admission.policy_tests import patched
+from policies.admission.review_cost import ReviewLimits, unlimited
 from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext, listed_domains
 from policies.config.default_constraints import Injection, plan_injection
@@ -28,9 +29,7 @@ from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.revisions import find_revision
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.model.workload_kinds import WorkloadKind
-from policies.placement.cluster_workloads import ClusterWorkloads
-
-_T = TypeVar("_T")
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 
 
 class EffectChange(StrEnum):
@@ -253,7 +252,7 @@ class _Admission:
         elif self.into_pods:
             pod = candidate.pod(context)
             plan = plan_injection(pod, context.policies_for(pod), context)
-        decision = decide_validation(workload, None, context, within_rules=_at_once, today=today)
+        decision = decide_validation(workload, None, context, ReviewLimits(rules=unlimited, today=today))
         denied = frozenset(error.rule for error in decision.errors)
         warned = frozenset(warning.topic for warning in decision.warnings) & known_rules()
         return AdmissionEffect(denied, warned - denied, plan if isinstance(plan, Injection) else None)
@@ -313,7 +312,3 @@ def _injection_change(before: Injection | None, after: Injection | None) -> Work
 
 def _read(obj: Mapping[str, Any], kind: WorkloadKind, namespace: str, context: AdmissionContext) -> Workload:
     return Workload.read(obj, kind, namespace, release=context.release, stored=False)
-
-
-def _at_once(work: Callable[[], _T]) -> _T:
-    return work()

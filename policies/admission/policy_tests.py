@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from policies.admission.admission_rules import error_text
 from policies.admission.decision import AdmissionVerdict
 from policies.admission.injection import decide_mutation
+from policies.admission.review_cost import ReviewLimits, unlimited
 from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import text_member
@@ -21,8 +22,6 @@ from policies.model.workload_kinds import WorkloadKind
 
 #: On a sample: the rules that it must break, separated by commas, and no others.
 EXPECT_ANNOTATION = "evenkeel.dev/expect"
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def run_sample(
     given = decide_mutation(workload, context)
     if given.patch:
         workload = read(patched(obj, given.patch))
-    decision = decide_validation(workload, None, context, within=_at_once, within_rules=_at_once, today=today)
+    decision = decide_validation(workload, None, context, ReviewLimits(unlimited, unlimited, today))
     verdict = decision.verdict
     if given.patch and verdict is not AdmissionVerdict.DENIED:
         verdict = AdmissionVerdict.INJECTED
@@ -91,10 +90,6 @@ def patched(obj: Mapping[str, Any], patch: Iterable[AddOperation]) -> dict[str, 
             parent = parent[segment]
         parent[name] = operation["value"]
     return result
-
-
-def _at_once(work: Callable[[], _T]) -> _T:
-    return work()
 
 
 def _namespace(obj: Mapping[str, Any]) -> str:

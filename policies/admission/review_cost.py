@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend, is_cut
 from policies.model.api_rules import ApiRule
@@ -70,6 +71,29 @@ class TimeLimit(Protocol):
 
     def __call__(self, work: Callable[[], _T], /) -> _T | NoTime:
         """Return what the work returns, or that there is no time for it."""
+
+
+def unlimited(work: Callable[[], _T], /) -> _T:
+    """Return what some work returns, however long it takes."""
+    return work()
+
+
+class ReviewLimits(NamedTuple):
+    """The time for what looks at every node, and the day on which an object is reviewed.
+
+    Attributes:
+        rules: Keeps advice of rules to the time that is left; None to leave those rules out.
+        forecast: The same for the forecast of the next pod; None for no forecast.
+        today: The day for the expiry of exemptions; None lets every exemption hold.
+    """
+
+    rules: TimeLimit | None = None
+    forecast: TimeLimit | None = None
+    today: date | None = None
+
+
+#: For what is decided without looking at the nodes.
+WITHOUT_NODES: Final = ReviewLimits()
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,9 @@ from policies.config.context import AdmissionContext
 from policies.config.enforcement import UNSCHEDULABLE
 from policies.manifests.fields import ErrorList, descend, member
 from policies.manifests.sanitize import one_line
+from policies.model.scaling import rolling_update
 from policies.model.workload import Workload
-from policies.placement.placement import PlacementError, place
+from policies.placement.core.placement import PlacementError, evaluate_workload
 from policies.scheduler.configuration import DEFAULT_CONFIG
 
 #: The kinds whose next pod cannot be placed like others: a DaemonSet's pods each have their own node and are
@@ -33,9 +34,6 @@ from policies.scheduler.configuration import DEFAULT_CONFIG
 NOT_PLACED = frozenset({"DaemonSet", "PodTemplate"})
 #: The kinds that replace no running pod: a new template waits for pods that are made anyway.
 WITHOUT_ROLLOUT = frozenset({"ReplicaSet", "ReplicationController", "Job", "CronJob"})
-#: What Deployment's ``maxUnavailable`` and ``maxSurge`` are where they are absent:
-#: ``SetDefaults_Deployment``, ``pkg/apis/apps/v1/defaults.go``.
-DEFAULT_SHARE = "25%"
 
 
 #: What a reason of the scheduler has in brackets: ``ErrReasonNodeLabelNotMatch``,
@@ -108,7 +106,7 @@ def _judge(workload: Workload, context: AdmissionContext, when: NextPodTiming) -
         if not cluster.node_count:
             return None  # Nothing is known of where the pod could go.
         try:
-            placement = place(workload, context)
+            placement = evaluate_workload(workload, context)
         except PlacementError:
             return None  # The API server says itself why there will be no pod.
         verdict = placement.verdict
@@ -171,20 +169,11 @@ def _must_surge(workload: Workload, old: Workload) -> bool:
     With the default of 25 % that is so up to three replicas, for ``maxUnavailable`` is rounded down. Only
     Deployments are known well enough to say.
     """
-    if (workload.kind.group, workload.kind.kind) != ("apps", "Deployment"):
-        return False
     replicas = _replicas(workload)
     if replicas < _replicas(old) or _is_rolling(old):
         return False
-    strategy = member(_spec(workload), "strategy")
-    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
-        return False
-    limits = member(strategy, "rollingUpdate")
-    # Where both are 0, the controller takes one pod away: ResolveFenceposts.
-    return (
-        _share(limits.get("maxUnavailable", DEFAULT_SHARE), replicas) == 0
-        and _share(limits.get("maxSurge", DEFAULT_SHARE), 100) > 0
-    )
+    update = rolling_update(workload, replicas)
+    return update is not None and update.unavailable == 0
 
 
 def _is_rolling(workload: Workload) -> bool:
@@ -194,19 +183,6 @@ def _is_rolling(workload: Workload) -> bool:
     status = member(workload.obj, "status")
     # The API leaves out zeros.
     return bool(status.get("replicas", 0) != status.get("updatedReplicas", 0))
-
-
-def _share(value: object, replicas: int) -> int:
-    """Return a number or a percentage of some replicas, rounded down; 1 for what is neither.
-
-    >>> _share("25%", 3), _share("25%", 4), _share(2, 3)
-    (0, 1, 2)
-    """
-    if type(value) is int:
-        return value
-    if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal() and len(value) < 8:
-        return int(value[:-1]) * replicas // 100
-    return 1
 
 
 def _replicas(workload: Workload) -> int:

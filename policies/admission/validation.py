@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from policies.admission.decision import (
     by_reason,
 )
 from policies.admission.injection import remnants
-from policies.admission.review_cost import ReviewCost, TimeLimit
+from policies.admission.review_cost import WITHOUT_NODES, ReviewCost, ReviewLimits
 from policies.admission.unschedulable_forecast import Forecast, NextPodTiming, forecast, next_pod_timing
 from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
@@ -30,7 +30,7 @@ from policies.config.enforcement import (
     Exemptions,
     strictest_of,
 )
-from policies.config.spread_policy import Enforcement
+from policies.config.spread_policy import Enforcement, SpreadPolicy
 from policies.manifests.fields import FieldError, shown
 from policies.manifests.sanitize import one_line
 from policies.model.api_rules import API_RULES
@@ -54,75 +54,60 @@ def decide_validation(
     workload: Workload,
     old: Workload | None,
     context: AdmissionContext,
-    *,
-    within: TimeLimit | None = None,
-    within_rules: TimeLimit | None = None,
-    today: date | None = None,
+    limits: ReviewLimits = WITHOUT_NODES,
 ) -> Decision:
     """Decide whether an object may be stored.
 
     Args:
         workload: The object as it would be stored.
-        old: What is stored now, for an update; a rule that it breaks already does not hold the update up.
+        old: The object as it is stored now, for an update; a rule that it breaks already does not hold the
+            update up.
         context: The policies in force.
-        within: Keeps the forecast of the next pod to the time that is left; None for no forecast.
-        within_rules: The same for advice of rules that look at every node; None to leave those rules out.
-        today: The day for the expiry of exemptions; None lets every exemption hold.
+        limits: The time that there is, and the day.
     """
     miss = missing_for_rules(workload, context)
+    if miss is not None:
+        context = context.without_cluster(f"{miss}, so policies that select namespaces by labels do not hold")
+    policies = context.policies_for(workload)
+    if not policies:
+        decision = ALLOWED
+    elif context.made_by_controller(workload):
+        decision = _of_controller(workload, old, policies, limits.today)
+    else:
+        decision = _of_person(workload, old, context, policies, limits)
     if miss is None:
-        return _validated(workload, old, context, within=within, within_rules=within_rules, today=today)
-    context = context.without_cluster(f"{miss}, so policies that select namespaces by labels do not hold")
-    decision = _validated(workload, old, context, within=within, within_rules=within_rules, today=today)
+        return decision
     return replace(decision, audit={WITHHELD: context.withheld, **decision.audit}, miss=miss)
 
 
-def _validated(
-    workload: Workload,
-    old: Workload | None,
-    context: AdmissionContext,
-    *,
-    within: TimeLimit | None,
-    within_rules: TimeLimit | None,
-    today: date | None,
+def _of_controller(
+    workload: Workload, old: Workload | None, policies: Sequence[SpreadPolicy], today: date | None
 ) -> Decision:
-    """Decide by what is known; see ``decide_validation``."""
-    policies = context.policies_for(workload)
-    if not policies:
-        return ALLOWED
-    errors = workload.errors
-    # Who could fix what a controller creates applied something else.
-    by_person = not context.made_by_controller(workload)
-    if not by_person and not errors:
+    """Decide on an object that a controller creates: who could fix it applied something else."""
+    errors = _new(workload.errors, old)
+    if not errors:
         # Most reviews are of controllers' objects in order: they cost no more than reading them.
         return ALLOWED
-    exempting = Exempting.of(workload, policies, by_controller=not by_person, today=today)
-    found = api_violations(_new(errors, old), policies, strictest_of(policies))
-    if by_person:
-        decision = _of_person(
-            workload, old, context, exempting, found=found, within=within, within_rules=within_rules
-        )
-        return decision if workload.owner is None else _with_unproved(decision, workload, workload.owner)
-    return _decision(_judged(found, exempting), exempting, (), by_person=False) if found else ALLOWED
+    exempting = Exempting.of(workload, policies, by_controller=True, today=today)
+    found = api_violations(errors, policies, strictest_of(policies))
+    return _decision(_judged(found, exempting), exempting, (), by_person=False)
 
 
 def _of_person(
     workload: Workload,
     old: Workload | None,
     context: AdmissionContext,
-    exempting: Exempting,
-    *,
-    found: list[Violation],
-    within: TimeLimit | None,
-    within_rules: TimeLimit | None,
+    policies: Sequence[SpreadPolicy],
+    limits: ReviewLimits,
 ) -> Decision:
-    """Decide on an object that a person applies: rules run on it, and the person reads of what they find."""
-    strictest = strictest_of(exempting.policies)
+    """Decide on an object that a person applies: rules run on it, and the person reads their findings."""
+    strictest = strictest_of(policies)
+    exempting = Exempting.of(workload, policies, by_controller=False, today=limits.today)
     inventory = context.for_rules().inventory
     cost = ReviewCost(workload, inventory, None if old is None else ReviewCost(old, inventory))
-    reviewed = rule_violations(
-        cost, old, context, policies=exempting.policies, strictest=strictest, within=within_rules
-    )
+    reviewed = rule_violations(cost, context, policies, limits.rules)
+    errors = _new(workload.errors, old)
+    found = api_violations(errors, policies, strictest) if errors else []
     judged, skipped = _judged(found + reviewed.violations, exempting), reviewed.skipped
     advice: tuple[AdmissionWarning, ...] = ()
     if strictest is not Enforcement.AUDIT:
@@ -130,15 +115,23 @@ def _of_person(
     decision = _decision(judged, exempting, advice, by_person=True) if judged or advice else ALLOWED
     if context.withheld and next_pod_timing(workload, old) is not NextPodTiming.NONE:
         decision = _with_withheld(decision, context.withheld, strictest)
-    invalid = any(violation.error.rule in API_RULES for violation, exemption in judged if not exemption)
-    exempt = exempting.find(UNSCHEDULABLE, Enforcement.WARN) is not None
-    if within is not None and not decision.errors and not invalid and not exempt:
+    within = limits.forecast if context.cluster is not None else None
+    if within is not None and _wants_forecast(decision, judged, exempting):
         match forecast(cost, old, context, within=within):
             case Forecast() as unfit:
                 decision = _with_forecast(decision, unfit, strictest)
             case SkippedRules() as unfit:
                 skipped = by_reason((*skipped, unfit))
-    return _with_skipped(decision, skipped, strictest) if skipped else decision
+    if skipped:
+        decision = _with_skipped(decision, skipped, strictest)
+    return decision if workload.owner is None else _with_unproved(decision, workload, workload.owner)
+
+
+def _wants_forecast(decision: Decision, judged: _Judged, exempting: Exempting) -> bool:
+    """Return whether the next pod of an object is worth a forecast: it may be stored, and is valid."""
+    invalid = any(violation.error.rule in API_RULES for violation, exemption in judged if not exemption)
+    exempt = exempting.find(UNSCHEDULABLE, Enforcement.WARN) is not None
+    return not (decision.errors or invalid or exempt)
 
 
 def _judged(found: list[Violation], exempting: Exempting) -> _Judged:

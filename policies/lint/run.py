@@ -204,6 +204,9 @@ def _lint_one(
             except UndecidedError as error:
                 why = f"{rule.id} was not checked: {error}"
                 result.cut.append(_beyond_limit(workload.manifest, workload.title, why))
+            except Exception as error:
+                error.add_note(rule.note)
+                raise
     result.cut += _cut(workload.manifest, workload.title, workload.cut_rules, _CONSTRAINTS_NOT_JUDGED)
     result.cut += _cut(workload.manifest, workload.title, cut_rules(workload.pod_affinity.errors))
     is_annotated = IGNORE_ANNOTATION in workload.annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from policies.manifests.fields import (
     text_member,
     wrong_type,
 )
+from policies.manifests.origins import BuiltObject
 from policies.manifests.scalars import has_placeholder, is_bare_placeholder
 from policies.model.api_rules import API_RULES
 from policies.model.labels import check_label_selector, is_usual_selector
@@ -65,6 +66,15 @@ class ManifestWorkload(Workload):
         if any(has_placeholder(entry.constraint.topology_key) for entry in entries):
             return tuple(entry for entry in entries if not has_placeholder(entry.raw))
         return entries
+
+    @cached_property
+    def source(self) -> Hashable:
+        """The resource that kustomize built it from, which may give it another name in each overlay."""
+        layers = self.manifest.origin.layers if isinstance(self.manifest, BuiltObject) else ()
+        if not layers:
+            return self.identity
+        resource = layers[0]
+        return resource.text, resource.document.index, resource.path.segments
 
     @property
     def cut_rules(self) -> list[str]:

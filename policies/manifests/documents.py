@@ -44,6 +44,8 @@ _LIKE_JSON = re.compile(r'\s*(\{\s*"|\[\s*["{[])')
 
 #: Characters up to which two values of one key are compared: what people write there is a few lines.
 _COMPARED = 10_000
+#: Characters of a value that messages show: a name or a number.
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,12 +87,14 @@ class RepeatedKey(NamedTuple):
         line: The line of the value that counts, the last one; 0 where there are no lines.
         earlier: The line of the value before it; 0 where there are no lines.
         same: Whether both values are written alike; False for very long ones, too.
+        text: The value before it as it is written; empty for what is no short scalar.
     """
 
     path: FieldPath
     line: int
     earlier: int
     same: bool = False
+    text: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -114,7 +118,7 @@ class Document:
 
     def at_line(self, line: int) -> Document:
         """Return the document with all fields on one line; 0 for none, where a tool made the text."""
-        repeated = tuple(RepeatedKey(key.path, line, line, key.same) for key in self.repeated)
+        repeated = tuple(key._replace(line=line, earlier=line) for key in self.repeated)
         return Document(self.value, self.file, self.index, line, repeated)
 
     @property
@@ -302,7 +306,10 @@ def _repeated_key(key: Repeat, text: str) -> RepeatedKey:
     if same:
         earlier, last = (text[value.start : value.end] for value in values)
         same = earlier == last
-    return RepeatedKey(FieldPath(key.way), key.last.line, key.earlier.line, same)
+    before = key.earlier.value
+    is_short = before.kind is NodeKind.SCALAR and before.end - before.start <= _SHOWN
+    written = text[before.start : before.end] if is_short else ""
+    return RepeatedKey(FieldPath(key.way), key.last.line, key.earlier.line, same, written)
 
 
 def decoded(source: bytes, file: str, *, lines_before: int = 0) -> str:

@@ -6,7 +6,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from policies.manifests.fields import FieldPath
+import orjson
+
+from policies.manifests.fields import FieldPath, shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldEdit:
+    """A field of the manifest to change.
+
+    Attributes:
+        field: Its path, as Kubernetes writes it.
+        path: Its path, by names and positions.
+        old: Its value; null where it is absent.
+        new: The value it should have; null to remove it.
+    """
+
+    field: str
+    path: tuple[str | int, ...]
+    old: object
+    new: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +41,14 @@ class Edit:
     path: FieldPath
     old: Any
     new: Any
+
+    def wire_form(self) -> FieldEdit:
+        """Return the edit as it is sent: an old value that is no JSON of 64 bits and Unicode as text."""
+        try:
+            old: object = orjson.Fragment(orjson.dumps(self.old))
+        except TypeError:
+            old = shown(self.old)
+        return FieldEdit(field=str(self.path), path=self.path.segments, old=old, new=self.new)
 
 
 def apply_edits(manifest: Any, edits: Iterable[Edit]) -> Any:

@@ -13,9 +13,10 @@ from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping, S
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.wire import INTERNAL, SentAs
 
 #: Errors of one rule that are collected, more than anyone fixes at once; the others are only counted. The
 #: limit is per rule, so that many errors of one kind hide none of another.
@@ -46,6 +47,10 @@ class FieldPath:
     """
 
     segments: tuple[str | int, ...] = ()
+
+    def wire_form(self) -> str:
+        """Return the path as it is sent."""
+        return str(self)
 
     def child(self, *names: str) -> FieldPath:
         """Return the path of a named field below this one."""
@@ -95,9 +100,9 @@ class FieldError:
         rule: The id of the broken rule; exemptions and updates refer to it.
     """
 
-    path: FieldPath
-    problem: str
-    kind: ErrorKind
+    path: Annotated[FieldPath, SentAs("field")]
+    problem: Annotated[str, SentAs("message")]
+    kind: Annotated[ErrorKind, INTERNAL]
     rule: str
 
     def __str__(self) -> str:

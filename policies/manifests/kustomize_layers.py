@@ -27,7 +27,7 @@ _DIRECTIVE: Final = "$patch"
 #: What a text states that takes the place of others and leaves a field out; equal to no value.
 _NOTHING: Final = object()
 #: JSON Patch operations that state a value.
-_STATING: Final = frozenset({"add", "replace"})
+STATING: Final = frozenset({"add", "replace"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +169,7 @@ def _effect(operation: Any, built: Any, path: Segments) -> _Effect:
     pointer = _pointer(operation)
     if not pointer:
         return _Effect.NONE
-    states = operation.get("op") in _STATING and "value" in operation
+    states = operation.get("op") in STATING and "value" in operation
     for depth, (name, segment) in enumerate(zip(pointer, path, strict=False)):
         if isinstance(segment, int):
             if depth < len(pointer) - 1:
@@ -196,7 +196,7 @@ def _effect_by_index(
         return _Effect.CLOUDS
     if operation.get("op") == "test" or field_names != below[: len(field_names)]:
         return _Effect.NONE
-    if operation.get("op") not in _STATING:
+    if operation.get("op") not in STATING:
         return _Effect.CLOUDS
     stated = value_at(operation.get("value"), path[len(pointer) :])
     if not agrees(stated, value_at(built, path)):

@@ -36,6 +36,7 @@ class SkipReason(StrEnum):
     OUTSIDE_REPOSITORY = "outside-repository"
     SWITCHED_OFF = "switched-off"
     TEMPLATE = "template"
+    TEST_VALUES = "test-values"
     TOOL_FAILED = "tool-failed"
     TOOL_MISSING = "tool-missing"
     UNREADABLE = "unreadable"
@@ -51,8 +52,39 @@ class FailOnSkipped(StrEnum):
     NEVER = "never"
 
 
+#: What has these was read, but not all of it, or not as it is installed.
+PARTLY_READ: Final = frozenset({SkipReason.GIT_IGNORED, SkipReason.TEST_VALUES})
 #: Reasons that no run fails by: the user, or Git on the user's behalf, asked for it.
-_ALLOWED: Final = frozenset({SkipReason.GIT_IGNORED, SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE})
+_ALLOWED: Final = PARTLY_READ | {SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE}
+
+
+_RENDERED: Final = "render it and lint what comes out"
+_VALUES: Final = "give it values with charts of evenkeel.yaml"
+_EXCLUDED: Final = "exclude it in evenkeel.yaml if it is not meant to be read"
+#: What to do about it; the kind counts where there are two ways.
+_SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {
+    SkipReason.DOWNLOAD_NEEDED: _RENDERED,
+    (SkipReason.DOWNLOAD_NEEDED, SourceKind.CHART): "run helm dependency build, or render it",
+    (SkipReason.DOWNLOAD_NEEDED, SourceKind.KUSTOMIZATION): "build it and lint what comes out",
+    SkipReason.EMPTY: _EXCLUDED,
+    (SkipReason.EMPTY, SourceKind.STDIN): "see why nothing was written to it",
+    SkipReason.ENCRYPTED: "decrypt it first if it holds workloads",
+    SkipReason.LIMIT_EXCEEDED: _EXCLUDED,
+    (SkipReason.LIMIT_EXCEEDED, SourceKind.OBJECT): "fix those that are listed first",
+    SkipReason.NO_OBJECTS: "name a file or folder with manifests",
+    SkipReason.NOT_A_FILE: _EXCLUDED,
+    SkipReason.OUTSIDE_REPOSITORY: "lint it where it lies",
+    SkipReason.TEMPLATE: _RENDERED,
+    SkipReason.TEST_VALUES: _VALUES,
+    SkipReason.TOOL_FAILED: _EXCLUDED,
+    (SkipReason.TOOL_FAILED, SourceKind.CHART): _VALUES,
+    SkipReason.TOOL_MISSING: "install it",
+    SkipReason.UNREADABLE: _EXCLUDED,
+    SkipReason.UNSUPPORTED: _EXCLUDED,
+    SkipReason.VALUES_MISSING: _RENDERED,
+}
+#: Characters of a word that names a thing: a path, a placeholder, a number, or what is quoted.
+_NAMING: Final = frozenset("/@{}%'\"`0123456789")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +113,17 @@ class Skipped:
     @property
     def is_partial(self) -> bool:
         """Whether it was read or judged, but not to its end."""
-        return self.kind is SourceKind.OBJECT or self.reason is SkipReason.GIT_IGNORED
+        return self.kind is SourceKind.OBJECT or self.reason in PARTLY_READ
+
+    @property
+    def cause(self) -> str:
+        """Why it was skipped, without the names and numbers in which messages of one cause differ."""
+        return " ".join("…" if _NAMING.intersection(word) else word for word in self.message.split())
+
+    @property
+    def suggestion(self) -> str:
+        """What to do about it; empty where it was asked for."""
+        return _SUGGESTIONS.get((self.reason, self.kind), _SUGGESTIONS.get(self.reason, ""))
 
     def fails(self, fail_on: FailOnSkipped) -> bool:
         """Tell whether the run fails by this."""
@@ -100,10 +142,10 @@ class Skipped:
 
 
 def in_groups(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
-    """Return what was skipped for the same reason together, by the first place of each group."""
+    """Return what was skipped for the same cause together, by the first place of each group."""
     groups: dict[tuple[str, str, str, bool], list[Skipped]] = {}
     for entry in sorted(set(skipped), key=_order):
-        groups.setdefault((entry.kind, entry.reason, entry.message, entry.named), []).append(entry)
+        groups.setdefault((entry.kind, entry.reason, entry.cause, entry.named), []).append(entry)
     return list(groups.values())
 
 

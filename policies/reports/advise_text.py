@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.placement.advise import Advice
-from policies.placement.courses import Outcome
-from policies.placement.domain_losses import DomainLoss
-from policies.placement.goal import Goal
-from policies.placement.goal_trial import PlacedReplicas, RolledOut
+from policies.placement.advise.advise import Advice
+from policies.placement.advise.domain_losses import DomainLoss
+from policies.placement.advise.goal import Goal
+from policies.placement.advise.goal_trial import PlacedReplicas, RolledOut
+from policies.placement.rollout.courses import Outcome
 from policies.reports.advise_words import (
     NOT_PROVEN,
     best_text,
@@ -29,6 +29,7 @@ from policies.reports.advise_words import (
     ties,
     verdict,
 )
+from policies.reports.suggestion_cost import given_up_text
 from policies.reports.wording import constraint_title, dropped, item, print_all, section, workload_title
 from policies.scheduler.request import ConstraintOrigin, apply_constraint
 
@@ -84,8 +85,7 @@ def _constraints(advice: Advice) -> Iterator[RenderableType]:
     if text_of_others := others_text(advice):
         yield Text(text_of_others)
     for each in advice.given_up:
-        what = f" {each.field} {each.before}, which becomes {each.after}" if each.field else ", all of it"
-        yield Text(f"Given up: {one_line(each.key)}{what}", "yellow")
+        yield Text(given_up_text(each), "yellow")
 
 
 def _proof(advice: Advice) -> Iterator[RenderableType]:

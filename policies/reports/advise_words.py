@@ -8,11 +8,11 @@ from typing import Final
 from policies.manifests.sanitize import one_line
 from policies.model.constraint import Constraint
 from policies.model.topology_keys import domain_noun
-from policies.placement.advise import Advice, FieldReason
-from policies.placement.constraint_sets import Others
-from policies.placement.courses import Outcome
-from policies.placement.goal import Goal
-from policies.placement.goal_trial import Failure, FailureKind, Trial
+from policies.placement.advise.advise import Advice, FieldReason
+from policies.placement.advise.constraint_sets import Others
+from policies.placement.advise.goal import Goal
+from policies.placement.advise.goal_trial import Failure, FailureKind, Trial
+from policies.placement.rollout.courses import Outcome
 
 #: What the proof leaves out.
 NOT_PROVEN: Final = (
@@ -160,4 +160,4 @@ def _domains_text(advice: Advice) -> str:
         return ""
     only = f"Only {count:,} {noun}{'' if count == 1 else 's'} can take its pods"
     best = "all replicas are" if count == 1 else f"1/{count:,} of the replicas is"
-    return f"{only}: at best {best} lost with one, where {goal.limit} is wanted. "
+    return f"{only}: at best {best} lost with one; the goal allows {goal.limit}. "

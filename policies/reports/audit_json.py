@@ -1,98 +1,148 @@
-"""An audit as one JSON object, for programs, whose form ``audit.schema.json`` says."""
+"""An audit as one JSON object, for programs, of the form ``audit.schema.json``."""
 
 from __future__ import annotations
 
-import orjson
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple
 
-from policies.manifests.fields import FieldError
-from policies.placement.audit import ConstraintSkew, WorkloadAudit
-from policies.reports import audit_answer
+from policies.manifests.findings import Severity
+from policies.manifests.wire import INLINE, Count, Keywords, dumps
+from policies.model.version import KubernetesVersion
+from policies.placement.audit.audit import Risk, WorkloadAudit
 from policies.reports.audit_run import AuditRun
 from policies.reports.audit_wording import is_bound, notes, why
-from policies.reports.score_json import constraint_fields
+from policies.reports.lint_report import ToolVersion
+from policies.scheduler.releases import judged_as
+from policies.scheduler.request import ConstraintOrigin
+
+#: The form's name; its number changes when a field is renamed, goes away or means something else.
+SCHEMA: Final = "evenkeel.dev/audit/v1"
+#: How ``origins`` calls workloads without any constraint.
+NO_ORIGIN: Final = "none"
+
+
+class AuditedProblem(NamedTuple):
+    """Something that is wrong with a workload.
+
+    Attributes:
+        risk: What.
+        severity: How bad it is.
+        constraint: The position in ``constraints``; null where it is about no single one.
+        message: What was found, with its numbers.
+    """
+
+    risk: Risk
+    severity: Severity
+    constraint: Count | None
+    message: str
+
+
+class AuditedRoom(NamedTuple):
+    """How many more replicas fit.
+
+    Attributes:
+        pods: How many.
+        at_most: Whether that is an upper bound: with several DoNotSchedule constraints, and where pods ask
+            for what is not modeled.
+        constraint: The position of the constraint that limits them; null where only the room of nodes does.
+        domain: The domain that can take no more, so that the others may not; null without one.
+    """
+
+    pods: Count
+    at_most: bool
+    constraint: Count | None
+    domain: str | None
+
+
+class AuditedWorkload(NamedTuple):
+    """One workload.
+
+    Attributes:
+        found: The workload.
+        problems: What is wrong, worst first.
+        room: How many more replicas fit; null for an invalid object.
+    """
+
+    found: Annotated[WorkloadAudit, INLINE]
+    problems: Sequence[AuditedProblem]
+    room: AuditedRoom | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditAnswer:
+    """How the workloads of a cluster are spread now.
+
+    Later releases may add fields; within v1 none is renamed or goes away.
+
+    Attributes:
+        schema: The form's name and version.
+        tool: What wrote it.
+        generated_at: When.
+        kubernetes_version: The release that the scheduler behaves as.
+        judged_as: The release that stands for it, with its patch: the newest known one for a newer one.
+        namespace: The only namespace that was looked at; empty for all.
+        selector: What workloads were selected by, in kubectl's syntax; empty for all.
+        nodes: How many nodes the cluster has.
+        pods: How many pods are bound.
+        total: How many workloads were looked at.
+        left: How many objects were not looked at, because the audit was ended or its time was over.
+        risks: How many workloads have each risk, of all that were looked at.
+        origins: In how many workloads constraints of each origin are in force; ``none``: without any.
+        notes: What is not in the answer: workloads that are not shown, not looked at or not modeled, and
+            objects that could not be read.
+        workloads: The workloads by risk, the worst first.
+    """
+
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
+    tool: ToolVersion
+    generated_at: Annotated[str, Keywords(format="date-time")]
+    kubernetes_version: KubernetesVersion
+    judged_as: str
+    namespace: str
+    selector: str
+    nodes: Count
+    pods: Count
+    total: Count
+    left: Count
+    risks: Annotated[Mapping[str, Count], Keywords(propertyNames={"enum": list(Risk)})]
+    origins: Annotated[Mapping[str, Count], Keywords(propertyNames={"enum": [*ConstraintOrigin, NO_ORIGIN]})]
+    notes: Sequence[str]
+    workloads: Sequence[AuditedWorkload]
 
 
 def render(run: AuditRun) -> bytes:
     """Return an audit as one line of JSON, without its end."""
-    answer: audit_answer.AuditAnswer = {
-        "schema": audit_answer.SCHEMA,
-        "tool": {"name": "evenkeel", "version": run.cluster.tool_version},
-        "generatedAt": run.cluster.time_text,
-        "kubernetesVersion": str(run.cluster.version),
-        "namespace": run.cluster.scope.namespace,
-        "selector": run.cluster.scope.selector,
-        "nodes": run.cluster.nodes,
-        "pods": run.cluster.pods,
-        "total": run.total,
-        "left": run.left,
-        "risks": {str(risk): count for risk, count in sorted(run.problems.items())},
-        "origins": {
-            audit_answer.NO_ORIGIN if origin is None else str(origin): count
-            for origin, count in run.origins.items()
-        },
-        "notes": list(notes(run)),
-        "workloads": [workload_fields(found) for found in run.workloads],
-    }
-    return orjson.dumps(answer)
+    cluster = run.cluster
+    answer = AuditAnswer(
+        tool=ToolVersion(version=cluster.tool_version),
+        generated_at=cluster.time_text,
+        kubernetes_version=cluster.version,
+        judged_as=judged_as(cluster.version).exact,
+        namespace=cluster.scope.namespace,
+        selector=cluster.scope.selector,
+        nodes=cluster.nodes,
+        pods=cluster.pods,
+        total=run.total,
+        left=run.left,
+        risks={str(risk): count for risk, count in sorted(run.problems.items())},
+        origins={str(origin or NO_ORIGIN): count for origin, count in run.origins.items()},
+        notes=list(notes(run)),
+        workloads=list(map(audited_workload, run.workloads)),
+    )
+    return dumps(answer)
 
 
-def workload_fields(found: WorkloadAudit) -> audit_answer.AuditedWorkload:
-    """Return what is found of one workload."""
-    where, room = found.concentration, found.room
-    return {
-        "namespace": found.namespace,
-        "apiVersion": found.api_version,
-        "kind": found.kind,
-        "name": found.name,
-        "uid": found.uid,
-        "replicas": found.wanted,
-        "running": found.running,
-        "pending": found.pending,
-        "problems": [
-            {
-                "risk": problem.risk,
-                "severity": problem.severity,
-                "constraint": problem.constraint,
-                "message": why(problem, found),
-            }
+def audited_workload(found: WorkloadAudit) -> AuditedWorkload:
+    """Return what is found of one workload, with its problems in words."""
+    room = found.room
+    return AuditedWorkload(
+        found,
+        [
+            AuditedProblem(problem.risk, problem.severity, problem.constraint, why(problem, found))
             for problem in found.problems
         ],
-        "constraints": [_constraint(skew) for skew in found.constraints],
-        "whyNoConstraints": found.why_none,
-        "policy": found.policy,
-        "allIn": None
-        if where is None
-        else {"topologyKey": where.key, "domain": where.domain, "domains": where.domains},
-        "lostWithWorstZone": None
-        if found.worst_zone is None
-        else {"zone": found.worst_zone.zone, "pods": found.worst_zone.pods},
-        "room": None
+        None
         if room is None
-        else {
-            "pods": room.pods,
-            "atMost": is_bound(found),
-            "constraint": room.constraint,
-            "domain": room.domain or None,
-        },
-        "feasibleNodes": found.feasible,
-        "message": found.message,
-        "errors": [_error(error) for error in found.errors],
-        "notModeled": list(found.unmodeled),
-    }
-
-
-def _constraint(skew: ConstraintSkew) -> audit_answer.AuditedConstraint:
-    return {
-        **constraint_fields(skew.applied),
-        "domains": skew.domains,
-        "globalMinimum": skew.minimum,
-        "most": skew.most,
-        "fullest": skew.fullest,
-        "skew": skew.skew,
-        "within": skew.within,
-        "neverBinds": skew.never_binds,
-    }
-
-
-def _error(error: FieldError) -> audit_answer.AuditError:
-    return {"field": str(error.path), "rule": error.rule, "message": error.problem}
+        else AuditedRoom(room.pods, is_bound(found), room.constraint, room.domain or None),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.placement.audit import WorkloadAudit
+from policies.placement.audit.audit import WorkloadAudit
 from policies.reports.audit_run import AuditRun
 from policies.reports.audit_wording import notes, pods, room, summary, title, why, worst_loss
 from policies.reports.lint_run import plural

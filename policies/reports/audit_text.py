@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.findings import Severity
-from policies.placement.audit import WorkloadAudit
+from policies.placement.audit.audit import WorkloadAudit
 from policies.reports.audit_run import AuditRun
 from policies.reports.audit_wording import notes, pods, room, summary, title, why, worst_loss
 from policies.reports.wording import print_all

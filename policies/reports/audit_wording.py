@@ -7,7 +7,7 @@ from typing import Final
 
 from policies.manifests.fields import first_of
 from policies.manifests.sanitize import one_line
-from policies.placement.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
+from policies.placement.audit.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.reports.audit_run import AuditRun
 from policies.reports.lint_run import plural
 from policies.scheduler.request import ConstraintOrigin
@@ -26,8 +26,9 @@ def summary(run: AuditRun) -> Iterator[str]:
     cluster = run.cluster
     numbers = ((run.total, "workload"), (cluster.nodes, "node"), (cluster.pods, "pod"))
     size = ", ".join(plural(count, noun) for count, noun in numbers)
+    nothing = "nothing found until then" if run.left else "nothing to report"
     counts = ", ".join(f"{run.problems[risk]:,} {risk}" for risk in Risk if run.problems[risk])
-    yield f"{size} (Kubernetes {cluster.version}): {counts or 'nothing to report'}"
+    yield f"{size} (Kubernetes {cluster.version}): {counts or nothing}"
     origins = (f"{name} {run.origins[origin]:,}" for origin, name in _ORIGINS.items() if run.origins[origin])
     yield f"Constraints in force: {', '.join(origins) or 'none'}"
 
@@ -68,6 +69,9 @@ def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
     match problem.risk:
         case Risk.VIOLATED | Risk.UNEVEN if skew is not None:
             return skew_text(skew)
+        case Risk.WOULD_VIOLATE if skew is not None:
+            given = f"SpreadPolicy {one_line(found.policy or '')} gives it to new pods"
+            return f"{skew_text(skew)}; {given}, and some pods that run were placed without it"
         case Risk.NEVER_BINDS if skew is not None:
             return f"{_named(skew)}: {_why_inert(skew)}"
         case Risk.PENDING:

@@ -11,7 +11,7 @@ from rich.text import Text
 from policies.manifests.sanitize import one_line
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
-from policies.placement.placement import Placement
+from policies.placement.core.placement import Placement
 from policies.reports.domain_bars import domain_bars
 from policies.reports.wording import nodes
 from policies.scheduler.domain_stats import ConstraintStats

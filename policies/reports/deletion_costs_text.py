@@ -11,7 +11,7 @@ from rich.text import Text
 
 from policies.manifests.sanitize import one_line
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
-from policies.placement.deletion_costs import DeletionCosts, NoCosts
+from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts
 from policies.reports.rebalance_text import domain_changes
 from policies.reports.wording import print_all, replica_origin_text, workload_title
 

@@ -2,29 +2,114 @@
 
 from __future__ import annotations
 
-import orjson
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
-from policies.manifests.edits import Edit
-from policies.manifests.fields import shown
+from policies.manifests.wire import INLINE, Count, dumps
+from policies.model.next_pod import PodRevision
+from policies.model.replica_number import ReplicaNumber
+from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
-from policies.placement.explain import Explained
-from policies.placement.outvoted import OutvotedSpread
-from policies.placement.placement import Placement
-from policies.placement.replicas import Replicas
-from policies.placement.suggestions import ExternalChange, Suggestion
-from policies.reports import explain_answer, explain_text, suggestion_answer
+from policies.placement.core.replicas import Replicas
+from policies.placement.explain.explain import Explained
+from policies.placement.explain.outvoted import OutvotedSpread
+from policies.placement.rollout.new_revision import ReplacedPods
+from policies.reports import explain_text
 from policies.reports.profile_text import not_modeled
-from policies.reports.score_json import constraint_fields, profile_fields, replicas_from, revision_fields
-from policies.reports.suggestion_cost import cost_of, how_edited
-from policies.reports.suggestion_text import in_cluster
-from policies.scheduler.changes import Change, ClusterChange
-from policies.scheduler.domain_stats import ConstraintStats, DomainStats
+from policies.reports.score_answer import UsedProfile
+from policies.reports.suggestion_cost import how_edited
+from policies.reports.suggestion_json import SuggestedChange, suggested_change
+from policies.scheduler.defaults import NoConstraints
+from policies.scheduler.domain_stats import ConstraintStats
 from policies.scheduler.explanation import Tier
-from policies.scheduler.rejections import RejectedNodes, Rejection, Shortage, SkewViolation
+from policies.scheduler.rejections import RejectedNodes
 from policies.scheduler.releases import judged_as
+from policies.scheduler.result import Preemption
 
 #: Columns of the text: what terminals have had for long.
 TEXT_WIDTH = 80
+
+
+class ReplicaCounts(NamedTuple):
+    """How many replicas of the workload's revision fit, placed one after another.
+
+    Attributes:
+        wanted_from: What says how many the workload wants.
+        replicas: The numbers.
+    """
+
+    wanted_from: ReplicaNumber | None
+    replicas: Annotated[Replicas, INLINE]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainAnswer:
+    """Where a pod would go and why, or why it fits nowhere and what would help.
+
+    Attributes:
+        kubernetes_version: The release that the scheduler behaves as.
+        judged_as: The release that stands for it, with its patch: the newest known one for a newer one.
+        dropped: The fields of the pod and its own constraints that the release drops.
+        object: The object of the request.
+        revision: The revision of the workload that the pod was scheduled as; null for what has none.
+        replaced: What a new revision replaces where it is applied; null for nothing, and for a stored object.
+        fits: Whether the pod fits a node.
+        nodes: How many nodes there are.
+        feasible_nodes: How many of them the pod fits.
+        at_most: Whether something in ``notModeled`` may refuse more, so that numbers are bounds.
+        running_nodes: Of a DaemonSet: nodes that run one of its pods now, which were left out.
+        runs_on: The node that the pod is on, though placed as if it were scheduled again; null for none.
+        replicas: How many replicas fit; null for what has none.
+        message: The condition of a pod that fits nowhere, as in a score; else empty.
+        replica_message: The same for the first replica that does not fit; empty if all do.
+        preemption: On which node room would be made for a pod that fits nowhere, and who is evicted; null for
+            a pod that fits, and where preemption is not tried.
+        policy: The SpreadPolicy that gave the constraints.
+        why_no_constraints: Why no constraint is in force; null if there is one.
+        constraints: The constraints in force.
+        rejections: The nodes that reject the pod, the largest group first.
+        ranking: Feasible nodes, the best score first.
+        lead: Points by which the first tier leads; null without a second one.
+        outvoted: With what an outvoted PodTopologySpread would have won; null where it is not.
+        changes: Each makes the pod fit, or the first replica that does not; those that are enough for every
+            replica come first, then by how little they give up.
+        changes_complete: Whether all promising changes, and pairs of them, were tried.
+        editing: What becomes of pods that run when the manifest is edited; or empty.
+        profile: The profile of kube-scheduler that the pod was scheduled by.
+        not_modeled: What else the scheduler looks at, in this pod or by its profile.
+        text: The same for a person, in lines of at most 80 columns.
+    """
+
+    kubernetes_version: KubernetesVersion
+    judged_as: str
+    dropped: Sequence[str]
+    object: Workload
+    revision: PodRevision | None
+    replaced: ReplacedPods | None
+    fits: bool
+    nodes: Count
+    feasible_nodes: Count
+    at_most: bool
+    running_nodes: Count | None
+    runs_on: str | None
+    replicas: ReplicaCounts | None
+    message: str
+    replica_message: str
+    preemption: Preemption | None
+    policy: str | None
+    why_no_constraints: NoConstraints | None
+    constraints: Sequence[ConstraintStats]
+    rejections: Sequence[RejectedNodes]
+    ranking: Sequence[Tier]
+    lead: Count | None
+    outvoted: OutvotedSpread | None
+    changes: Sequence[SuggestedChange]
+    changes_complete: bool
+    editing: str
+    profile: UsedProfile
+    not_modeled: Sequence[str]
+    text: Sequence[str]
 
 
 def render(explained: Explained) -> bytes:
@@ -32,218 +117,38 @@ def render(explained: Explained) -> bytes:
 
     Amounts of cpu are thousandths, all others units; the schema of the route says the rest.
     """
-    placement, verdict = explained.placement, explained.placement.verdict
-    explanation, suggestions = explained.explanation, explained.remedies
-    text = explain_text.render(explained, width=TEXT_WIDTH, color=False)
-    answer: explain_answer.ExplainAnswer = {
-        "kubernetesVersion": str(placement.version),
-        "judgedAs": judged_as(placement.version).exact,
-        "dropped": placement.dropped,
-        "object": _object(placement),
-        "revision": revision_fields(placement),
-        "fits": bool(verdict.feasible_count),
-        "nodes": len(verdict.names),
-        "feasibleNodes": verdict.feasible_count,
-        "atMost": verdict.request.is_upper_bound,
-        "runningNodes": placement.running,
-        "replicas": _replicas(explained.replicas, placement.workload),
-        "message": verdict.message,
-        "replicaMessage": explained.stuck_message,
-        "policy": placement.policy,
-        "whyNoConstraints": None if placement.why_none is None else str(placement.why_none),
-        "constraints": list(map(_constraint, explanation.constraints)),
-        "refusing": list(map(group_fields, explanation.rejected)),
-        "ranking": list(map(_tier, explanation.tiers)),
-        "lead": explanation.lead,
-        "outvoted": _outvoted(explained.outvoted),
-        "changes": [suggestion_fields(found, placement, explained.replicas) for found in suggestions.found],
-        "changesComplete": suggestions.complete,
-        "editing": how_edited(placement) if any(found.edits for found in suggestions.found) else "",
-        "profile": profile_fields(verdict),
-        "notModeled": [*verdict.request.pod.unmodeled, *not_modeled(verdict.request.profile)],
-        "text": text.splitlines(),
-    }
-    return orjson.dumps(answer)
-
-
-def _outvoted(outvoted: OutvotedSpread | None) -> explain_answer.OutvotedAnswer | None:
-    if outvoted is None:
-        return None
-    found = outvoted.max_skew
-    return {
-        "chosen": outvoted.chosen,
-        "preferred": outvoted.preferred,
-        "margin": outvoted.margin,
-        "plugins": [{"plugin": plugin, "points": points} for plugin, points in outvoted.gains],
-        "weight": outvoted.weight,
-        "maxSkew": None if found is None else found.max_skew,
-        "maxSkewOf": [] if found is None else list(found.constraints),
-        "complete": outvoted.complete,
-    }
-
-
-def _object(placement: Placement) -> explain_answer.ExplainedObject:
-    workload = placement.workload
-    name = workload.metadata.get("name")
-    return {
-        "kind": workload.kind.name,
-        "namespace": workload.namespace,
-        "name": name if isinstance(name, str) else "",
-    }
-
-
-def _constraint(stats: ConstraintStats) -> explain_answer.ExplainedConstraint:
-    return {
-        **constraint_fields(stats.applied),
-        "matchLabelKeys": list(stats.applied.constraint.match_label_keys),
-        "countsNothing": stats.counts_nothing,
-        "globalMinimum": stats.minimum,
-        "weight": stats.weight,
-        "domainCount": stats.domain_count,
-        "nodesWithoutKey": stats.lacking_nodes,
-        "nodesLeftOut": stats.left_out_nodes,
-        "histogram": [
-            {"matching": bar.matching, "domains": bar.domains, "feasibleDomains": bar.feasible}
-            for bar in stats.histogram
-        ],
-        "domains": list(map(_domain, stats.domains)),
-        "allDomains": stats.all_listed,
-    }
-
-
-def _domain(domain: DomainStats) -> explain_answer.ExplainedDomain:
-    return {
-        "value": domain.value,
-        "matching": domain.matching,
-        "nodes": domain.nodes,
-        "counted": domain.counted,
-        "skew": domain.skew,
-        "fits": domain.fits,
-        "feasibleNodes": domain.feasible,
-    }
-
-
-def group_fields(group: RejectedNodes) -> explain_answer.RejectedGroup:
-    """Return nodes that are refused for the same reasons."""
-    return {
-        "nodes": group.count,
-        "examples": list(group.examples),
-        "refusals": list(map(_rejection, group.rejections)),
-    }
-
-
-def _rejection(rejection: Rejection) -> explain_answer.GroupRejection:
-    taint = rejection.taint
-    return {
-        "plugin": rejection.plugin,
-        "reasons": list(rejection.texts),
-        "code": rejection.code,
-        "taint": None if taint is None else {"key": taint.key, "value": taint.value, "effect": taint.effect},
-        "shortages": list(map(_shortage, rejection.shortages)),
-        "breaches": list(map(_violation, rejection.violations)),
-    }
-
-
-def _shortage(shortage: Shortage) -> explain_answer.ResourceShortage:
-    return {
-        "resource": shortage.resource,
-        "requested": shortage.requested,
-        "leastLeft": shortage.least,
-        "mostLeft": shortage.most,
-    }
-
-
-def _violation(violation: SkewViolation) -> explain_answer.ConstraintViolation:
-    lacks = violation.lacks_key
-    return {
-        "constraint": violation.constraint,
-        "missingKey": lacks,
-        "domain": violation.domain,
-        "domains": violation.domains,
-        "matching": None if lacks else violation.matching,
-        "leastSkew": None if lacks else violation.least,
-        "mostSkew": None if lacks else violation.most,
-    }
-
-
-def _tier(tier: Tier) -> explain_answer.ScoreTier:
-    points = None if tier.score is None else tier.points
-    return {"score": tier.score, "points": points, "nodes": tier.count, "examples": list(tier.examples)}
-
-
-def _replicas(replicas: Replicas | None, workload: Workload) -> explain_answer.ReplicaCounts | None:
-    if replicas is None:
-        return None
-    return {
-        "wanted": replicas.wanted,
-        "wantedFrom": replicas_from(workload),
-        "placed": replicas.placed,
-        "fitting": replicas.fitting,
-        "complete": replicas.complete,
-    }
-
-
-def suggestion_fields(
-    suggestion: Suggestion, placement: Placement, before: Replicas | None
-) -> suggestion_answer.SuggestedChange:
-    """Return a suggestion for programs.
-
-    Args:
-        suggestion: The suggestion.
-        placement: Of the pod that it makes fit.
-        before: How many replicas fit without any change.
-    """
-    return {
-        "kinds": [change.what for change in suggestion.changes],
-        "edits": list(map(edit_fields, suggestion.edits)),
-        "elsewhere": list(map(_elsewhere, suggestion.elsewhere)),
-        "inCluster": _in_cluster(suggestion.in_cluster),
-        "feasibleNodes": suggestion.feasible,
-        "examples": list(suggestion.examples),
-        "replicasBefore": None if before is None else before.fitting,
-        "replicasAfter": None if suggestion.replicas is None else suggestion.replicas.fitting,
-        "enough": suggestion.replicas is None or suggestion.replicas.enough,
-        "costs": [cost_of(change, placement) for change in suggestion.changes],
-        "caution": any(isinstance(change, Change) and change.hollow for change in suggestion.changes),
-    }
-
-
-def _in_cluster(change: ClusterChange | None) -> suggestion_answer.SuggestedClusterChange | None:
-    if change is None:
-        return None
-    return {
-        "text": in_cluster(change),
-        "nodes": list(change.nodes),
-        "count": change.count,
-        "key": change.key or None,
-        "value": change.value,
-        "withoutTaints": list(change.without),
-    }
-
-
-def edit_fields(edit: Edit) -> suggestion_answer.FieldEdit:
-    """Return an edit of a manifest."""
-    return {
-        "field": str(edit.path),
-        "path": list(edit.path.segments),
-        "old": _value(edit.old),
-        "new": edit.new,
-    }
-
-
-def _value(raw: object) -> object:
-    """Return a value of a manifest, as text if it is no JSON of 64 bits and Unicode."""
-    try:
-        return orjson.Fragment(orjson.dumps(raw))
-    except TypeError:
-        return shown(raw)
-
-
-def _elsewhere(elsewhere: ExternalChange) -> suggestion_answer.DefaultConstraintEdit:
-    constraint, change = elsewhere.constraint, elsewhere.change
-    return {
-        "topologyKey": constraint.topology_key,
-        "whenUnsatisfiable": constraint.when_unsatisfiable,
-        "field": change.what,
-        "new": change.value,
-    }
+    placement, verdict, replicas = explained.placement, explained.placement.verdict, explained.replicas
+    explanation, suggestions = explained.explanation, explained.suggestions
+    workload, profile = placement.workload, verdict.request.profile
+    answer = ExplainAnswer(
+        kubernetes_version=placement.version,
+        judged_as=judged_as(placement.version).exact,
+        dropped=placement.dropped,
+        object=workload,
+        revision=placement.revision,
+        replaced=explained.replaced,
+        fits=bool(verdict.feasible_count),
+        nodes=len(verdict.names),
+        feasible_nodes=verdict.feasible_count,
+        at_most=verdict.request.is_upper_bound,
+        running_nodes=placement.running,
+        runs_on=explained.node or None,
+        replicas=None if replicas is None else ReplicaCounts(workload.replica_number, replicas),
+        message=verdict.message,
+        replica_message=explained.stuck_message,
+        preemption=verdict.preemption,
+        policy=placement.policy,
+        why_no_constraints=placement.why_none,
+        constraints=explanation.constraints,
+        rejections=explanation.rejected,
+        ranking=explanation.tiers,
+        lead=explanation.lead,
+        outvoted=explained.outvoted,
+        changes=[suggested_change(found, placement, replicas) for found in suggestions.found],
+        changes_complete=suggestions.complete,
+        editing=how_edited(placement) if any(found.edits for found in suggestions.found) else "",
+        profile=UsedProfile.of(profile),
+        not_modeled=[*verdict.request.pod.unmodeled, *verdict.unread, *not_modeled(profile)],
+        text=explain_text.render(explained, width=TEXT_WIDTH, color=False).splitlines(),
+    )
+    return dumps(answer)

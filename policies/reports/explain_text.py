@@ -11,8 +11,8 @@ from rich.text import Text
 
 from policies.admission.rejection_summary import written
 from policies.manifests.sanitize import one_line
-from policies.placement.explain import Explained
-from policies.placement.outvoted import MOST_EVALUATIONS, OutvotedSpread
+from policies.placement.explain.explain import Explained
+from policies.placement.explain.outvoted import MOST_EVALUATIONS, OutvotedSpread
 from policies.reports.constraint_text import constraint_text
 from policies.reports.profile_text import profile_name, profile_text, unmodeled_text
 from policies.reports.suggestion_text import suggestions_text
@@ -21,6 +21,7 @@ from policies.reports.wording import (
     dropped,
     headline,
     item,
+    listed,
     named,
     nodes,
     print_all,
@@ -37,8 +38,12 @@ from policies.scheduler.rejections import (
     Shortage,
     SkewViolation,
 )
-from policies.scheduler.result import SchedulingResult
+from policies.scheduler.result import Preemption, SchedulingResult
 
+#: What can be done about a volume that is not reached.
+NO_MOVE: Final = (
+    "a volume does not move: to get a new one elsewhere, delete claim and pod, which loses its data"
+)
 #: Groups of refusing nodes, and tiers of feasible ones, that are listed.
 MOST_GROUPS: Final = 8
 
@@ -59,7 +64,7 @@ def render(explained: Explained, *, width: int, color: bool, wide: bool = False)
 def _parts(explained: Explained, width: int, groups: int) -> Iterator[RenderableType]:
     placement, explanation = explained.placement, explained.explanation
     verdict = placement.verdict
-    yield headline(placement)
+    yield headline(placement, explained.replaced)
     if explained.node:
         yield Text(f"It is on {one_line(explained.node)}; this is as if it were scheduled again.")
     yield from map(Text, profile_text(verdict.request.profile))
@@ -71,13 +76,23 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
         yield from section("Why nodes reject it", _refusing(verdict, explanation.rejected, groups))
     if explanation.tiers:
         yield from section("Where it would go", _outlook(explained, groups))
+    if verdict.preemption is not None and verdict.preemption.nominated:
+        yield from section("Whom it would preempt", map(Text, preemption_lines(verdict.preemption)))
     if explained.stuck_message and verdict.names:
         title = "What would make it fit"
         if verdict.feasible_count:
             title = "What would make the other replicas fit"
             text = f"The first that does not fit: {explained.stuck_message}"
             yield from section("Why not all replicas fit", [sentence(text)])
-        yield from section(title, suggestions_text(explained.remedies, placement, explained.replicas))
+        yield from section(title, suggestions_text(explained.suggestions, placement, explained.replicas))
+    yield from _notices(verdict)
+
+
+def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
+    """Yield what is not known or not modeled."""
+    if verdict.unread:
+        text = f"Not known, and may change who is evicted: {', '.join(verdict.unread)}."
+        yield from ("", Text(text, "yellow"))
     if verdict.request.pod.unmodeled:
         asked = ", ".join(verdict.request.pod.unmodeled)
         text = f"Not modeled, and may reject more nodes: the pod's {asked}."
@@ -125,6 +140,20 @@ def rejection_lines(verdict: SchedulingResult, refusal: Rejection) -> Iterator[s
             yield f"{refusal.plugin}: constraint {breach.constraint + 1}: {_breach(verdict, breach)}"
     else:
         yield words
+        for volume in refusal.volumes:
+            claim, name = one_line(volume.claim), one_line(volume.volume)
+            yield f"claim {claim} is bound to volume {name}: {one_line(volume.reached_from)}"
+        if refusal.volumes:
+            yield NO_MOVE
+
+
+def preemption_lines(preemption: Preemption) -> Iterator[str]:
+    """Yield where the scheduler would make room for a pod, and whom it would evict there."""
+    node = preemption.nominated[0]
+    evicted = listed(list(preemption.victims[node]))
+    yield f"{one_line(node)}: kube-scheduler evicts {evicted}, of lower priority; then the pod goes there."
+    if others := len(preemption.nominated) - 1:
+        yield f"{nodes(others)} more would do as well; kube-scheduler takes one of them all at random."
 
 
 def _shortage(shortage: Shortage) -> str:

@@ -13,31 +13,26 @@ from typing import Final
 
 from policies.config.schema import schema_text, schema_texts
 from policies.config.type_schema import Schema, standalone_schema
-from policies.reports.advise_answer import AdviseAnswer
-from policies.reports.audit_answer import AuditAnswer
-from policies.reports.conformance_json import ConformanceReport
-from policies.reports.deletion_costs_answer import DeletionCostsAnswer
-from policies.reports.explain_answer import ExplainAnswer
+from policies.reports.advise_json import AdviseAnswer
+from policies.reports.audit_json import AuditAnswer
+from policies.reports.deletion_costs_json import DeletionCostsAnswer
+from policies.reports.explain_json import ExplainAnswer
 from policies.reports.lint_report import LintReport
+from policies.reports.plan_json import PlanReport
 from policies.reports.policy_emit_json import EmitReport
 from policies.reports.policy_json import PolicyCheckReport
 from policies.reports.preview_json import PolicyPreviewReport
-from policies.reports.rebalance_answer import RebalanceAnswer
-from policies.reports.release_diff_answer import DiffAnswer
+from policies.reports.rebalance_json import RebalanceAnswer
+from policies.reports.release_diff_json import DiffAnswer
 from policies.reports.score_answer import ScoreAnswer
-from policies.reports.simulate_answer import SimulateAnswer
-from policies.reports.survive_answer import SurviveAnswer
+from policies.reports.simulate_json import SimulateAnswer
+from policies.reports.survive_json import SurviveAnswer
 
 #: The class of each report, its title, and its path on the web site; by the file of its schema.
 _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
     {
         "advise.schema.json": (AdviseAnswer, "Advice of evenkeel advise", "advise/v1/advise.schema.json"),
         "audit.schema.json": (AuditAnswer, "An audit of evenkeel audit", "audit/v1/audit.schema.json"),
-        "conformance.schema.json": (
-            ConformanceReport,
-            "A run of evenkeel conformance",
-            "conformance-v1.json",
-        ),
         "deletion_costs.schema.json": (
             DeletionCostsAnswer,
             "Deletion costs of evenkeel rebalance",
@@ -50,6 +45,7 @@ _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
             "explain.schema.json",
         ),
         "lint.schema.json": (LintReport, "A run of evenkeel lint", "lint/v1/lint.schema.json"),
+        "plan.schema.json": (PlanReport, "A plan of evenkeel plan", "plan/v1/plan.schema.json"),
         "policy_check.schema.json": (
             PolicyCheckReport,
             "What evenkeel policy check finds",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.sanitize import one_line
-from policies.manifests.skipped import Skipped, in_groups
 from policies.reports.lint_run import LintRun
-from policies.reports.lint_summary import skipped_message
+from policies.reports.lint_summary import SkippedGroup, skipped_groups
 from policies.reports.overlays import message
 from policies.reports.rule_manual import how_to_fix
 
@@ -17,10 +15,9 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 
 
 def render(run: LintRun) -> str:
-    """Return one command a finding, and one a reason for which something was skipped."""
+    """Return one command a finding, and one a cause for which something was skipped."""
     commands = [_command(finding, run) for finding in run.findings]
-    # GitHub shows ten of a kind, so it is one for all that was skipped for one reason.
-    commands += (_skipped(group, run) for group in in_groups(run.skipped))
+    commands += map(_skipped, skipped_groups(run.skipped, run.severity_of))
     return "".join(f"{command}\n" for command in commands)
 
 
@@ -29,13 +26,11 @@ def _command(finding: Finding, run: LintRun) -> str:
     return f"::{_COMMANDS[finding.severity]} {properties}::{_data(finding, run)}"
 
 
-def _skipped(group: Sequence[Skipped], run: LintRun) -> str:
-    first = group[0]
+def _skipped(group: SkippedGroup) -> str:
     # The annotation stands at the first one; the others are named.
-    others = dict.fromkeys(str(entry.location) for entry in group if entry.location != first.location)
-    text = skipped_message(group) + (f" (also {', '.join(others)})" if others else "")
-    command = _COMMANDS[run.severity_of(first)]
-    return f"::{command} {_properties(first.location, 'skipped')}::{one_line(text).replace('%', '%25')}"
+    text = f"{group.message} ({group.places})" if len(group.entries) > 1 else group.message
+    command = _COMMANDS[group.severity]
+    return f"::{command} {_properties(group.location, 'skipped')}::{one_line(text).replace('%', '%25')}"
 
 
 def _properties(location: Location, title: str) -> str:

@@ -9,7 +9,7 @@ from policies.lint.exemptions import Suppressed
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import LintRun
-from policies.reports.lint_summary import skipped_entries, skipped_message
+from policies.reports.lint_summary import skipped_groups
 from policies.reports.overlays import message
 from policies.reports.rule_manual import how_to_fix
 
@@ -57,13 +57,13 @@ def _by_file(suppressed: list[Suppressed]) -> dict[str, list[Suppressed]]:
 
 
 def _not_read(suite: ET.Element, run: LintRun) -> None:
-    for severity, entry in skipped_entries(run):
-        why = skipped_message([entry])
-        if severity is Severity.ERROR:
-            case = _case(suite, entry.kind, str(entry.location))
-            ET.SubElement(case, "error", type=entry.reason, message=one_line(why))
+    for group in skipped_groups(run.skipped, run.severity_of):
+        first = group.entries[0]
+        if group.severity is Severity.ERROR:
+            case = _case(suite, first.kind, group.places)
+            ET.SubElement(case, "error", type=first.reason, message=one_line(group.message))
         else:
-            _skipped(suite, entry.kind, str(entry.location), why)
+            _skipped(suite, first.kind, group.places, group.message)
 
 
 def _suite(root: ET.Element, name: str) -> ET.Element:

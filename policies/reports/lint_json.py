@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import orjson
-
 from policies.manifests.findings import Build, Finding, Severity
 from policies.manifests.skipped import Skipped, in_order
+from policies.manifests.wire import dumps
 from policies.reports import lint_report
 from policies.reports.lint_run import LintRun
-from policies.reports.policy_json import encodable, finding_fields
+from policies.reports.policy_json import finding_fields
 from policies.reports.rule_manual import how_to_fix
 
 
@@ -16,20 +15,16 @@ def render(run: LintRun) -> str:
     """Return the run as indented JSON; ``line`` is null where a whole file is meant."""
     report: lint_report.LintReport = {
         "schema": lint_report.SCHEMA,
-        "tool": {"name": "evenkeel", "version": run.tool_version},
+        "tool": lint_report.ToolVersion(version=run.tool_version),
         "kubernetesVersion": str(run.kubernetes_version),
         "summary": _summary(run),
         "findings": [_finding(finding, run) for finding in run.findings],
-        "suppressed": [
-            {**_finding(entry.finding, run), "reason": encodable(entry.reason)} for entry in run.suppressed
-        ],
-        "skipped": [
-            {"rule": rule, "reason": encodable(why)} for rule, why in sorted(run.result.skipped.items())
-        ],
-        "statistics": [{"rule": encodable(rule), "count": count} for rule, count in run.statistics],
+        "suppressed": [{**_finding(entry.finding, run), "reason": entry.reason} for entry in run.suppressed],
+        "skipped": [{"rule": rule, "reason": why} for rule, why in sorted(run.result.skipped.items())],
+        "statistics": [{"rule": rule, "count": count} for rule, count in run.statistics],
         "skippedSources": [_skipped(entry, run) for entry in in_order(run.skipped)],
     }
-    return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return dumps(report, indent=True).decode()
 
 
 def _summary(run: LintRun) -> lint_report.LintSummary:
@@ -52,13 +47,14 @@ def _skipped(entry: Skipped, run: LintRun) -> lint_report.SkippedSource:
     return {
         "severity": run.severity_of(entry),
         "kind": entry.kind,
-        "file": encodable(entry.location.file),
+        "file": entry.location.file,
         "line": entry.location.line or None,
-        "object": encodable(entry.title),
+        "object": entry.title,
         "named": entry.named,
         "reason": entry.reason,
-        "message": encodable(entry.message),
-        "needs": [encodable(need) for need in entry.needs],
+        "message": entry.message,
+        "needs": list(entry.needs),
+        "suggestion": entry.suggestion or None,
     }
 
 
@@ -66,9 +62,9 @@ def _finding(finding: Finding, run: LintRun) -> lint_report.LintFinding:
     rule = run.rules.get(finding.rule)
     return {
         **finding_fields(finding),
-        "object": encodable(finding.title),
+        "object": finding.title,
         "fixable": finding.fixable,
-        "remedy": how_to_fix(rule) if rule else None,
+        "suggestion": how_to_fix(rule) if rule else None,
         "see": rule.see if rule else None,
         "builds": [_build(build) for build in finding.builds],
         "usedInBuilds": finding.used_in_builds,
@@ -77,8 +73,8 @@ def _finding(finding: Finding, run: LintRun) -> lint_report.LintFinding:
 
 def _build(build: Build) -> lint_report.BuildFinding:
     return {
-        "file": encodable(build.file),
-        "object": encodable(build.title),
-        "field": encodable(str(build.path)),
-        "message": encodable(build.message),
+        "file": build.file,
+        "object": build.title,
+        "field": str(build.path),
+        "message": build.message,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Final, NotRequired, TypedDict
 
 from policies.config.type_schema import Count, Keywords
@@ -35,8 +36,8 @@ class LintFinding(FindingFields, TypedDict):
     Attributes:
         object: Kind and name of the object; empty where there is none.
         fixable: Whether ``evenkeel fix`` can fix it.
-        remedy: How to fix it, in one sentence; null for findings without a rule, such as a file that cannot
-            be read.
+        suggestion: How to fix it, in one sentence; null for findings without a rule, such as a file that
+            cannot be read.
         see: Where the problem that the rule prevents is described; null for what no rule found.
         builds: The kustomizations in whose built objects it was found; empty where none was built.
         usedInBuilds: How many of the kustomizations that were built use the file; 0 where that is not known.
@@ -44,7 +45,7 @@ class LintFinding(FindingFields, TypedDict):
 
     object: str
     fixable: bool
-    remedy: str | None
+    suggestion: str | None
     see: str | None
     builds: list[BuildFinding]
     usedInBuilds: Count
@@ -74,6 +75,7 @@ class SkippedSource(TypedDict):
         reason: Why it was skipped. Later releases may add reasons.
         message: Why it was skipped, in words, with the error of the tool.
         needs: What would have to be downloaded.
+        suggestion: What to do about it; null where it was asked for.
     """
 
     severity: Severity
@@ -85,6 +87,7 @@ class SkippedSource(TypedDict):
     reason: SkipReason
     message: str
     needs: list[str]
+    suggestion: str | None
 
 
 class RuleStatistics(TypedDict):
@@ -111,7 +114,8 @@ class SkippedRule(TypedDict):
     reason: str
 
 
-class ToolVersion(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolVersion:
     """What wrote the report.
 
     Attributes:
@@ -119,7 +123,7 @@ class ToolVersion(TypedDict):
         version: Its version.
     """
 
-    name: Annotated[str, Keywords(const="evenkeel")]
+    name: Annotated[str, Keywords(const="evenkeel")] = "evenkeel"
     version: str
 
 

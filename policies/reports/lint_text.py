@@ -92,7 +92,7 @@ def summary(run: LintRun, details: Details = PLAIN) -> str:
 
 
 def skipped(run: LintRun) -> str:
-    """Return what was skipped, and why, a line for each reason."""
+    """Return what was skipped, and why, a line for each cause."""
     return "".join(f"{line}\n" for line in _skipped(run, PLAIN))
 
 
@@ -151,9 +151,10 @@ def _statistics(run: LintRun) -> Iterator[str]:
 
 
 def _skipped(run: LintRun, style: Details) -> Iterator[str]:
-    for severity, places, message in skipped_groups(run):
-        shown = style(severity, fg=_COLORS[severity], bold=True)
-        yield from style.wrapped(f"{style(_place(places), bold=True)}: {shown}:", message, further="    ")
+    for group in skipped_groups(run.skipped, run.severity_of):
+        shown = style(group.severity, fg=_COLORS[group.severity], bold=True)
+        head = f"{style(_place(group.places), bold=True)}: {shown}:"
+        yield from style.wrapped(head, one_line(group.message), further="    ")
     if run.skipped:
         yield ""
 

@@ -14,8 +14,6 @@ from policies.reports.overlays import message
 
 #: Characters of all rows: GitHub takes comments of 65,536 characters, and this leaves room.
 MAX_LENGTH: Final = 50_000
-#: Reasons why something was skipped: with the rows they stay within a comment.
-MAX_SKIPPED: Final = 10
 #: Characters of a text in a row, before it is escaped: longer rows cannot be read.
 MAX_CELL: Final = 500
 _HEADER: Final = "| severity | where | rule | what |\n|---|---|---|---|\n"
@@ -42,12 +40,9 @@ def render(run: LintRun) -> str:
 
 
 def _skipped(run: LintRun) -> Iterator[str]:
-    """Yield a list of what was skipped, as far as a comment holds it."""
-    items = [f"- {severity}: {code(places)}: {text(why)}\n" for severity, places, why in skipped_groups(run)]
-    if items:
-        yield "".join(items[:MAX_SKIPPED])
-    if len(items) > MAX_SKIPPED:
-        yield f"and {len(items) - MAX_SKIPPED:,} more reasons\n"
+    """Yield a list of what was skipped."""
+    if groups := skipped_groups(run.skipped, run.severity_of):
+        yield "".join(f"- {each.severity}: {code(each.places)}: {text(each.message)}\n" for each in groups)
 
 
 def within(blocks: Iterable[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from policies.manifests.findings import Finding, Severity
-from policies.placement.plan import PlannedWorkload
+from policies.placement.plan.plan import PlannedWorkload
 from policies.reports.lint_run import plural
 from policies.reports.markdown import code, text, within
 from policies.reports.overlays import message

@@ -10,7 +10,7 @@ from policies.lint.baseline import RaisedFinding
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KubernetesVersion
-from policies.placement.plan import PlacementPlan, UnfinishedWorkload
+from policies.placement.plan.plan import PlacementPlan, UnfinishedWorkload
 from policies.reports.finding_order import in_order
 
 #: The formats of a plan.

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
-from policies.placement.plan import PlannedWorkload
-from policies.placement.plan_differences import PlanAction
+from policies.placement.plan.plan import PlannedWorkload
+from policies.placement.plan.plan_differences import PlanAction
 from policies.reports.lint_run import plural
 from policies.reports.overlays import message
 from policies.reports.plan_run import PlanRun

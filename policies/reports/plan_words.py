@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
-from policies.manifests.skipped import in_groups
-from policies.placement.courses import Outcome
-from policies.placement.plan import PlannedWorkload
-from policies.placement.plan_differences import Difference, PlanAction, WorkloadKey
-from policies.placement.plan_domains import PlannedDomains
-from policies.placement.plan_pods import MOST_SCHEDULED
+from policies.model.workload_ref import WorkloadRef
+from policies.placement.plan.plan import PlannedWorkload
+from policies.placement.plan.plan_differences import Difference, PlanAction
+from policies.placement.plan.plan_domains import PlannedDomains
+from policies.placement.plan.plan_pods import MOST_SCHEDULED
+from policies.placement.rollout.courses import Outcome
+from policies.reports.domain_counts import domain_counts
 from policies.reports.lint_run import plural
-from policies.reports.lint_summary import MAX_PLACES, skipped_message
+from policies.reports.lint_summary import skipped_groups
 from policies.reports.plan_run import PlanRun
 from policies.reports.rollout_trace import trace_lines
-from policies.reports.rollout_words import NOT_IN_ROLLOUT, ending, left_over, placed_first, strategy
+from policies.reports.rollout_words import NOT_IN_ROLLOUT, left_over, placed_first, strategy
+from policies.reports.wording import NO_NAME, ending
 from policies.scheduler.request import ConstraintOrigin
 
-#: Domains of a constraint that are listed; those that change come first.
-MAX_DOMAINS: Final = 12
 #: Different messages of pending pods of one workload, and workloads that were not planned, that are listed.
 MAX_LISTED: Final = 10
 #: Lines of a trace that are listed, half of them from its start.
@@ -63,9 +63,9 @@ def summary(run: PlanRun) -> str:
     return f"Plan: {'; '.join(parts)}"
 
 
-def title(key: WorkloadKey) -> str:
+def title(key: WorkloadRef) -> str:
     """Return a workload's kind, namespace and name."""
-    return f"{one_line(key.kind)} {one_line(key.namespace)}/{one_line(key.name) or 'without a name'}"
+    return f"{one_line(key.kind)} {one_line(key.namespace)}/{one_line(key.name) or NO_NAME}"
 
 
 def severity_text(finding: Finding, was: Severity | None = None) -> str:
@@ -164,26 +164,14 @@ def domains_text(domains: PlannedDomains) -> str:
     """Return the matching pods of each domain now and after the plan, on one line.
 
     >>> from types import SimpleNamespace
-    >>> domains_text(SimpleNamespace(now={"a": 1, "b": 1}, after={"a": 1, "b": 2}, skew=1))
+    >>> domains_text(SimpleNamespace(now={"a": 1, "b": 1}, after={"a": 1, "b": 2}, skew_now=0, skew=1))
     'b 1 → 2, a 1; skew 0 → 1'
     """
-    names = sorted({*domains.now, *domains.after})
-    if not names:
-        return "no domain"
-    changed = [name for name in names if domains.now.get(name, 0) != domains.after.get(name, 0)]
-    same = [name for name in names if domains.now.get(name, 0) == domains.after.get(name, 0)]
-    listed = [
-        _change(one_line(name) or "(empty)", domains.now, domains.after, name) for name in changed + same
-    ]
-    rest = len(listed) - MAX_DOMAINS
-    text = ", ".join(listed[:MAX_DOMAINS]) + (f" and {rest:,} more domains" if rest > 0 else "")
-    was = max(domains.now.values(), default=0) - min(domains.now.values(), default=0)
-    return f"{text}; skew {was:,} → {domains.skew:,}" if was != domains.skew else f"{text}; skew {was:,}"
-
-
-def _change(shown: str, now: Mapping[str, int], after: Mapping[str, int], name: str) -> str:
-    was, becomes = now.get(name, 0), after.get(name, 0)
-    return f"{shown} {was:,} → {becomes:,}" if was != becomes else f"{shown} {was:,}"
+    text = domain_counts(domains.now, domains.after)
+    if not domains.now and not domains.after:
+        return text
+    was, becomes = domains.skew_now, domains.skew
+    return f"{text}; skew {was:,} → {becomes:,}" if was != becomes else f"{text}; skew {was:,}"
 
 
 def told_domains(workload: PlannedWorkload) -> list[PlannedDomains]:
@@ -211,11 +199,8 @@ def asides(run: PlanRun) -> Iterator[str]:
         )
     if run.keeps_others:
         yield "Workloads of the cluster that no manifest has are left alone."
-    for group in in_groups(run.skipped):
-        places = list(dict.fromkeys(one_line(str(entry.location)) for entry in group))
-        named = ", ".join(places[:MAX_PLACES])
-        more = f" and {len(places) - MAX_PLACES:,} more" if len(places) > MAX_PLACES else ""
-        yield f"Not read: {named}{more}: {one_line(skipped_message(group))}"
+    for group in skipped_groups(run.skipped):
+        yield f"Not read: {group.places}: {one_line(group.message)}"
     if run.skipped:
         yield "Workloads of what was not read may be missing, or seem added or removed."
     if any(workload.alternative for workload in run.plan.workloads):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Final, TypeAlias, TypedDict
 
-import orjson
-
 from policies.config.type_schema import Count, Keywords
 from policies.manifests.findings import Finding, Severity
+from policies.manifests.wire import dumps
 from policies.reports.finding_order import in_order
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -64,21 +63,16 @@ def render(findings: Iterable[Finding], documents: int) -> str:
         "documents": documents,
         "findings": [finding_fields(finding) for finding in in_order(findings)],
     }
-    return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return dumps(report, indent=True).decode()
 
 
 def finding_fields(finding: Finding) -> FindingFields:
     """Return what every JSON report says of a finding."""
     return {
         "severity": finding.severity,
-        "rule": encodable(finding.rule),
-        "file": encodable(finding.location.file),
+        "rule": finding.rule,
+        "file": finding.location.file,
         "line": finding.location.line or None,
-        "field": encodable(str(finding.path)),
-        "message": encodable(finding.message),
+        "field": str(finding.path),
+        "message": finding.message,
     }
-
-
-def encodable(text: str) -> str:
-    """Return text that UTF-8 can hold; file names may have bytes that are no characters."""
-    return text.encode(errors="backslashreplace").decode()

@@ -18,7 +18,7 @@ import orjson
 
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import one_line
-from policies.placement.audit import SEVERITIES, ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
+from policies.placement.audit.audit import SEVERITIES, ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.reports.audit_run import AuditedCluster, AuditRun
 from policies.reports.audit_wording import notes, why
 
@@ -64,6 +64,7 @@ _SEVERITIES: Final = MappingProxyType(
 _PASSED: Final = MappingProxyType(
     {
         Risk.VIOLATED: "every DoNotSchedule constraint is within maxSkew",
+        Risk.WOULD_VIOLATE: "pods that run are within maxSkew of what policies give to new pods",
         Risk.PENDING: "no node refuses the pending pods for their spread alone",
         Risk.ONE_DOMAIN: "no constraint protects the pods, and they are not all in one domain",
         Risk.NO_ROOM: "spread does not keep the next replica from every node",

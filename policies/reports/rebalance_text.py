@@ -11,8 +11,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.placement.placement import PreparedPod
-from policies.placement.rebalance import Eviction, NoPlan, RebalancePlan
+from policies.placement.core.placement import PreparedPod
+from policies.placement.rebalance.rebalance import Eviction, NoPlan, RebalancePlan
+from policies.reports.domain_counts import domain_counts
 from policies.reports.wording import item, print_all
 
 
@@ -70,17 +71,9 @@ def domain_changes(
         constraint = prepared.request.constraints[position].constraint
         key = f"{one_line(constraint.topology_key)} ({constraint.when_unsatisfiable})"
         yield Padding(
-            Text(f"{key}, maxSkew {constraint.max_skew}: {_change(counts, after[position])}"),
+            Text(f"{key}, maxSkew {constraint.max_skew}: {domain_counts(counts, after[position])}"),
             (0, 0, 0, 2),
         )
-
-
-def _change(before: Mapping[str, int], after: Mapping[str, int]) -> str:
-    """Return the counts of the domains whose count changes, or of all where none does."""
-    changed = [domain for domain in before if before[domain] != after[domain]]
-    if changed:
-        return ", ".join(f"{one_line(domain)} {before[domain]:,} → {after[domain]:,}" for domain in changed)
-    return ", ".join(f"{one_line(domain)} {count:,}" for domain, count in before.items()) or "no domains"
 
 
 def _line(eviction: Eviction) -> str:

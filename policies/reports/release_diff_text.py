@@ -13,7 +13,7 @@ from rich.text import Text
 
 from policies.manifests.sanitize import one_line
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.placement.release_diff import DiffKind, WorkloadDiff
+from policies.placement.audit.release_diff import DiffKind, WorkloadDiff
 from policies.reports.lint_run import plural
 from policies.reports.wording import print_all, sentence
 from policies.scheduler.releases import ReleaseChange

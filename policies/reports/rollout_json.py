@@ -1,137 +1,128 @@
-"""A rollout or a scale as JSON: the trace, the domains on the way, how it can end, what would avoid that."""
+"""How a rollout or a scale goes, in the answer of a simulation: how it can end, and what would avoid that."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import starmap
+from typing import Annotated, Final, Literal, NamedTuple
 
-import orjson
-
-from policies.placement.courses import Course
-from policies.placement.replica_pods import RolloutStep
-from policies.placement.rollout import Rollout
-from policies.placement.rollout_suggestions import (
-    RolloutSuggestion,
-    RolloutSuggestions,
-    SimulatedRollout,
-)
-from policies.placement.simulate import DomainChange
-from policies.reports import rollout_answer
-from policies.reports.explain_json import edit_fields
-from policies.reports.rollout_words import NOT_IN_ROLLOUT, assumptions, strategy, suggestion_cost
-from policies.reports.score_json import replicas_from, revision_fields
-from policies.reports.simulate_answer import SimulateAnswer
-from policies.reports.simulate_json import domain_fields, step_fields
+from policies.manifests.wire import INLINE, Count
+from policies.placement.core.given_up import GivenUp
+from policies.placement.rollout.courses import Course, Courses, Outcome, Peak
+from policies.placement.rollout.replica_pods import RolloutStep
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, SimulatedRollout
+from policies.reports.rollout_words import assumptions, strategy, suggestion_cost
 
 #: Steps of a trace that are listed, half of them from its start; pending pods that are named.
 MOST_TRACED: Final = 1_000
 
 
-def render(simulated: SimulatedRollout) -> bytes:
-    """Return a rollout as one line of JSON, without its end.
+class TracedStep(NamedTuple):
+    """A step of a rollout.
 
-    The fields are those of a simulation, of the likely course; ``rollout`` has the rest.
+    Attributes:
+        step: The number of the step, from 1 on.
+        traced: The step.
     """
+
+    step: Count
+    traced: Annotated[RolloutStep, INLINE]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutCourse:
+    """One way in which it can go.
+
+    Attributes:
+        course: The course.
+        trace: What happens; of more than 1,000 steps the first and the last.
+        steps: How many steps there are.
+        pending: The pods that have no node at the end, at most 1,000.
+    """
+
+    course: Annotated[Course, INLINE]
+    trace: Sequence[TracedStep]
+    steps: Count
+    pending: Sequence[str]
+
+
+class RolloutChange(NamedTuple):
+    """A change that was verified by rolling it out.
+
+    Attributes:
+        suggestion: The change.
+        cost: What it gives up.
+        given_up: What it weakens or removes of DoNotSchedule constraints.
+    """
+
+    suggestion: Annotated[RolloutSuggestion, INLINE]
+    cost: str
+    given_up: Sequence[GivenUp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutFields:
+    """How a workload is rolled out or scaled.
+
+    Attributes:
+        kind: Which of the two.
+        outcome: How the worst course ends.
+        strategy: How the controller replaces pods; empty for a scale.
+        placed_before: Pods created or deleted before, so that the old revision runs whole.
+        pending_before: Pods of the workload that had no node in the cluster, as far as is known.
+        likely: The course with the first choice by name, or by the seed.
+        worst: The course that ends worst; null if that is the likely one.
+        peaks: The worst moment of each constraint, in the likely course and its order.
+        courses: All courses.
+        suggestions: Changes with which it completes.
+        suggestions_tried: How many were rolled out.
+        all_suggestions_tried: Whether there is none that was left out.
+        assumptions: What is assumed, in sentences.
+    """
+
+    kind: Literal["rollout", "scale"]
+    outcome: Outcome
+    strategy: str
+    placed_before: Count
+    pending_before: Count
+    likely: RolloutCourse
+    worst: RolloutCourse | None
+    peaks: Sequence[Peak]
+    courses: Annotated[Courses, INLINE]
+    suggestions: Sequence[RolloutChange]
+    suggestions_tried: Count
+    all_suggestions_tried: bool
+    assumptions: Sequence[str]
+
+
+def rollout_fields(simulated: SimulatedRollout) -> RolloutFields:
+    """Return how a workload is rolled out or scaled."""
     rollout, suggestions = simulated.rollout, simulated.suggestions
-    prepared, likely = rollout.prepared, rollout.courses.likely
-    size = prepared.cluster.node_count
-    decisions = (step.decision for step in likely.steps if step.decision is not None)
-    changes = (
-        DomainChange(
-            pod=prepared.request.pod.name,
-            constraint=position,
-            applied=applied,
-            before=likely.before[position],
-            after=likely.after[position],
-        )
-        for position, applied in enumerate(prepared.request.constraints)
-    )
-    answer: SimulateAnswer = {
-        "kubernetesVersion": str(prepared.version),
-        "nodes": size,
-        "nodesToFind": size,
-        "revision": None if rollout.scaled else revision_fields(prepared),
-        "replicas": {
-            "wanted": rollout.replicas,
-            "wantedFrom": None if rollout.scaled else replicas_from(prepared.workload),
-            "placed": rollout.running,
-        },
-        "seed": rollout.seed,
-        "steps": [step_fields(step) for step in decisions],
-        "complete": True,
-        "pending": simulated.pending,
-        "domains": [domain_fields(change) for change in changes],
-        "allDomains": True,
-        "runs": None,
-        "whatIf": None,
-        "rollout": _rollout_fields(rollout, suggestions),
-        "notModeled": list(prepared.request.pod.unmodeled),
-        "notLookedAt": list(NOT_IN_ROLLOUT),
-    }
-    return orjson.dumps(answer)
-
-
-def _rollout_fields(rollout: Rollout, suggestions: RolloutSuggestions) -> rollout_answer.RolloutFields:
     courses = rollout.courses
-    return {
-        "kind": "scale" if rollout.scaled else "rollout",
-        "outcome": rollout.outcome,
-        "strategy": strategy(rollout),
-        "placedBefore": rollout.placed,
-        "pendingBefore": len(rollout.waited_for),
-        "likely": _course_fields(courses.likely),
-        "worst": None if courses.worst is courses.likely else _course_fields(courses.worst),
-        "peaks": [
-            {"step": peak.step, "skew": peak.skew, "counts": dict(peak.counts)}
-            for peak in courses.likely.peaks
-        ],
-        "worstSkews": list(courses.worst_skews),
-        "worstPeaks": list(courses.worst_peaks),
-        "courses": courses.count,
-        "exact": courses.exact,
-        "suggestions": [_suggestion_fields(each) for each in suggestions.found],
-        "suggestionsTried": suggestions.tried,
-        "allSuggestionsTried": suggestions.complete,
-        "assumptions": list(assumptions(rollout)),
-    }
+    return RolloutFields(
+        kind="scale" if rollout.scaled else "rollout",
+        outcome=rollout.outcome,
+        strategy=strategy(rollout),
+        placed_before=rollout.placed,
+        pending_before=len(rollout.waited_for),
+        likely=_course(courses.likely),
+        worst=None if courses.worst is courses.likely else _course(courses.worst),
+        peaks=courses.likely.peaks,
+        courses=courses,
+        suggestions=[RolloutChange(each, suggestion_cost(each), each.given_up) for each in suggestions.found],
+        suggestions_tried=suggestions.tried,
+        all_suggestions_tried=suggestions.complete,
+        assumptions=list(assumptions(rollout)),
+    )
 
 
-def _course_fields(course: Course) -> rollout_answer.RolloutCourse:
-    return {
-        "outcome": course.outcome,
-        "trace": _cut([_traced(number, step) for number, step in enumerate(course.steps, start=1)]),
-        "steps": len(course.steps),
-        "pending": list(course.pending[:MOST_TRACED]),
-        "condition": course.message,
-        "oldPods": course.old,
-        "oldPending": course.old_pending,
-        "after": [dict(counts) for counts in course.after],
-        "skews": list(course.skews),
-    }
-
-
-def _traced(number: int, step: RolloutStep) -> rollout_answer.TracedStep:
-    entry: rollout_answer.TracedStep = {
-        "step": number,
-        "action": step.action,
-        "pod": step.pod,
-        "new": step.new,
-        "node": step.node,
-    }
-    if step.decision is not None and step.node is None:
-        entry["message"] = step.decision.message
-    return entry
-
-
-def _cut(entries: list[rollout_answer.TracedStep]) -> list[rollout_answer.TracedStep]:
-    half = MOST_TRACED // 2
-    return entries if len(entries) <= MOST_TRACED else [*entries[:half], *entries[-half:]]
-
-
-def _suggestion_fields(suggestion: RolloutSuggestion) -> rollout_answer.RolloutChange:
-    return {
-        "edits": [edit_fields(edit) for edit in suggestion.edits],
-        "deletePods": list(suggestion.deleted),
-        "cost": suggestion_cost(suggestion),
-        "worstSkews": list(suggestion.worst_skews),
-        "exact": suggestion.exact,
-    }
+def _course(course: Course) -> RolloutCourse:
+    numbered, half = list(enumerate(course.steps, start=1)), MOST_TRACED // 2
+    listed = numbered if len(numbered) <= MOST_TRACED else [*numbered[:half], *numbered[-half:]]
+    return RolloutCourse(
+        course=course,
+        trace=list(starmap(TracedStep, listed)),
+        steps=len(course.steps),
+        pending=course.pending[:MOST_TRACED],
+    )

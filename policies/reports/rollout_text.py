@@ -12,24 +12,25 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.placement.courses import Course, Outcome
-from policies.placement.rollout import Rollout
-from policies.placement.rollout_suggestions import RolloutSuggestions, SimulatedRollout
+from policies.placement.rollout.courses import Course, Outcome
+from policies.placement.rollout.rollout import Rollout
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, SimulatedRollout
 from policies.reports.domain_bars import bar, bar_room
 from policies.reports.rollout_trace import listed, trace_lines, trace_table
 from policies.reports.rollout_words import (
     NOT_IN_ROLLOUT,
     assumptions,
-    ending,
     left_over,
     strategy,
     suggestion_cost,
     waits_for,
 )
+from policies.reports.suggestion_cost import given_up_text
 from policies.reports.suggestion_text import edit_text
 from policies.reports.wording import (
     constraint_title,
     dropped,
+    ending,
     item,
     nodes,
     print_all,
@@ -37,6 +38,7 @@ from policies.reports.wording import (
     sentence,
     workload_title,
 )
+from policies.scheduler.skew import skew_of
 
 #: Lines of a table of domains, and lines of a trace, half of them from its start.
 MOST_LINES: Final = 12
@@ -110,8 +112,9 @@ def _skews(rollout: Rollout, position: int) -> Text:
     likely, worst = courses.likely, courses.worst_skews[position]
     if not likely.after[position]:
         return Text("no eligible node has the key")
-    before, peak, after = likely.before[position].values(), likely.peaks[position], likely.skews[position]
-    text = Text(f"skew {max(before) - min(before):,} before, ")
+    applied, before = rollout.prepared.request.constraints[position], likely.before[position]
+    peak, after = likely.peaks[position], likely.skews[position]
+    text = Text(f"skew {skew_of(applied, before):,} before, ")
     if peak.step:
         text.append(f"{peak.skew:,} at worst (after step {peak.step:,}), ")
     text.append(f"{after:,} after")
@@ -119,7 +122,6 @@ def _skews(rollout: Rollout, position: int) -> Text:
         text.append(f"; up to {most:,} for a moment {_OTHER_ORDER}", "yellow")
     if worst > after:
         text.append(f"; up to {worst:,} {_OTHER_CHOICES}", "yellow")
-    applied = rollout.prepared.request.constraints[position]
     if applied.is_hard and max(after, worst) > applied.constraint.max_skew:
         text.append(f"; above maxSkew {applied.constraint.max_skew}", "bold yellow")
     if not courses.exact:
@@ -206,6 +208,8 @@ def _suggestions(suggestions: RolloutSuggestions, rollout: Rollout) -> Iterator[
             limit = "at most " if suggestion.exact else ""
             yield Padding(Text(f"then it completes, skew {limit}{skews} after"), (0, 0, 0, 3))
         yield Padding(Text(f"costs: {suggestion_cost(suggestion)}"), (0, 0, 0, 3))
+        for given_up in suggestion.given_up:
+            yield Padding(Text(given_up_text(given_up), "yellow"), (0, 0, 0, 3))
     if suggestions.found:
         yield Text("Each was verified alone: rolled out on this cluster. The first gives up least.", "dim")
     if suggestions.found and (waits := waits_for(rollout)):

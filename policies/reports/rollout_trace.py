@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.placement.replica_pods import PodAction, RolloutStep
+from policies.placement.rollout.replica_pods import PodAction, RolloutStep
 
 #: Steps that alternate between two kinds from which on they share a line.
 LEAST_ALTERNATING: Final = 8

@@ -8,11 +8,11 @@ from typing import Final
 
 from policies.manifests.fields import member
 from policies.manifests.sanitize import one_line
-from policies.placement.courses import Course, Outcome
-from policies.placement.rollout import Rollout
-from policies.placement.rollout_suggestions import RolloutSuggestion, StrategyChange
-from policies.placement.simulate import NOT_LOOKED_AT
-from policies.placement.stateful_set_controller import StatefulUpdate
+from policies.placement.rollout.courses import Course
+from policies.placement.rollout.rollout import Rollout
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, StrategyChange
+from policies.placement.rollout.stateful_set_controller import StatefulUpdate
+from policies.placement.simulate.simulate import NOT_LOOKED_AT
 from policies.reports.suggestion_cost import cost_of
 from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
 
@@ -53,21 +53,6 @@ def _stateful(update: StatefulUpdate) -> str:
     if update.unavailable is not None:
         parts.append(f"maxUnavailable {update.unavailable}")
     return ", ".join(parts)
-
-
-def ending(outcome: Outcome, *, scaled: bool) -> str:
-    """Return how a course ends.
-
-    >>> ending(Outcome.PENDING, scaled=True)
-    'some pods stay pending'
-    """
-    match outcome:
-        case Outcome.COMPLETE:
-            return "every replica has a node" if scaled else "the rollout completes"
-        case Outcome.PENDING:
-            return "some pods stay pending"
-        case Outcome.DEADLOCK:
-            return "the rollout deadlocks"
 
 
 def left_over(course: Course) -> str:

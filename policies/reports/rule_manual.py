@@ -4,9 +4,28 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Final
 
 from policies.rules.base import Rule
 
+#: What an example without ``apiVersion`` is an excerpt of: it adds to this, or replaces what is there.
+DEPLOYMENT: Final = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: web}]
+"""
+#: How to read such an example.
+EXCERPTS: Final = """\
+An example without `apiVersion` is an excerpt of a Deployment `web` with 3 replicas and the label `app: web`.
+One that begins with `kind`, `metadata` or `spec` is of the Deployment itself, any other of its pods' spec."""
+_EXCERPT = re.compile(r"(?:^```yaml|^---)\n(?:#.*\n)*(?!#|apiVersion:)", re.MULTILINE)
 _HOW_TO_FIX = "How to fix"
 _SENTENCE = re.compile(r"(.+?[.!?])(?=\s+[A-Z`\"(]|\s*$)", re.DOTALL)
 
@@ -18,6 +37,17 @@ def section(rule: Rule, heading: str) -> str:
         if title.strip() == heading:
             return text.strip()
     return ""
+
+
+def has_excerpts(rule: Rule) -> bool:
+    """Return whether some example of the manual is an excerpt of ``DEPLOYMENT``."""
+    return _EXCERPT.search(rule.manual) is not None
+
+
+def explained(rule: Rule) -> str:
+    """Return the manual, and how to read its examples where they are excerpts."""
+    manual = rule.manual.strip()
+    return f"{manual}\n\n{EXCERPTS}\n" if has_excerpts(rule) else f"{manual}\n"
 
 
 @cache

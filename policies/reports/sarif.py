@@ -10,11 +10,12 @@ from typing import Any, Final
 import orjson
 
 from policies.manifests.findings import Build, Finding, Severity
+from policies.manifests.skipped import Skipped
+from policies.manifests.wire import encodable
 from policies.reports.lint_run import LintRun
-from policies.reports.lint_summary import skipped_entries, skipped_message
+from policies.reports.lint_summary import MAX_PLACES, skipped_groups
 from policies.reports.overlays import message
-from policies.reports.policy_json import encodable
-from policies.reports.rule_manual import section
+from policies.reports.rule_manual import explained, section
 from policies.reports.source_line import span
 from policies.rules.base import Rule
 
@@ -92,7 +93,7 @@ def _descriptor(rule_id: str, run: LintRun) -> dict[str, Any]:
         "id": rule.id,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": f"{what} {why}".strip() or rule.summary},
-        "help": {"text": section(rule, "How to fix") or rule.summary, "markdown": rule.manual},
+        "help": {"text": section(rule, "How to fix") or rule.summary, "markdown": explained(rule)},
         "helpUri": rule.see,
         "defaultConfiguration": {"level": str(rule.severity)},
         "properties": _properties(rule),
@@ -179,14 +180,22 @@ def _invocation(run: LintRun) -> dict[str, Any]:
         "toolConfigurationNotifications": notifications,
         "toolExecutionNotifications": [
             {
-                "descriptor": {"id": f"skipped/{entry.reason}"},
-                "level": str(severity),
-                "message": {"text": encodable(skipped_message([entry]))},
-                "locations": [{"physicalLocation": _place(entry.location.file, entry.location.line)}],
+                "descriptor": {"id": f"skipped/{group.entries[0].reason}"},
+                "level": str(group.severity),
+                "message": {"text": encodable(group.message)},
+                "locations": [
+                    {"physicalLocation": _place(file, line)}
+                    for file, line in _places(group.entries)[:MAX_PLACES]
+                ],
             }
-            for severity, entry in skipped_entries(run)
+            for group in skipped_groups(run.skipped, run.severity_of)
         ],
     }
+
+
+def _places(entries: Iterable[Skipped]) -> list[tuple[str, int]]:
+    """Return the file and the line of each entry, each place once, as SARIF wants it."""
+    return list(dict.fromkeys((each.location.file, max(each.location.line, 1)) for each in entries))
 
 
 def _place(file: str, line: int) -> dict[str, Any]:

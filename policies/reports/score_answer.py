@@ -1,71 +1,24 @@
-"""The form of a score in JSON; the OpenAPI document is made from these types."""
+"""The form of a score in JSON; the OpenAPI document is made from these types.
+
+Of nodes and domains there are thousands, so they are plain dicts, which cost least to make and to write.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias, TypedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple, TypeAlias, TypedDict
 
-from policies.config.type_schema import Count, Keywords
-from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
-from policies.model.replica_number import ReplicaOrigin
-from policies.scheduler.profile import Plugin
-from policies.scheduler.request import ConstraintOrigin
-from policies.scheduler.result import Code, PhaseStatus
+from policies.manifests.wire import INLINE, Count, Keywords, Positive
+from policies.model.next_pod import PodRevision
+from policies.model.version import KubernetesVersion
+from policies.reports.profile_text import differences
+from policies.scheduler.profile import Plugin, Profile
+from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.result import Code, PhaseStatus, Preemption
 
-#: A number of a constraint's field.
-Positive: TypeAlias = Annotated[int, Keywords(minimum=1)]
 #: A score as the scheduler normalizes it.
 Normalized: TypeAlias = Annotated[int, Keywords(minimum=0, maximum=100)]
-
-
-class ReplicasFrom(TypedDict):
-    """What says how many replicas of a workload are meant.
-
-    Attributes:
-        origin: The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the
-            least of an autoscaler; else the default of 1.
-        source: The object that says so; empty where pods were counted, and for manifest and default.
-    """
-
-    origin: ReplicaOrigin
-    source: str
-
-
-class UsedRevision(TypedDict):
-    """The revision in the cluster with the same template, or else a new one.
-
-    Attributes:
-        hash: With which its pods are marked; null where it is not in the cluster.
-        new: Whether the pod was scheduled as the first of a new one: pods of earlier ones have another hash.
-    """
-
-    hash: str | None
-    new: bool
-
-
-class AppliedFields(TypedDict):
-    """What a constraint in force asks for.
-
-    Attributes:
-        origin: Where it comes from.
-        topologyKey: The node label whose values are the domains.
-        whenUnsatisfiable: Whether it filters nodes or scores them.
-        maxSkew: How many more matching pods a domain may have than the global minimum.
-        minDomains: With fewer eligible domains than this the global minimum is 0.
-        nodeAffinityPolicy: Whether nodes outside the pod's node affinity are left out.
-        nodeTaintsPolicy: Whether nodes with untolerated taints are left out.
-        selector: As kubectl prints it, narrowed by matchLabelKeys; null selects nothing.
-        selfMatch: Whether the pod itself is selected.
-    """
-
-    origin: ConstraintOrigin
-    topologyKey: str
-    whenUnsatisfiable: WhenUnsatisfiable
-    maxSkew: Positive
-    minDomains: Positive
-    nodeAffinityPolicy: NodeInclusionPolicy
-    nodeTaintsPolicy: NodeInclusionPolicy
-    selector: str | None
-    selfMatch: bool
 
 
 class CountedDomain(TypedDict):
@@ -82,18 +35,20 @@ class CountedDomain(TypedDict):
     nodes: Count
 
 
-class ScoredConstraint(AppliedFields, TypedDict):
+class ScoredConstraint(NamedTuple):
     """A constraint in force.
 
     Attributes:
-        globalMinimum: The smallest count over all domains; null for ScheduleAnyway.
+        applied: What it asks for.
+        global_minimum: The smallest count over all domains; null for ScheduleAnyway.
         weight: ln(size + 2); null for DoNotSchedule, and where no node was scored.
         domains: Its domains, by value.
     """
 
-    globalMinimum: Count | None
+    applied: Annotated[AppliedConstraint, INLINE]
+    global_minimum: Count | None
     weight: float | None
-    domains: list[CountedDomain]
+    domains: Sequence[CountedDomain]
 
 
 class NodeRejection(TypedDict):
@@ -173,49 +128,58 @@ class ScoredNode(TypedDict):
     total: Count | None
 
 
-class UsedProfile(TypedDict):
+class UsedProfile(NamedTuple):
     """The profile of kube-scheduler that a pod was scheduled by.
 
     Attributes:
-        schedulerName: The scheduler's name.
+        scheduler_name: The scheduler's name.
         differences: What it does otherwise than the default profile, in words.
     """
 
-    schedulerName: str
-    differences: list[str]
+    scheduler_name: str
+    differences: Sequence[str]
+
+    @classmethod
+    def of(cls, profile: Profile) -> UsedProfile:
+        """Return a profile with its differences."""
+        return cls(profile.scheduler_name, differences(profile))
 
 
-class ScoreAnswer(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreAnswer:
     """Where the pod could go; the numbers are exactly kube-scheduler's.
 
     Attributes:
-        kubernetesVersion: The release that the scheduler behaves as.
-        judgedAs: The release that stands for it, with its patch: the newest known one for a newer one.
+        kubernetes_version: The release that the scheduler behaves as.
+        judged_as: The release that stands for it, with its patch: the newest known one for a newer one.
         dropped: The fields of the pod and its own constraints that the release drops.
         revision: The revision of the workload that the pod was scheduled as; null for what has none.
-        preFilter: ``Skip``: no DoNotSchedule constraint is in force.
-        preScore: ``Skip``: no ScheduleAnyway constraint, or no node.
+        pre_filter: ``Skip``: no DoNotSchedule constraint is in force.
+        pre_score: ``Skip``: no ScheduleAnyway constraint, or no node.
         constraints: The constraints in force.
         nodes: All nodes, sorted by name.
-        feasibleNodes: How many of them the pod fits.
+        feasible_nodes: How many of them the pod fits.
         best: The feasible nodes with the highest total, by name.
         message: The scheduler's FitError for a pod that fits nowhere; empty if it fits somewhere.
         condition: The message of the pod's PodScheduled condition: with what preemption adds; else empty.
+        preemption: On which node room would be made for a pod that fits nowhere, and who is evicted; null for
+            a pod that fits, and where preemption is not tried.
         profile: The profile of kube-scheduler that the pod was scheduled by.
-        notModeled: What else the scheduler looks at, in this pod or by its profile.
+        not_modeled: What else the scheduler looks at, in this pod or by its profile.
     """
 
-    kubernetesVersion: str
-    judgedAs: str
-    dropped: list[str]
-    revision: UsedRevision | None
-    preFilter: PhaseStatus
-    preScore: PhaseStatus
-    constraints: list[ScoredConstraint]
-    nodes: list[ScoredNode]
-    feasibleNodes: Count
-    best: list[str]
+    kubernetes_version: KubernetesVersion
+    judged_as: str
+    dropped: Sequence[str]
+    revision: PodRevision | None
+    pre_filter: PhaseStatus
+    pre_score: PhaseStatus
+    constraints: Sequence[ScoredConstraint]
+    nodes: Sequence[ScoredNode]
+    feasible_nodes: Count
+    best: Sequence[str]
     message: str
     condition: str
+    preemption: Preemption | None
     profile: UsedProfile
-    notModeled: list[str]
+    not_modeled: Sequence[str]

@@ -9,16 +9,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from policies.model.workload import Workload
-from policies.placement.placement import Placement, PreparedPod
+from policies.manifests.wire import dumps
+from policies.placement.core.placement import Placement
 from policies.reports import score_answer
-from policies.reports.profile_text import differences, not_modeled
+from policies.reports.profile_text import not_modeled
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.releases import judged_as
-from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
 
 #: What there is to tell of a node.
@@ -31,60 +29,31 @@ def render(placement: Placement) -> bytes:
     Numbers are the scheduler's, nodes and domains are sorted by name.
     """
     verdict = placement.verdict
-    answer: score_answer.ScoreAnswer = {
-        "kubernetesVersion": str(placement.version),
-        "judgedAs": judged_as(placement.version).exact,
-        "dropped": placement.dropped,
-        "revision": revision_fields(placement),
-        "preFilter": verdict.pre_filter,
-        "preScore": verdict.pre_score,
-        "constraints": [_constraint(result) for result in verdict.results],
-        "nodes": _nodes(verdict),
-        "feasibleNodes": verdict.feasible_count,
-        "best": [verdict.names[node] for node in verdict.best],
-        "message": verdict.message,
-        "condition": verdict.condition,
-        "profile": profile_fields(verdict),
-        "notModeled": [*verdict.request.pod.unmodeled, *not_modeled(verdict.request.profile)],
-    }
-    return orjson.dumps(answer)
-
-
-def profile_fields(verdict: SchedulingResult) -> score_answer.UsedProfile:
-    """Return the profile that the pod was scheduled by, and what it does otherwise than the default one."""
     profile = verdict.request.profile
-    return {"schedulerName": profile.scheduler_name, "differences": differences(profile)}
-
-
-def revision_fields(prepared: PreparedPod) -> score_answer.UsedRevision | None:
-    """Return the revision that the pod was judged as, for programs; None for what has no revisions."""
-    revision = prepared.revision
-    return None if revision is None else {"hash": revision.hash, "new": revision.is_new}
-
-
-def constraint_fields(applied: AppliedConstraint) -> score_answer.AppliedFields:
-    """Return what a constraint asks for, and where it comes from."""
-    constraint = applied.constraint
-    return {
-        "origin": applied.origin,
-        "topologyKey": constraint.topology_key,
-        "whenUnsatisfiable": constraint.when_unsatisfiable,
-        "maxSkew": constraint.max_skew,
-        "minDomains": constraint.min_domains,
-        "nodeAffinityPolicy": constraint.node_affinity_policy,
-        "nodeTaintsPolicy": constraint.node_taints_policy,
-        "selector": None if applied.selector is None else str(applied.selector),
-        "selfMatch": bool(applied.self_match),
-    }
+    answer = score_answer.ScoreAnswer(
+        kubernetes_version=placement.version,
+        judged_as=judged_as(placement.version).exact,
+        dropped=placement.dropped,
+        revision=placement.revision,
+        pre_filter=verdict.pre_filter,
+        pre_score=verdict.pre_score,
+        constraints=list(map(_constraint, verdict.results)),
+        nodes=_nodes(verdict),
+        feasible_nodes=verdict.feasible_count,
+        best=[verdict.names[node] for node in verdict.best],
+        message=verdict.message,
+        condition=verdict.condition,
+        preemption=verdict.preemption,
+        profile=score_answer.UsedProfile.of(profile),
+        not_modeled=[*verdict.request.pod.unmodeled, *verdict.unread, *not_modeled(profile)],
+    )
+    return dumps(answer)
 
 
 def _constraint(result: FilterResult | ScoreResult) -> score_answer.ScoredConstraint:
-    return {
-        **constraint_fields(result.applied),
-        "globalMinimum": result.minimum if isinstance(result, FilterResult) else None,
-        "weight": result.weight if isinstance(result, ScoreResult) else None,
-        "domains": _domains(result.domains),
-    }
+    minimum = result.minimum if isinstance(result, FilterResult) else None
+    weight = result.weight if isinstance(result, ScoreResult) else None
+    return score_answer.ScoredConstraint(result.applied, minimum, weight, _domains(result.domains))
 
 
 def _domains(domains: DomainCounts) -> list[score_answer.CountedDomain]:
@@ -216,9 +185,3 @@ def _tell(tell: Callable[[int], list[_Told]], columns: list[NDArray[Any]], size:
             found = told[key] = tell(node)
         everything.append(found)
     return everything
-
-
-def replicas_from(workload: Workload | None) -> score_answer.ReplicasFrom | None:
-    """Return what says how many replicas of a workload are meant; None where there is no such number."""
-    number = None if workload is None else workload.replica_number
-    return None if number is None else {"origin": number.origin, "source": number.source}

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from policies.manifests.sanitize import one_line
 from policies.model.topology_keys import HOSTNAME
-from policies.placement.placement import Placement
+from policies.placement.core.placement import Placement
 from policies.reports.profile_text import profile_text, unmodeled_text
 from policies.reports.wording import constraint_title, dropped, headline, item, print_all, sentence
 from policies.scheduler.node_table import MISSING

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.placement.distribution import DomainSpread
-from policies.placement.scheduling_queue import SimulatedQueue
-from policies.placement.simulate import MOST_COUNTED, DomainChange
+from policies.placement.simulate.distribution import DomainSpread
+from policies.placement.simulate.scheduling_queue import SimulatedQueue
+from policies.placement.simulate.simulate import MOST_COUNTED, DomainChange
 from policies.reports.domain_bars import bar, bar_room
 from policies.reports.what_if_text import what_if_text
 from policies.reports.wording import (
@@ -88,7 +88,8 @@ def _headline(simulated: SimulatedQueue) -> Text:
     if not simulation.complete:
         text.append(f", {count - len(simulation.steps):,} not tried", "bold red")
     text.append(f" ({nodes(queue.cluster.node_count)}, Kubernetes {queue.version})")
-    return text if queue.prepared is None else text.append(as_revision(queue.prepared))
+    shown = None if simulated.what_if is not None else queue.replaced
+    return text if queue.prepared is None else text.append(as_revision(queue.prepared, shown))
 
 
 def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
@@ -155,7 +156,7 @@ def _constraints(simulated: SimulatedQueue, width: int) -> Iterator[RenderableTy
 def _skew(change: DomainChange, spread: DomainSpread | None, runs: int) -> Text:
     if not change.after:
         return Text("no eligible node has the key")
-    before = f"skew {max(change.before.values()) - min(change.before.values()):,} before"
+    before = f"skew {change.skew_before:,} before"
     if spread is None:
         return Text(f"{before}, {change.skew:,} after")
     return Text(f"{before}; after: {_times(spread.skews, runs)}")

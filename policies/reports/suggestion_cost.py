@@ -7,7 +7,8 @@ from typing import Final
 from policies.manifests.sanitize import one_line
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.next_pod import SELECTING_KINDS
-from policies.placement.placement import Placement
+from policies.placement.core.given_up import GivenUp
+from policies.placement.core.placement import Placement
 from policies.reports.wording import nodes
 from policies.scheduler.changes import Change, ChangeKind, ClusterChange
 
@@ -47,7 +48,8 @@ def cost_of(change: Change | ClusterChange, placement: Placement) -> str:
         case ChangeKind.NODE_AFFINITY_POLICY:
             return "domains that the pod cannot use count for minDomains"
         case ChangeKind.MIN_DOMAINS:
-            return f"{change.value} domains are enough: no autoscaler is made to add another"
+            enough = "1 domain is" if change.value == 1 else f"{change.value:,} domains are"
+            return f"{enough} enough: no autoscaler is made to add another"
         case ChangeKind.MAX_SKEW:
             return f"a domain may hold {change.value:,} pods more than another"
         case ChangeKind.CONSTRAINT:
@@ -55,6 +57,13 @@ def cost_of(change: Change | ClusterChange, placement: Placement) -> str:
         case ChangeKind.TOLERATIONS if change.hollow:
             return "CAUTION: the pod runs beside the control plane, and can starve it"
     return _COSTS[change.what]
+
+
+def given_up_text(given_up: GivenUp) -> str:
+    """Return what is given up of a constraint, in a line."""
+    field, before, after = given_up.field, given_up.before, given_up.after
+    what = f" {field} {before}, which becomes {after}" if field else ", all of it"
+    return f"Given up: {one_line(given_up.key)}{what}"
 
 
 def _key(change: Change, placement: Placement) -> str:

@@ -12,10 +12,11 @@ from rich.text import Text
 from policies.manifests.edits import Edit
 from policies.manifests.fields import shown
 from policies.manifests.sanitize import one_line
-from policies.placement.placement import Placement
-from policies.placement.replicas import Replicas
-from policies.placement.suggestions import ExternalChange, Suggestion, Suggestions
-from policies.reports.suggestion_cost import cost_of, how_edited
+from policies.placement.core.given_up import given_up_by
+from policies.placement.core.placement import Placement
+from policies.placement.core.replicas import Replicas
+from policies.placement.explain.suggestions import ExternalChange, Suggestion, Suggestions
+from policies.reports.suggestion_cost import cost_of, given_up_text, how_edited
 from policies.reports.wording import at_most, item, named, nodes
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from policies.scheduler.request import ConstraintOrigin
@@ -32,88 +33,94 @@ _DEFAULTS: Final = {"nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}
 
 
 def suggestions_text(
-    remedies: Suggestions, placement: Placement, before: Replicas | None
+    suggestions: Suggestions, placement: Placement, before: Replicas | None
 ) -> Iterator[RenderableType]:
-    """Yield what would make a pod fit, the smallest change first, or that nothing that was tried would.
+    """Yield what would make a pod fit, what gives up least first, or that nothing that was tried would.
 
     Args:
-        remedies: What was found.
+        suggestions: What was found.
         placement: Of the pod.
         before: How many replicas fit without any change.
     """
-    found = remedies.found
-    if not found:
-        tried = f"{remedies.verdicts:,} tried" if remedies.verdicts else "nothing is left to try"
+    found = suggestions.found
+    if not found and suggestions.complete:
+        tried = f"{suggestions.verdicts:,} tried" if suggestions.verdicts else "nothing is left to try"
         yield Text(f"No one or two changes of the manifest or the cluster that Evenkeel knows ({tried}).")
-    for number, remedy in enumerate(found, start=1):
-        yield from _remedy(number, remedy, placement, before)
+    for number, suggestion in enumerate(found, start=1):
+        yield from _suggestion(number, suggestion, placement, before)
     if len(found) > 1:
         yield Text(_enough(found, placement), "dim")
-    if any(remedy.edits for remedy in found):
+    if any(suggestion.edits for suggestion in found):
         # A pod that is in the cluster has no manifest to be edited.
         hint = "" if placement.workload.owner else " With --diff N suggestion N is printed as a diff."
         yield Text(f"{how_edited(placement)}{hint}", "dim")
-    if not remedies.complete:
-        yield Text(f"There may be more: the search ended after {remedies.verdicts:,} verdicts.")
+    if not suggestions.complete:
+        yield Text(f"There may be more: the search ended after {suggestions.verdicts:,} verdicts.")
 
 
 def _enough(found: tuple[Suggestion, ...], placement: Placement) -> str:
-    """Return which of several remedies are enough for every replica."""
-    short = [remedy for remedy in found if remedy.replicas is not None and not remedy.replicas.enough]
+    """Return which of several suggestions are enough for every replica."""
+    short = [
+        suggestion
+        for suggestion in found
+        if suggestion.replicas is not None and not suggestion.replicas.enough
+    ]
     if not short:
         if at_most(placement):
             return "As far as the pod is modeled any one of these is enough; the first gives up least."
-        return "Any one of these is enough, verified on this cluster; the first changes the least."
+        return "Any one of these is enough, verified on this cluster; the first gives up least."
     wanted = f"all {short[0].replicas.wanted:,} replicas" if short[0].replicas is not None else ""
-    numbers = [str(number) for number, remedy in enumerate(found, start=1) if remedy not in short]
+    numbers = [str(number) for number, suggestion in enumerate(found, start=1) if suggestion not in short]
     if not numbers:
         return f"Each was verified alone on this cluster; none is enough for {wanted}."
     return f"Each was verified alone on this cluster; enough for {wanted}: {', '.join(numbers)}."
 
 
-def _remedy(
-    number: int, remedy: Suggestion, placement: Placement, before: Replicas | None
+def _suggestion(
+    number: int, suggestion: Suggestion, placement: Placement, before: Replicas | None
 ) -> Iterator[RenderableType]:
-    yield from numbered_suggestion(number, remedy, placement, _outcome(remedy, placement, before))
+    yield from numbered_suggestion(number, suggestion, placement, _outcome(suggestion, placement, before))
 
 
 def numbered_suggestion(
-    number: int, remedy: Suggestion, placement: Placement, outcome: Iterable[str]
+    number: int, suggestion: Suggestion, placement: Placement, outcome: Iterable[str]
 ) -> Iterator[RenderableType]:
     """Yield a suggestion as an item of a list.
 
     Args:
         number: Which item; the first is emphasized.
-        remedy: The suggestion.
+        suggestion: The suggestion.
         placement: Of the pod that it makes fit.
         outcome: What comes of it, a line each.
     """
-    lines = [*map(edit_text, remedy.edits)]
-    lines += (_elsewhere(entry, placement) for entry in remedy.elsewhere)
-    lines += [in_cluster(remedy.in_cluster)] if remedy.in_cluster else []
+    lines = [*map(edit_text, suggestion.edits)]
+    lines += (_elsewhere(entry, placement) for entry in suggestion.elsewhere)
+    lines += [in_cluster(suggestion.in_cluster)] if suggestion.in_cluster else []
     head, *more = (Text(line, "bold" if number == 1 else "") for line in lines)
     yield item(number, head)
     for line in more:
         yield Padding(Text.assemble("and ", line), (0, 0, 0, 3))
     for sentence in outcome:
         yield Padding(Text(sentence), (0, 0, 0, 3))
+    for given_up in given_up_by(suggestion.changes, placement.verdict.request):
+        yield Padding(Text(given_up_text(given_up), "yellow"), (0, 0, 0, 3))
 
 
-def costs_text(remedy: Suggestion, placement: Placement) -> str:
+def costs_text(suggestion: Suggestion, placement: Placement) -> str:
     """Return what a suggestion costs, in words."""
-    return f"costs: {'; '.join(dict.fromkeys(cost_of(change, placement) for change in remedy.changes))}"
+    return f"costs: {'; '.join(dict.fromkeys(cost_of(change, placement) for change in suggestion.changes))}"
 
 
-def _outcome(remedy: Suggestion, placement: Placement, before: Replicas | None) -> Iterator[str]:
+def _outcome(suggestion: Suggestion, placement: Placement, before: Replicas | None) -> Iterator[str]:
     """Yield where the pod fits then, how many replicas do, and what it costs."""
     most = at_most(placement)
-    fits = f"then it fits {most}{named(remedy.examples, remedy.feasible)}"
-    after = remedy.replicas
+    fits = f"then it fits {most}{named(suggestion.examples, suggestion.feasible)}"
+    after = suggestion.replicas
     if after is not None and before is not None and after.wanted > max(before.placed, 1):
         fits += f"; {most}{after.fitting:,} of {after.wanted:,} replicas fit, now {before.fitting:,}"
     yield fits
-    yield costs_text(remedy, placement)
-    if remedy.elsewhere:
+    yield costs_text(suggestion, placement)
+    if suggestion.elsewhere:
         yield "or give the pod constraints of its own, which replace all of these"
 
 

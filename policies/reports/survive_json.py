@@ -1,112 +1,156 @@
-"""Whether workloads survive single losses, as one JSON object, whose form ``survive.schema.json`` says."""
+"""Whether workloads survive single losses, as one JSON object of the form ``survive.schema.json``."""
 
 from __future__ import annotations
 
-import orjson
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple
 
+from policies.manifests.wire import INLINE, Count, Keywords, dumps
+from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
-from policies.placement.loss import Loss, OtherPods, WorkloadLoss
-from policies.placement.survival_report import SurvivalReport
-from policies.placement.survive import MOST_MARGIN, DeployedWorkload
-from policies.placement.survive_suggestions import SurvivalHelp
-from policies.reports import survive_answer
-from policies.reports.explain_json import suggestion_fields
-from policies.reports.score_json import replicas_from
-from policies.scheduler.binding import Step
+from policies.placement.survive.loss import Loss
+from policies.placement.survive.survival_report import SurvivalReport
+from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
+from policies.placement.survive.survive_suggestions import SurvivalHelp
+from policies.reports.suggestion_json import SuggestedChange, suggested_change
+
+#: The form's name; its number changes when a field is renamed, goes away or means something else.
+SCHEMA: Final = "evenkeel.dev/survive/v1"
+
+
+class SurvivalChange(NamedTuple):
+    """Changes that together help a workload after one loss.
+
+    Attributes:
+        change: The changes.
+        survives: Whether the workload then survives every single loss; null if not tried.
+    """
+
+    change: Annotated[SuggestedChange, INLINE]
+    survives: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurvivingWorkload:
+    """A workload as it runs before anything is lost, and whether it survives.
+
+    Attributes:
+        deployed: The workload as it runs.
+        survives: Whether enough run before any loss, and after each; null where no loss failed but not all
+            were tried.
+        margin: How many replicas fit beyond those that must run, whatever is lost; null for a workload of
+            which that it survives is not known.
+        margin_is_least: Whether no more were tried, so that more may fit.
+        changes_for: The lost domain that the changes are for; null without any.
+        changes: What would help, each verified.
+        changes_complete: Whether everything that looked promising was tried.
+    """
+
+    deployed: Annotated[DeployedWorkload, INLINE]
+    survives: bool | None
+    margin: Count | None
+    margin_is_least: bool
+    changes_for: str | None
+    changes: Sequence[SurvivalChange]
+    changes_complete: bool
+
+
+class UnjudgedWorkload(NamedTuple):
+    """A workload without a number of replicas that could survive.
+
+    Attributes:
+        workload: The workload.
+        why: Why there is none.
+    """
+
+    workload: Annotated[Workload, INLINE]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurviveAnswer:
+    """Whether workloads survive the loss of any single domain.
+
+    Later releases may add fields; within v1 none is renamed or goes away.
+
+    Attributes:
+        schema: The form's name and version.
+        kubernetes_version: The release that the scheduler behaves as.
+        topology_key: The node label whose values are the domains.
+        domains: How many domains there are.
+        nodes: How many nodes there are.
+        nodes_without_key: How many of them do not have the label.
+        unreachable: Whether lost nodes stay in the API, as in an outage.
+        allow_missing: How many replicas of each workload may be missing after a loss.
+        survives: Whether every workload survives every loss; null where none failed but not all were tried.
+        complete: Whether every domain was lost once, and the search for changes was not ended.
+        workloads: The workloads.
+        losses: What each loss does, of those that were tried.
+        not_judged: Workloads without a number of replicas that could survive.
+        not_modeled: What else a scheduler looks at, which may refuse more nodes.
+    """
+
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
+    kubernetes_version: KubernetesVersion
+    topology_key: str
+    domains: Count
+    nodes: Count
+    nodes_without_key: Count
+    unreachable: bool
+    allow_missing: Count
+    survives: bool | None
+    complete: bool
+    workloads: Sequence[SurvivingWorkload]
+    losses: Sequence[Loss]
+    not_judged: Sequence[UnjudgedWorkload]
+    not_modeled: Sequence[str]
 
 
 def render(report: SurvivalReport) -> bytes:
     """Return a report as one line of JSON, without its end.
 
-    Entries of ``losses[].workloads`` are in the order of ``workloads``. ``survives`` is null where no loss
-    failed but not all were tried.
+    Entries of ``losses[].workloads`` are in the order of ``workloads``.
     """
     survival, options = report.survival, report.survival.options
     helps = {entry.workload: entry for entry in report.helps}
-    answer: survive_answer.SurviveAnswer = {
-        "schema": survive_answer.SCHEMA,
-        "kubernetesVersion": str(report.version),
-        "topologyKey": options.key,
-        "domains": len(survival.domains),
-        "nodes": survival.cluster.node_count,
-        "nodesWithoutKey": survival.without_key,
-        "unreachable": options.unreachable,
-        "allowMissing": options.allowed_missing,
-        "survives": report.verdict,
-        "complete": report.complete,
-        "workloads": [
-            _workload_fields(report, number, deployed, helps.get(number))
+    answer = SurviveAnswer(
+        kubernetes_version=report.version,
+        topology_key=options.key,
+        domains=len(survival.domains),
+        nodes=survival.cluster.node_count,
+        nodes_without_key=survival.without_key,
+        unreachable=options.unreachable,
+        allow_missing=options.allowed_missing,
+        survives=report.verdict,
+        complete=report.complete and not report.stopped,
+        workloads=[
+            _workload(report, number, deployed, helps.get(number))
             for number, deployed in enumerate(survival.deployed)
         ],
-        "losses": list(map(_loss_fields, report.losses)),
-        "notJudged": [{**_name_fields(workload), "why": why} for workload, why in report.unjudged],
-        "notModeled": list(report.unmodeled),
-    }
-    return orjson.dumps(answer)
+        losses=report.losses,
+        not_judged=[UnjudgedWorkload(*entry) for entry in report.unjudged],
+        not_modeled=report.unmodeled,
+    )
+    return dumps(answer)
 
 
-def _name_fields(workload: Workload) -> survive_answer.NamedWorkload:
-    return {"kind": workload.kind.name, "namespace": workload.namespace, "name": workload.name}
-
-
-def _workload_fields(
+def _workload(
     report: SurvivalReport, number: int, deployed: DeployedWorkload, found: SurvivalHelp | None
-) -> survive_answer.SurvivingWorkload:
+) -> SurvivingWorkload:
     margin = report.margin(number)
-    return {
-        **_name_fields(deployed.workload),
-        "replicas": deployed.wanted,
-        "replicasFrom": replicas_from(deployed.workload),
-        "required": deployed.required,
-        "running": deployed.running,
-        "used": deployed.used,
-        "placed": deployed.placed,
-        "replaced": deployed.replaced,
-        **_message_fields(deployed.pending),
-        "survives": report.survives(number),
-        "margin": margin,
-        "marginIsLeast": margin == MOST_MARGIN,
-        "changesFor": None if found is None else found.domain,
-        "changes": [] if found is None else _changes(found),
-    }
+    return SurvivingWorkload(
+        deployed=deployed,
+        survives=report.survives(number),
+        margin=margin,
+        margin_is_least=margin == MOST_MARGIN,
+        changes_for=None if found is None else found.domain,
+        changes=[] if found is None else list(_changes(found)),
+        changes_complete=not report.stopped if found is None else found.complete,
+    )
 
 
-def _changes(found: SurvivalHelp) -> list[survive_answer.SurvivalChange]:
-    return [
-        {
-            **suggestion_fields(entry.suggestion, found.placement, found.replicas),
-            "survives": entry.survives,
-        }
-        for entry in found.found
-    ]
-
-
-def _loss_fields(loss: Loss) -> survive_answer.SingleLoss:
-    return {
-        "domain": loss.domain,
-        "nodes": loss.nodes,
-        "survives": loss.survives,
-        "workloads": list(map(_workload_loss, loss.workloads)),
-        "otherPods": _others(loss.others),
-    }
-
-
-def _workload_loss(entry: WorkloadLoss) -> survive_answer.LostReplicas:
-    return {
-        "displaced": entry.displaced,
-        "running": entry.running,
-        "missing": max(entry.required - entry.running, 0),
-        "survives": entry.survives,
-        **_message_fields(entry.pending),
-    }
-
-
-def _others(others: OtherPods | None) -> survive_answer.DisplacedOthers | None:
-    if others is None:
-        return None
-    return {"displaced": others.displaced, "pending": others.pending, "notTried": others.untried}
-
-
-def _message_fields(step: Step | None) -> survive_answer.PendingMessages:
-    """Return what the scheduler says of the first replica that fits nowhere; empty texts if all fit."""
-    return {"message": step.message if step else "", "condition": step.condition if step else ""}
+def _changes(found: SurvivalHelp) -> Iterator[SurvivalChange]:
+    for entry in found.found:
+        change = suggested_change(entry.suggestion, found.placement, found.replicas)
+        yield SurvivalChange(change, entry.survives)

@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.placement.loss import Loss, WorkloadLoss
-from policies.placement.survival_report import SurvivalReport
-from policies.placement.survive import MOST_MARGIN, DeployedWorkload
-from policies.placement.survive_suggestions import MOST_PROVEN, SurvivalHelp, SurvivalSuggestion
+from policies.placement.survive.loss import Loss, WorkloadLoss
+from policies.placement.survive.survival_report import SurvivalReport
+from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
+from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
 from policies.reports.suggestion_text import costs_text, numbered_suggestion
 from policies.reports.wording import (
     listed,
@@ -53,7 +53,7 @@ def _parts(report: SurvivalReport) -> Iterator[RenderableType]:
         yield from replica_origin_text(deployed.workload)
         yield Text(_before(deployed))
         yield from _margin(report, number)
-        if not deployed.runs and deployed.pending is not None:
+        if deployed.lacks and deployed.pending is not None:
             yield sentence(deployed.pending.message)
         elif report.losses:
             yield from section(
@@ -69,15 +69,16 @@ def _headline(report: SurvivalReport, number: int, deployed: DeployedWorkload) -
     tried, count = len(report.losses), len(report.survival.domains)
     failed = sum(not loss.workloads[number].survives for loss in report.losses)
     domains = f"{count:,} domain{'' if count == 1 else 's'} of {one_line(report.survival.options.key)}"
-    if not deployed.runs:
+    survives = report.survives(number)
+    if deployed.lacks:
         verdict, rest = "lacks replicas even before a loss", ""
     elif failed:
         verdict, rest = f"does not survive the loss of {failed:,}", f" of {domains}"
-    elif report.complete:
+    elif survives:
         verdict, rest = "survives the loss of any one", f" of {domains}"
     else:
-        verdict, rest = f"survives the loss of {tried:,}", f" of {domains}, others were not tried"
-    style = "bold green" if report.survives(number) else "bold red"
+        verdict, rest = "has no verdict", f": ended early, {tried:,} of {domains} tried"
+    style = {True: "bold green", False: "bold red", None: "bold yellow"}[survives]
     whose = workload_title(deployed.prepared)
     return Text.assemble(whose, " ", (verdict, style), rest, f" (Kubernetes {report.version})")
 
@@ -86,6 +87,7 @@ def _before(deployed: DeployedWorkload) -> str:
     """Return how many replicas run before a loss, and where they come from."""
     parts = [f"{deployed.used:,} running now", f"{deployed.placed:,} placed here"]
     left_out = f"; {deployed.replaced:,} of other revisions left out" if deployed.replaced else ""
+    left_out += f"; {deployed.untried:,} were not tried" if deployed.untried else ""
     must = (
         f"{deployed.required:,} of {deployed.wanted:,} replica{'' if deployed.wanted == 1 else 's'} must run"
     )
@@ -155,15 +157,13 @@ def _pending(losses: Iterable[Loss], number: int) -> Iterator[RenderableType]:
 def _help(found: SurvivalHelp) -> Iterator[RenderableType]:
     title = "What would make it run" if found.domain is None else "What would make it survive"
     yield from section(title, ())
-    if not found.found:
+    if not found.found and found.complete:
         yield Text("No one or two changes of the manifest or the cluster that Evenkeel knows.")
     for number, entry in enumerate(found.found, start=1):
         outcome = [_outcome(entry, found), costs_text(entry.suggestion, found.placement)]
         yield from numbered_suggestion(number, entry.suggestion, found.placement, outcome)
     if any(entry.survives is None and entry.suggestion.edits for entry in found.found):
-        yield Text(
-            f"Only the first {MOST_PROVEN} changes of the manifest are tried against every loss.", "dim"
-        )
+        yield Text("Not every change of the manifest was tried against every loss.", "dim")
     if not found.complete:
         yield Text(f"There may be more: the search ended after {found.verdicts:,} verdicts.")
 
@@ -203,7 +203,7 @@ def _assumptions(report: SurvivalReport) -> Iterator[str]:
     survival, unmodeled = report.survival, report.unmodeled
     if survival.without_key:
         yield f"Never lost, for lack of {one_line(survival.options.key)}: {nodes(survival.without_key)}."
-    if report.all_survive and not survival.options.unreachable:
+    if report.verdict and not survival.options.unreachable:
         yield "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
     if unmodeled:
         yield f"Not modeled, although kube-scheduler checks it: {', '.join(unmodeled)}."
@@ -213,3 +213,5 @@ def _assumptions(report: SurvivalReport) -> Iterator[str]:
         yield f"Not judged: {one_line(workload.title)}: {why}."
     if not report.complete:
         yield f"Ended early: only {len(report.losses):,} of {len(survival.domains):,} losses were tried."
+    elif report.stopped:
+        yield "Ended early: not all changes were tried that may help."

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.placement.recovery import DisplacedPod, PodOutcome
-from policies.placement.what_if import DomainStages, WhatIf
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.simulate.what_if import DomainStages, WhatIf
 from policies.reports.wording import constraint_title, item, listed, nodes, section, sentence
 
 #: Lines of a table of pods, domains or messages: what a terminal shows at once.

@@ -14,13 +14,17 @@ from policies.manifests.sanitize import MAX_LENGTH, one_line
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.replica_number import ReplicaOrigin
 from policies.model.workload import Workload
-from policies.placement.placement import Placement, PreparedPod
-from policies.placement.replicas import MOST_PLACED, Replicas
-from policies.scheduler.releases import judged_as
+from policies.placement.core.placement import Placement, PreparedPod
+from policies.placement.core.replicas import Replicas
+from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.new_revision import ReplacedPods
+from policies.scheduler.releases import newer_than_known
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
 #: Names that a line lists.
 MOST_NAMES: Final = 4
+#: What stands for the name of an object that has none.
+NO_NAME: Final = "(no name)"
 
 _ORIGINS: Final = {
     ConstraintOrigin.POD: "the pod's own",
@@ -86,8 +90,8 @@ def item(number: int, text: Text) -> Table:
     return grid
 
 
-def headline(placement: Placement) -> Text:
-    """Return whose pod fits how many nodes."""
+def headline(placement: Placement, replaced: ReplacedPods | None = None) -> Text:
+    """Return whose pod fits how many nodes, and what it replaces where it is applied."""
     verdict, whose = placement.verdict, workload_title(placement)
     count, size = verdict.feasible_count, len(verdict.names)
     verb = "fits" if placement.running is None else "would run on"
@@ -95,19 +99,42 @@ def headline(placement: Placement) -> Text:
     fits = f"{verb} {number} of {nodes(size)}"
     text = Text.assemble(whose, " ", (fits, "bold green" if count else "bold red"))
     text.append(f" (Kubernetes {placement.version})")
-    return text.append(as_revision(placement))
+    return text.append(as_revision(placement, replaced))
 
 
-def as_revision(prepared: PreparedPod) -> str:
+def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> str:
     """Return what is to be said of a pod of a new revision; empty for any other."""
     revision = prepared.revision
-    return ", scheduled as a new revision" if revision is not None and revision.is_new else ""
+    if revision is None or not revision.is_new:
+        return ""
+    text = ", scheduled as a new revision"
+    if replaced is None:
+        return text
+    text += f" beside {replaced.count:,} older pod{'' if replaced.count == 1 else 's'} that it replaces"
+    if replaced.rollout is None:
+        return text
+    return f"{text}: {ending(replaced.rollout.outcome, scaled=False)} (see simulate --rollout)"
+
+
+def ending(outcome: Outcome, *, scaled: bool) -> str:
+    """Return how a course ends.
+
+    >>> ending(Outcome.PENDING, scaled=True)
+    'some pods stay pending'
+    """
+    match outcome:
+        case Outcome.COMPLETE:
+            return "every replica has a node" if scaled else "the rollout completes"
+        case Outcome.PENDING:
+            return "some pods stay pending"
+        case Outcome.DEADLOCK:
+            return "the rollout deadlocks"
 
 
 def workload_title(prepared: PreparedPod) -> str:
     """Return the kind, namespace and name of an object."""
     workload = prepared.workload
-    name = workload.metadata.get("name") or workload.metadata.get("generateName") or "without a name"
+    name = workload.metadata.get("name") or workload.metadata.get("generateName") or NO_NAME
     return f"{workload.kind.name} {one_line(workload.namespace)}/{one_line(str(name))}"
 
 
@@ -153,7 +180,7 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
         return
     more = replicas.fitting - replicas.placed
     revision = " of this revision" if placement.workload.kind.revision_label else ""
-    so_far = "" if replicas.complete else f" (only {MOST_PLACED:,} were tried)"
+    so_far = "" if replicas.complete else f" (only {replicas.fitting - replicas.placed:,} were tried)"
     text = f"{at_most(placement)}{replicas.fitting:,} of {wanted} replicas fit"
     yield Text(
         f"{text[0].upper()}{text[1:]}: {placed}{revision} have a node, {more:,} more would get one{so_far}."
@@ -162,10 +189,8 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
 
 def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:
     """Yield what is to be said of the release: the fields that it drops, and which one stands for it."""
-    known = judged_as(prepared.version)
-    if known != prepared.version:
-        newer = f"Kubernetes {prepared.version} is newer than any release that is known: judged as {known}."
-        yield from ("", Text(newer, "yellow"))
+    if newer := newer_than_known(prepared.version):
+        yield from ("", Text(f"{newer}.", "yellow"))
     if prepared.dropped:
         names = ", ".join(prepared.dropped)
         text = f"Kubernetes {prepared.version} drops {names}: the pod is scheduled without."

@@ -59,6 +59,7 @@ def _check(arguments: list[str]) -> None:
     found.make_context(name, rest, parent=parent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("check", "file"),
     [
@@ -176,6 +177,7 @@ def _run_step(
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_action_tells_findings_and_fails(lint: Lint, tmp_path: Path) -> None:
     """An error becomes an annotation, a SARIF file, a summary, and the exit code of the step."""
     done = lint()
@@ -187,6 +189,7 @@ def test_the_action_tells_findings_and_fails(lint: Lint, tmp_path: Path) -> None
     assert ["exit-code=1", "has-sarif=true"] == (tmp_path / "GITHUB_OUTPUT").read_text().split()
 
 
+@pytest.mark.slow
 def test_the_action_hands_inputs_on(lint: Lint, tmp_path: Path) -> None:
     """Lists come a line each, and without a file for SARIF there is none."""
     given = {"paths": "\nbad.yaml\ngood.yaml\n", "policy": "builtin:default\nbuiltin:audit\n", "sarif": ""}
@@ -196,6 +199,7 @@ def test_the_action_hands_inputs_on(lint: Lint, tmp_path: Path) -> None:
     assert "checked 2 files" in done.stderr
 
 
+@pytest.mark.slow
 def test_inputs_are_no_commands(lint: Lint, tmp_path: Path) -> None:
     """Whatever an input holds, it is a path or a value, never a command or a further option."""
     paths = "$(touch ../pwned)\n`touch ../pwned`\n'; touch ../pwned; '\n*\n--list-rules"
@@ -218,6 +222,7 @@ def work(tmp_path: Path) -> Path:
     return work
 
 
+@pytest.mark.slow
 def test_the_action_plans(work: Path, tmp_path: Path) -> None:
     """The plan is in the log and in the summary, and fails the step as it fails the command."""
     given = {"plan-from": "before.yaml", "paths": "after.yaml", "cluster": "nodes.json"}
@@ -229,6 +234,7 @@ def test_the_action_plans(work: Path, tmp_path: Path) -> None:
     assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text() == (tmp_path / "plan.md").read_text()
 
 
+@pytest.mark.slow
 def test_inputs_of_the_plan_are_no_commands(work: Path, tmp_path: Path) -> None:
     """Whatever an input holds, it is a path or a value."""
     given = {"plan-from": "$(touch ../pwned)", "paths": "`touch ../pwned`\n--live", "cluster": "nodes.json"}
@@ -238,6 +244,7 @@ def test_inputs_of_the_plan_are_no_commands(work: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("comments", "expected"),
     [

@@ -1,23 +1,30 @@
-"""How many modules of ours a review crosses, from the end of its body to its answer."""
+"""How far a review goes through the source, from the end of its body to its answer: who reads it meets all.
+
+Everything counts: the server's part, the decision, the rules, the forecast.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
+from typing import Any, NamedTuple
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from policies.config.context import AdmissionContext
-from tests.builders import a_pod
-from tests.certs.builders import CA
+from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.policies.config.contexts import a_context, defaults
+from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.running import review_of
-from webhook.admission.respond import Phase
+from webhook.admission.current_context import CurrentContext
+from webhook.admission.request import Phase
 from webhook.http.application import HttpApplication
 from webhook.http.state import ServerState
 from webhook.settings import LogFormat, LogLevel, Settings
@@ -25,46 +32,94 @@ from webhook.telemetry.logs import EventLog
 from webhook.telemetry.metrics import Telemetry
 
 ROOT = Path(__file__).parents[2]
-#: Modules of ``webhook`` that a review may cross until its answer is sent: who reads its way meets them all.
-#: Beyond what is called here there are the connection's two (``protocol.py`` and ``tls_reader.py`` of
-#: ``gunicorn``) and, with a cluster, one for the time that is left (``admission/budget.py``).
-MOST_MODULES = 5
+#: Where the rules are run.
+RULES_BEGIN = "policies/admission/admission_rules.py"
+#: Functions between the connection and the rules that hand a review on.
+MOST_LEVELS = 5
+
+SERVICE = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"selector": {"app": "web"}},
+}
+INJECTING = a_context(a_policy(defaults=defaults()), cluster=[SERVICE])
+FORESEEING = a_context(a_policy(), cluster=two_full_zones())
+GOOD = {"topologySpreadConstraints": [a_constraint()]}
+OF_REPLICA_SET = ("apps/v1", "ReplicaSet", "web-1")
 
 
-@contextmanager
-def crossed_modules() -> Iterator[set[str]]:
-    """Collect the files of ours in which functions are called while the block runs."""
-    found: set[str] = set()
+class Walk(NamedTuple):
+    """The way of a review.
+
+    Attributes:
+        steps: The file of each function of ours that was called, in order.
+        levels: Functions on the stack where the rules begin; None if none ran.
+    """
+
+    steps: list[str]
+    levels: int | None
+
+    @property
+    def modules(self) -> set[str]:
+        """The files."""
+        return set(self.steps)
+
+    @property
+    def moves(self) -> int:
+        """How often the next function is one of another file."""
+        return sum(before != after for before, after in pairwise(self.steps))
+
+
+def _file(frame: FrameType) -> str:
+    """Return the file of a function of ours; empty for others."""
+    name = frame.f_code.co_filename
+    ours = name.startswith(str(ROOT)) and "/tests/" not in name and "/.venv/" not in name
+    return str(Path(name).relative_to(ROOT)) if ours else ""
+
+
+def _depth(frame: FrameType | None) -> int:
+    """Return how many functions of ours are on the stack."""
+    found = 0
+    while frame is not None:
+        found += bool(_file(frame))
+        frame = frame.f_back
+    return found
+
+
+def walk(work: Callable[[], object]) -> Walk:
+    """Follow the functions of ours that are called."""
+    steps: list[str] = []
+    levels: list[int] = []
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
-        name = frame.f_code.co_filename
-        if event == "call" and name.startswith(str(ROOT)) and "/tests/" not in name and "/.venv/" not in name:
-            found.add(str(Path(name).relative_to(ROOT)))
+        if event != "call" or not (file := _file(frame)):
+            return
+        if file == RULES_BEGIN:
+            levels.append(_depth(frame.f_back))
+        steps.append(file)
 
     sys.setprofile(note)
     try:
-        yield found
+        work()
     finally:
         sys.setprofile(None)
+    return Walk(steps, max(levels[:1], default=None))
 
 
-@pytest.fixture
-def state() -> ServerState:
-    """A server without a cluster."""
-    return ServerState(
+def reviewed(obj: dict[str, Any], phase: Phase, context: AdmissionContext) -> Walk:
+    """Follow the second review of an object: the first one reads modules and derives what is kept."""
+    user = "replicaset-controller" if obj["kind"] == "Pod" else "flux"
+    state = ServerState(
         settings=Settings(self_signed=True),
-        context=AdmissionContext(policies=()),
+        current=CurrentContext(context),
         telemetry=Telemetry("1", registry=CollectorRegistry()),
         events=EventLog(LogFormat.TEXT, LogLevel.ERROR, descriptor=2),
-        certificate=lambda: CA,
     )
-
-
-@pytest.mark.parametrize("phase", Phase)
-def test_a_review_crosses_few_modules(state: ServerState, phase: Phase) -> None:
-    """The server's part of a review's way can be read in a few modules."""
     at_once = HttpApplication(state).at_once[f"/{phase.value}".encode()]
-    body = review_of(a_pod())
+    review = json.loads(review_of(obj))
+    review["request"]["userInfo"] = {"username": f"system:serviceaccount:kube-system:{user}"}
+    body = json.dumps(review).encode()
     scope = {
         "method": "POST",
         "query_string": b"timeout=10s",
@@ -73,15 +128,43 @@ def test_a_review_crosses_few_modules(state: ServerState, phase: Phase) -> None:
         "evenkeel.arrived": time.monotonic(),
     }
 
-    async def crossed_by_answer() -> set[str]:
+    def answer() -> None:
+        begin = at_once(scope)
+        assert begin is not None
+        assert begin(body).body
+
+    async def in_loop() -> Walk:
         # What is counted and logged in the next turn of the event loop is no part of the answer.
-        with crossed_modules() as crossed:
-            answer = at_once(scope)
-            assert answer is not None
-            assert answer(body)
-        return crossed
+        return walk(answer)
 
-    asyncio.run(crossed_by_answer())
-    ours = sorted(name for name in asyncio.run(crossed_by_answer()) if name.startswith("webhook/"))
+    asyncio.run(in_loop())
+    return asyncio.run(in_loop())
 
-    assert len(ours) <= MOST_MODULES, ours
+
+@pytest.mark.parametrize(
+    ("obj", "phase", "context", "modules", "moves"),
+    [
+        pytest.param(a_pod(owner=OF_REPLICA_SET), Phase.MUTATE, INJECTING, 20, 42, id="a pod gets defaults"),
+        pytest.param(a_pod(spec=GOOD, owner=OF_REPLICA_SET), Phase.VALIDATE, INJECTING, 15, 25, id="a pod"),
+        pytest.param(a_workload(spec=GOOD), Phase.VALIDATE, a_context(), 46, 139, id="a Deployment"),
+        pytest.param(
+            a_workload(spec=GOOD), Phase.VALIDATE, FORESEEING, 112, 640, id="a Deployment, and its next pod"
+        ),
+    ],
+)
+def test_a_review_crosses_few_modules(
+    obj: dict[str, Any], phase: Phase, context: AdmissionContext, modules: int, moves: int
+) -> None:
+    """The way of a review can be read in few modules, and seldom goes from one to another."""
+    found = reviewed(obj, phase, context)
+
+    assert len(found.modules) <= modules, sorted(found.modules)
+    assert found.moves <= moves
+
+
+def test_few_levels_above_the_rules() -> None:
+    """Few functions hand a review on until rules run on its object."""
+    found = reviewed(a_workload(spec=GOOD), Phase.VALIDATE, a_context())
+
+    assert found.levels is not None
+    assert found.levels <= MOST_LEVELS

@@ -10,7 +10,7 @@ import pytest
 
 from policies.admission.admission_rules import error_text, rules_at_admission
 from policies.admission.decision import AdmissionVerdict, Decision
-from policies.admission.review_cost import MAX_READ, MAX_STEPS, NoTime
+from policies.admission.review_cost import MAX_READ, MAX_STEPS, NoTime, ReviewLimits
 from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorKind
@@ -18,7 +18,7 @@ from policies.model.api_rules import API_RULES
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from policies.rules.base import AtAdmission, all_rules
 from policies.scheduler import capacity
-from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.builders import a_constraint, a_deployment, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context, read
 from tests.policies.placement.clusters import ZONE_KEY, a_node
 
@@ -37,12 +37,6 @@ TWO_KEYS = {ZONE_KEY: 1, "kubernetes.io/hostname": 1}
 WARN_OF_IT = {"topology-key-unqualified"}
 
 
-def a_deployment(*constraints: dict[str, Any], replicas: int = 3, **metadata: Any) -> dict[str, Any]:
-    obj = a_workload(spec={"topologySpreadConstraints": list(constraints)}, **metadata)
-    obj["spec"]["replicas"] = replicas
-    return obj
-
-
 def review(
     obj: dict[str, Any],
     context: AdmissionContext | None = None,
@@ -54,7 +48,7 @@ def review(
     context = context or a_context()
     before = None if old is None else read(old, context)
     workload = read(obj, context, stored=before is not None)
-    return decide_validation(workload, before, context, within_rules=within, today=today)
+    return decide_validation(workload, before, context, ReviewLimits(rules=within, today=today))
 
 
 def test_rules_that_are_asked() -> None:

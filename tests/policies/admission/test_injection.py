@@ -10,13 +10,14 @@ from operator import getitem
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.admission import injection
 from policies.admission.admission_rules import rules_at_admission
 from policies.admission.decision import AdmissionVerdict
 from policies.admission.injection import LAST_APPLIED, decide_mutation, remnants
+from policies.admission.review_cost import ReviewLimits, unlimited
 from policies.admission.validation import decide_validation
 from policies.manifests.fields import FieldPath
 from policies.manifests.json_patch import AddOperation
@@ -24,6 +25,7 @@ from policies.model.controller_labels import controller_label_keys
 from policies.model.workload import Workload
 from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
+from tests.examples import examples
 from tests.policies.config.contexts import HOST as HOST_ENTRY
 from tests.policies.config.contexts import ZONE, a_context, defaults
 from tests.policies.placement.clusters import a_node
@@ -177,7 +179,7 @@ def patched(obj: dict[str, Any], patch: Sequence[AddOperation]) -> dict[str, Any
     return made
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(obj=objects(), action=st.sampled_from(("DoNotSchedule", "ScheduleAnyway")), known=st.booleans())
 def test_what_is_injected_breaks_no_rule(obj: dict[str, Any], action: str, *, known: bool) -> None:
     """No object is denied, or warned of, for what the webhook itself put into it."""
@@ -186,7 +188,7 @@ def test_what_is_injected_breaks_no_rule(obj: dict[str, Any], action: str, *, kn
     context = a_context(a_policy(defaults=defaults("both", constraints), rules=_STRICT), cluster=cluster)
     patch = decide_mutation(read(obj), context).patch
     before, after = (
-        decide_validation(read(each), None, context, within_rules=lambda work: work())
+        decide_validation(read(each), None, context, ReviewLimits(rules=unlimited))
         for each in (obj, patched(obj, patch))
     )
 

@@ -9,16 +9,12 @@ import pytest
 
 from policies.admission.policy_effect import PolicyEffect, PolicyEffects
 from policies.config.policy_set import PolicySet
-from tests.builders import a_constraint, a_replica_set, a_workload
+from tests.builders import a_constraint, a_deployment, a_replica_set, a_workload
 from tests.policies.config.contexts import a_context
 from tests.policies.config.documents import policy_of
 
 TODAY = date(2026, 11, 22)
 GOOD, BAD = ({"topologySpreadConstraints": [a_constraint(maxSkew=skew)]} for skew in (1, 0))
-
-
-def a_deployment(name: str = "web", **fields: Any) -> dict[str, Any]:
-    return a_workload(name=name, **fields)
 
 
 def a_revision(workload: dict[str, Any], *, number: int = 1, replicas: int = 1) -> dict[str, Any]:
@@ -55,7 +51,9 @@ def effects(objects: list[dict[str, Any]], *specs: dict[str, Any]) -> list[Polic
         ),
         pytest.param([a_revision(a_deployment(spec=BAD), replicas=0)], (0, 0), id="an old revision"),
         pytest.param(
-            [a_revision(a_deployment(name, spec=BAD)) for name in ("a", "b")], (2, 2), id="two Deployments"
+            [a_revision(a_deployment(name=name, spec=BAD)) for name in ("a", "b")],
+            (2, 2),
+            id="two Deployments",
         ),
         pytest.param([a_workload("StatefulSet", spec=BAD)], (1, 1), id="a StatefulSet"),
         pytest.param([{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "x"}}], (0, 0), id="a pod"),

@@ -14,7 +14,7 @@ from policies.config.loader import build
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import Namespace
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_policy, a_replica_set, a_workload
 

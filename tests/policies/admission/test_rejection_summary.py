@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policies.admission.rejection_summary import may_change, rejection_summaries, written
-from policies.placement.placement import place_object
+from policies.placement.core.placement import evaluate_manifest
 from policies.scheduler.result import SchedulingResult
 from tests.builders import a_constraint, a_pod
 from tests.policies.config.contexts import a_context
@@ -24,7 +24,7 @@ def spread(*constraints: dict[str, Any]) -> dict[str, Any]:
 def judged(spec: dict[str, Any], cluster: list[dict[str, Any]]) -> tuple[SchedulingResult, list[str]]:
     context = a_context(cluster=cluster)
     assert context.cluster is not None
-    verdict = place_object(a_pod(name="next", spec=spec), context).verdict
+    verdict = evaluate_manifest(a_pod(name="next", spec=spec), context).verdict
     return verdict, list(rejection_summaries(verdict, context.cluster))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from policies.admission.decision import AdmissionVerdict, Decision
 from policies.admission.injection import decide_mutation
+from policies.admission.review_cost import ReviewLimits, unlimited
 from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
@@ -180,7 +181,7 @@ def test_unknown_fields(version: str, verdict: AdmissionVerdict) -> None:
 
 def foretold(obj: dict[str, Any], enforcement: str, **scope: Any) -> Decision:
     context = a_context(a_policy(enforcement=enforcement, scope=scope), cluster=two_full_zones())
-    return decide_validation(read(obj), None, context, within=lambda work: work())
+    return decide_validation(read(obj), None, context, ReviewLimits(forecast=unlimited))
 
 
 @pytest.mark.parametrize(

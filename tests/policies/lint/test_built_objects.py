@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from policies.config.context import AdmissionContext
 from policies.lint.run import Selection, lint
-from tests.policies.lint.builds import a_build
+from policies.lint.workload_loader import load_manifests
+from policies.manifests.documents import load, objects
+from policies.model.labels import LabelSelector
+from tests.policies.lint.builds import BASE, a_build
 
 CONTEXT = AdmissionContext(policies=())
 RENAMES = Selection(select=frozenset({"topology-key-deprecated"}))
@@ -40,3 +43,13 @@ def test_exemption_without_effect() -> None:
     (finding,) = lint([manifest], CONTEXT, selection=Selection(select=frozenset())).findings
 
     assert "prod/kustomization.yaml" == str(finding.location)
+
+
+def test_builds_of_one_resource_are_no_others() -> None:
+    """Overlays that rename a resource make no second workload of it; another resource is one."""
+    (other,) = objects(load(BASE.replace("name: web", "name: api"), "base/api.yaml")[0])
+    loaded = load_manifests([a_build("prod"), a_build("stage"), other], CONTEXT)
+    selector = LabelSelector.parse({"matchLabels": {"app": "web"}})
+    names = [[found.name for found in loaded.repository.others(each, selector)] for each in loaded.workloads]
+
+    assert [["api"], ["api"], ["prod-web", "stage-web"]] == [sorted(found) for found in names]

@@ -21,7 +21,8 @@ from policies.lint.run import Selection
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.version import KubernetesVersion
 from tests.builders import APP, a_constraint, a_pod, a_policy, a_workload
-from webhook.admission.respond import Phase, respond
+from tests.webhook.reviewing import answered
+from webhook.admission.request import Phase
 
 OLD_ZONE, ZONE = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"
 EXEMPTION = "topology-key-deprecated: old nodes"
@@ -168,7 +169,7 @@ def _admitted(obj: dict[str, Any], context: AdmissionContext) -> Any:
         "object": obj,
     }
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-    response = json.loads(respond(json.dumps(review).encode(), Phase.MUTATE, context).body)["response"]
+    response = json.loads(answered(json.dumps(review).encode(), Phase.MUTATE, context).body)["response"]
     patch = json.loads(base64.b64decode(response["patch"])) if "patch" in response else []
     return jsonpatch.apply_patch(obj, patch)
 

@@ -17,6 +17,7 @@ from policies.manifests.documents import load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
 from policies.manifests.object_stream import stream_objects
+from tests.for_each import for_each
 
 POD = {
     "apiVersion": "v1",
@@ -147,7 +148,7 @@ def test_errors_have_the_line_of_the_file(old: bytes, new: bytes, problem: str, 
     assert caught.value.problems[0].startswith(f"f.json:{problem}")
 
 
-@pytest.mark.parametrize("length", range(40, len(MANY) - 1, 7))
+@for_each(range(40, len(MANY) - 1, 7))
 def test_a_file_that_is_cut_off_is_refused(length: int) -> None:
     """A part of a cluster is not taken for the whole."""
     with pytest.raises(DocumentError):

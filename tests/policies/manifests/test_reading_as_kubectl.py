@@ -12,15 +12,16 @@ import pytest
 from policies.manifests.documents import load, load_strictly
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
+from tests.for_each import for_each
 
 _MEASURED = Path(__file__).parents[1].parent / "data" / "yaml-as-kubectl.jsonl.gz"
 CASES = [json.loads(line) for line in gzip.decompress(_MEASURED.read_bytes()).splitlines()]
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-def test_values(number: int) -> None:
+@for_each(CASES)
+def test_values(case: dict[str, Any]) -> None:
     """The first document of a text has the value that sigs.k8s.io/yaml gives it."""
-    text, expected = CASES[number]["text"], CASES[number]["value"]
+    text, expected = case["text"], case["value"]
     documents = load(text, "f.yaml")
 
     assert _plain(expected) == _plain(documents[0].value if documents else {})
@@ -79,6 +80,7 @@ def test_keys_that_stand_twice(text: str, expected: list[tuple[str, int, int]]) 
     assert all(document.line_of(key.path) >= key.line for key in document.repeated)
 
 
+@pytest.mark.slow
 def test_many_keys_that_stand_twice() -> None:
     """A mapping of 50,000 keys, each twice, is read; a hundred are remembered."""
     (document,) = load("".join(f"k{number // 2}: {number}\n" for number in range(100_000)), "f.yaml")

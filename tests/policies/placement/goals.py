@@ -9,10 +9,10 @@ from typing import Any
 from policies.config.context import AdmissionContext
 from policies.model.scaling import ReplicaRange
 from policies.model.workload import Workload
-from policies.placement.advise import Advice, advise
-from policies.placement.goal import Goal
-from policies.placement.node_groups import NodeGroup, node_groups
-from policies.placement.placement import read_workload
+from policies.placement.advise.advise import Advice, advise
+from policies.placement.advise.goal import Goal
+from policies.placement.advise.node_groups import NodeGroup, node_groups
+from policies.placement.core.placement import read_workload
 from tests.builders import a_workload
 from tests.policies.placement.clusters import ZONE_KEY, a_node
 from tests.policies.scheduler.clusters import an_index

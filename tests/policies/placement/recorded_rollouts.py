@@ -8,24 +8,24 @@ from typing import Any, NamedTuple
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
-from policies.placement.actions import Action, DrainNode, LoseDomain
-from policies.placement.courses import Outcome
-from policies.placement.deletion_costs import deletion_costs
-from policies.placement.known_pods import KnownPods
-from policies.placement.placement import read_workload
-from policies.placement.pod_objects import PodObjects
-from policies.placement.replica_pods import PodAction
-from policies.placement.rollout import RolloutSettings, simulate_rollout
-from policies.placement.scheduling_queue import (
+from policies.placement.core.actions import Action, DrainNode, LoseDomain
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.placement import read_workload
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.rebalance.deletion_costs import deletion_costs
+from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.replica_pods import PodAction
+from policies.placement.rollout.rollout import RolloutSettings, simulate_rollout
+from policies.placement.simulate.scheduling_queue import (
     PlannedActions,
     SimulatedQueue,
     SimulationSettings,
     queue_replicas,
     simulate_queue,
 )
-from policies.placement.survive import LossOptions, Survival
+from policies.placement.survive.survive import LossOptions, Survival
 from policies.scheduler.index import ClusterIndex
-from webhook.http.scoring.simulate_request import tie_breaker
+from webhook.requests.simulate import tie_breaker
 
 ZONE = "topology.kubernetes.io/zone"
 #: Other choices among equal nodes and pods that are tried where no course ends as the real one did.
@@ -51,11 +51,16 @@ class RecordedCluster(NamedTuple):
         return cls(AdmissionContext(policies=(), cluster=index), known, running)
 
 
-def different(record: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return each field in which the simulation and reality differ, with both values; reality's first."""
+def different(record: Mapping[str, Any], *, seeds: int = SEEDS) -> dict[str, tuple[Any, Any]]:
+    """Return each field in which the simulation and reality differ, with both values; reality's first.
+
+    Args:
+        record: What happened.
+        seeds: Other choices to try of a rollout that ends elsewhere.
+    """
     cluster, action = RecordedCluster.read(record), record["action"]
     if "rollout" in action or "scale" in action:
-        found = _rolled_out(record, cluster)
+        found = _rolled_out(record, cluster, seeds)
     elif record.get("phase") == "survive":
         found = _survived(record, cluster)
     elif "deletionCostTo" in action:
@@ -68,7 +73,9 @@ def different(record: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     return {name: pair for name, pair in found.items() if pair[0] != pair[1]}
 
 
-def _rolled_out(record: Mapping[str, Any], cluster: RecordedCluster) -> dict[str, tuple[Any, Any]]:
+def _rolled_out(
+    record: Mapping[str, Any], cluster: RecordedCluster, seeds: int
+) -> dict[str, tuple[Any, Any]]:
     seen = record["observed"]
     settings = RolloutSettings(scale=record["action"].get("scale"), known=cluster.known)
     rollout = simulate_rollout(record["workload"], cluster.context, settings)
@@ -78,7 +85,7 @@ def _rolled_out(record: Mapping[str, Any], cluster: RecordedCluster) -> dict[str
 
     def ends() -> Iterator[list[Any]]:
         yield from (_multisets(course.after) for course in (courses.likely, worst))
-        for seed in range(SEEDS):
+        for seed in range(seeds):
             tried = RolloutSettings(scale=settings.scale, known=cluster.known, choose=tie_breaker(seed))
             other = simulate_rollout(record["workload"], cluster.context, tried)
             yield _multisets(other.courses.likely.after)

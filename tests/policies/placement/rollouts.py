@@ -6,9 +6,9 @@ from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.model.deletion_facts import DeletionFacts
-from policies.placement.courses import Course
-from policies.placement.replica_pods import PodAction
-from policies.placement.rollout import Rollout, RolloutSettings, simulate_rollout
+from policies.placement.rollout.courses import Course
+from policies.placement.rollout.replica_pods import PodAction
+from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, an_index
 

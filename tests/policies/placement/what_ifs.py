@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
-from policies.placement.actions import Action, LoseDomain
-from policies.placement.placement import prepare, read_workload
-from policies.placement.pod_objects import PodObjects
-from policies.placement.what_if import WhatIf, what_if
+from policies.placement.core.actions import Action, LoseDomain
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.placement import prepare, read_workload
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.simulate.what_if import WhatIf, what_if
 from policies.scheduler.index import ClusterIndex
-from tests.builders import a_pod, a_replica_set, a_workload
+from tests.builders import a_pod, a_replica_set
 from tests.policies.placement.clusters import ZONE_KEY, a_node
 from tests.policies.scheduler.clusters import an_index
 
@@ -22,15 +23,6 @@ AT = FieldPath(("actions", 0))
 LOSE_A = LoseDomain(at=AT, key=ZONE_KEY, value="a")
 #: Three zones with a node of 4 CPUs each.
 NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
-
-
-def a_deployment(spread: Sequence[Object] = (), cpu: str = "1") -> Object:
-    """Return a Deployment of three replicas."""
-    resources = {"requests": {"cpu": cpu}}
-    containers = [{"name": "c", "image": "web:1", "resources": resources}]
-    workload = a_workload(spec={"topologySpreadConstraints": list(spread), "containers": containers})
-    workload["spec"]["replicas"] = 3
-    return workload
 
 
 def its_pods(workload: Object, nodes: Mapping[str, str]) -> list[Object]:
@@ -63,6 +55,7 @@ def try_out(
     *actions: Action,
     workload: Object | None = None,
     known: bool = True,
+    stop: Callable[[], bool] = lambda: False,
     **options: Any,
 ) -> tuple[WhatIf, ClusterIndex]:
     context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
@@ -72,7 +65,8 @@ def try_out(
     assert context.cluster is not None
     cluster = context.cluster.fork("")
     given_pods = running if known else None
-    return what_if(actions, cluster, context, prepared=prepared, running=given_pods, **options), cluster
+    simulation = ClusterSimulation(cluster, stop=stop)
+    return what_if(actions, simulation, context, prepared=prepared, running=given_pods, **options), cluster
 
 
 def outcomes_of(result: WhatIf) -> dict[str, str]:

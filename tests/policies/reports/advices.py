@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
-from policies.placement.advise import Advice, advise
-from policies.placement.goal import Goal
+from policies.placement.advise.advise import Advice, advise
+from policies.placement.advise.goal import Goal
 from tests.builders import a_constraint, a_pod
 from tests.policies.placement.clusters import a_node
 from tests.policies.placement.goals import (
@@ -21,8 +22,13 @@ from tests.policies.placement.goals import (
 )
 
 
-def advices() -> Iterator[Advice]:
-    """Yield advice to write something, to leave it, and what cannot be reached, or was not tried."""
+@cache
+def advices() -> tuple[Advice, ...]:
+    """Return advice to write something, to leave it, and what cannot be reached, or was not tried."""
+    return tuple(_advices())
+
+
+def _advices() -> Iterator[Advice]:
     scaled = ReplicaRange(3, 30, "HorizontalPodAutoscaler web\x1b[31m")
     running = [a_pod(name=f"web-{at}", spec={"nodeName": "n1"}) for at in range(2)]
     yield advice_of([*THREE, *running], a_goal(replicas=scaled))

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from policies.config.context import AdmissionContext
+from policies.manifests.wire import encodable
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
-from policies.placement.audit import Concentration, WorstZone, audit
-from policies.placement.cluster_workloads import ClusterWorkload
+from policies.placement.audit.audit import Concentration, WorstZone, audit
+from policies.placement.core.cluster_workloads import ClusterWorkload
 from policies.reports.audit_run import AuditedCluster, AuditRun, AuditScope
-from policies.reports.policy_json import encodable
 from tests.builders import a_constraint, a_pod, a_workload, kind_of
 from tests.policies.reports.lint_runs import TEXTS
 from tests.policies.reports.verdicts import a_node

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.placement.explain import Explained, explain_object
+from policies.placement.explain.explain import Explained, explain_object
 from tests.builders import a_constraint, a_pod
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.policies.scheduler.clusters import an_index

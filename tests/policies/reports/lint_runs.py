@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from policies.cel.check import NEEDS_FILES
 from policies.lint.exemptions import Suppressed
 from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath, Key
@@ -60,7 +59,6 @@ def a_rule(rule_id: str = "odd-skew", severity: Severity = Severity.WARNING) -> 
         fixable=True,
         params=None,
         check=_nothing,
-        cel=NEEDS_FILES,
     )
 
 

@@ -10,8 +10,9 @@ from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.version import KNOWN_VERSION
-from policies.placement.plan import PlacementPlan, UnfinishedWorkload
-from policies.placement.plan_differences import Source, WorkloadKey
+from policies.model.workload_ref import WorkloadRef
+from policies.placement.plan.plan import PlacementPlan, UnfinishedWorkload
+from policies.placement.plan.plan_differences import Source
 from policies.reports.plan_run import PlanRun
 from policies.scheduler.binding import Step
 from tests.builders import a_constraint
@@ -80,8 +81,8 @@ RUN = PlanRun(
     ),
     raised=(RaisedFinding(a_finding("is worse", severity=Severity.WARNING), Severity.NOTE),),
     unfinished=(
-        UnfinishedWorkload(WorkloadKey("shop", "Deployment.apps", "later"), changed=True),
-        UnfinishedWorkload(WorkloadKey("shop", "Deployment.apps", "open"), changed=False),
+        UnfinishedWorkload(WorkloadRef("shop", "Deployment.apps", "later"), changed=True),
+        UnfinishedWorkload(WorkloadRef("shop", "Deployment.apps", "open"), changed=False),
     ),
     keeps_others=True,
     tool_version="1.2.3",
@@ -104,7 +105,7 @@ def _hostile(text: str) -> PlanRun:
     changed = replace(
         first,
         builds=(text, text),
-        key=WorkloadKey(text, text, text),
+        key=WorkloadRef(text, text, text),
         policy=text,
         unmodeled=(text,),
         errors=(_error(text),),
@@ -116,12 +117,12 @@ def _hostile(text: str) -> PlanRun:
         plan=replace(
             RUN.plan,
             workloads=(changed, replace(others[0], domains=(domains,), pods=pods)),
-            stopped=(WorkloadKey(text, text, text),),
+            stopped=(WorkloadRef(text, text, text),),
         ),
         compared_with=text,
         new=(a_finding(text, title=text, rule=text, location=Location(text)),),
         skipped=(replace(RUN.skipped[0], message=text, location=Location(text), needs=(text,)),),
-        unfinished=(UnfinishedWorkload(WorkloadKey(text, text, text), changed=True),),
+        unfinished=(UnfinishedWorkload(WorkloadRef(text, text, text), changed=True),),
     )
 
 

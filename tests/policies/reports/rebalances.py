@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.config.context import AdmissionContext
-from policies.placement.deletion_costs import DeletionCosts, deletion_costs
-from policies.placement.known_pods import KnownPods
-from policies.placement.placement import PreparedPod, prepare, read_workload
-from policies.placement.rebalance import RebalancePlan, rebalance
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.placement import PreparedPod, prepare, read_workload
+from policies.placement.rebalance.deletion_costs import DeletionCosts, deletion_costs
+from policies.placement.rebalance.rebalance import RebalancePlan, rebalance
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.policies.scheduler.clusters import an_index

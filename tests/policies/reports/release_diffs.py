@@ -7,8 +7,8 @@ from typing import Any
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
-from policies.placement.cluster_workloads import ClusterWorkload
-from policies.placement.release_diff import diff_releases
+from policies.placement.audit.release_diff import diff_releases
+from policies.placement.core.cluster_workloads import ClusterWorkload
 from policies.reports.release_diff_text import ReleaseDiff
 from tests.builders import a_constraint, a_workload, kind_of
 from tests.policies.reports.verdicts import a_node, on

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.placement.placement import read_workload
-from policies.placement.pod_objects import PodObjects
-from policies.placement.survival_report import SurvivalReport
-from policies.placement.survive import LossOptions, Survival, why_unjudged
-from policies.placement.survive_suggestions import find_help
+from policies.placement.core.placement import read_workload
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.survive.survival_report import SurvivalReport
+from policies.placement.survive.survive import LossOptions, Survival, why_unjudged
+from policies.placement.survive.survive_suggestions import find_help
+from tests import builders
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.placement.clusters import ZONE_KEY, a_node
 from tests.policies.scheduler.clusters import an_index
@@ -22,11 +24,7 @@ NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
 
 def a_deployment(replicas: int = 3, cpu: str = "1", **fields: Any) -> Object:
     """Return a Deployment that spreads over zones."""
-    containers = [{"name": "c", "image": "web:1", "resources": {"requests": {"cpu": cpu}}}]
-    spec = {"topologySpreadConstraints": [a_constraint(**fields)], "containers": containers}
-    workload = a_workload(spec=spec)
-    workload["spec"]["replicas"] = replicas
-    return workload
+    return builders.a_deployment(a_constraint(**fields), replicas=replicas, cpu=cpu)
 
 
 def a_survival(
@@ -35,24 +33,29 @@ def a_survival(
     pods: list[Object] | None = None,
     key: str = ZONE_KEY,
     tried: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
     **options: Any,
 ) -> SurvivalReport:
-    """Return what becomes of workloads; of the losses only the first few if ``tried`` says so."""
+    """Return what becomes of workloads; of the losses only the first few if ``tried`` says so.
+
+    Further options are those of ``LossOptions``.
+    """
     objects, running = [*nodes, *(pods or ())], PodObjects()
     context = AdmissionContext(policies=(), cluster=an_index(objects))
     for obj in objects:
         running(obj)
     read = [read_workload(workload, context) for workload in workloads]
     judged = [workload for workload in read if not why_unjudged(workload)]
-    survival = Survival(judged, context, LossOptions(key, **options), running)
+    survival = Survival(judged, context, LossOptions(key, **options), running, stop=stop)
     losses = tuple(survival.losses())[:tried]
-    helps = () if tried is not None else tuple(find_help(survival, losses, context, running))
+    helps = () if tried is not None else tuple(find_help(survival, losses, context, running, stop=stop))
     return SurvivalReport(
         survival=survival,
         losses=losses,
         helps=helps,
         unjudged=tuple((workload, why) for workload in read if (why := why_unjudged(workload))),
         version=context.kubernetes_version,
+        stopped=tried is not None or stop(),
     )
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
 import orjson
 import pytest
 
 from policies.manifests.edits import apply_edits
-from policies.placement.advise import Advice
-from policies.reports.advise_json import fields, render
+from policies.placement.advise.advise import Advice
+from policies.reports.advise_json import render
 from tests.builders import a_constraint
 from tests.policies.placement.goals import TEMPTING, THREE, Object, a_goal, advice_of
 from tests.policies.reports.advices import advices
 
 
+@pytest.mark.slow
 def test_json(golden: Callable[[str, str], str]) -> None:
     """Every answer, of the form that the schema says."""
     answers = [json.loads(render(each)) for each in advices()]
@@ -24,19 +27,28 @@ def test_json(golden: Callable[[str, str], str]) -> None:
     assert golden("advise.json", text) == text
 
 
+@pytest.fixture
+def advice(request: pytest.FixtureRequest) -> Advice:
+    """The advice of a case, made when the case is run."""
+    return cast("Advice", request.param())
+
+
 @pytest.mark.parametrize(
     "advice",
     [
-        pytest.param(advice_of(TEMPTING, a_goal(3, 12)), id="a new list"),
+        pytest.param(partial(advice_of, TEMPTING, a_goal(3, 12)), id="a new list"),
         pytest.param(
-            advice_of(THREE, a_goal(enforced=True), [a_constraint(whenUnsatisfiable="ScheduleAnyway")]),
+            partial(
+                advice_of, THREE, a_goal(enforced=True), [a_constraint(whenUnsatisfiable="ScheduleAnyway")]
+            ),
             id="another list",
         ),
     ],
+    indirect=["advice"],
 )
 def test_patches(advice: Advice) -> None:
     """The patch does what the edits do, as the API server merges it."""
-    patch = fields(advice)["patch"]
+    patch = json.loads(render(advice))["patch"]
 
     assert patch is not None
     assert "strategic" == patch["type"]

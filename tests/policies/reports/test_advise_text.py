@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from policies.reports import advise_text
 from tests.policies.reports.advices import advices
 
 
+@pytest.mark.slow
 def test_text(golden: Callable[[str, str], str]) -> None:
     """The constraints to write and why, or what cannot be reached; then the proof."""
     text = "\n".join(advise_text.render(each, width=100, color=False) for each in advices())

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
-from policies.reports import audit_text
+import pytest
+
+from policies.reports import audit_markdown, audit_text
+from policies.reports.audit_run import AuditRun
 from tests.policies.reports.audits import an_audit_run
 
 
@@ -15,3 +21,15 @@ def test_table(golden: Callable[[str, str], str]) -> None:
 
     assert golden("audit.txt", text) == text
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    "render", [audit_markdown.render, partial(audit_text.render, width=120, color=False)]
+)
+def test_ended_before_anything_was_found(render: Callable[[AuditRun], str]) -> None:
+    """What was not looked at is not clean."""
+    run = replace(an_audit_run(left=3), workloads=(), total=0, with_problems=0, problems=Counter())
+
+    assert "nothing to report" in render(replace(run, left=0))
+    assert "nothing to report" not in render(run)
+    assert "not looked at: 3" in render(run)

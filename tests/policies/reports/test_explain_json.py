@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from policies.placement.explain import Explained
+from policies.placement.explain.explain import Explained
 from policies.reports import explain_json, explain_text
 from policies.scheduler.configuration import SchedulerConfig, build_profile
 from tests.builders import a_constraint, a_pod, a_workload
@@ -44,9 +45,9 @@ def test_fits_nowhere() -> None:
         "feasibleNodes": 0,
     } == standing["domains"][0]
     assert [(2, ["n1", "n2"]), (1, ["n3"])] == [
-        (group["nodes"], group["examples"]) for group in report["refusing"]
+        (group["nodes"], group["examples"]) for group in report["rejections"]
     ]
-    assert {"key": "team", "value": "x", "effect": "NoSchedule"} == report["refusing"][1]["refusals"][0][
+    assert {"key": "team", "value": "x", "effect": "NoSchedule"} == report["rejections"][1]["rejections"][0][
         "taint"
     ]
     assert explain_text.render(explained, width=80, color=False).splitlines() == report["text"]
@@ -55,7 +56,7 @@ def test_fits_nowhere() -> None:
 def test_changes() -> None:
     """A change is an edit of a field, with its way and its old value, and what it opens."""
     report = report_of(an_explanation(a_spread_pod(a_constraint()), *UNEVEN))
-    first, second, third, *_ = report["changes"]
+    first, second, _, fourth, *_ = report["changes"]
     way = ["spec", "topologySpreadConstraints", 0]
     field = "spec.topologySpreadConstraints[0]"
 
@@ -77,6 +78,7 @@ def test_changes() -> None:
         "replicasAfter": None,
         "enough": True,
         "costs": ["domains whose nodes are all tainted for the pod may stay empty"],
+        "givenUp": [],
         "caution": False,
     } == first
     assert {
@@ -87,7 +89,10 @@ def test_changes() -> None:
         "value": "c",
         "withoutTaints": ["team"],
     } == second["inCluster"]
-    assert [{"field": f"{field}.maxSkew", "path": [*way, "maxSkew"], "old": 1, "new": 3}] == third["edits"]
+    assert [{"field": f"{field}.maxSkew", "path": [*way, "maxSkew"], "old": 1, "new": 3}] == fourth["edits"]
+    assert [
+        {"topologyKey": "topology.kubernetes.io/zone", "field": "maxSkew", "before": "1", "after": "3"}
+    ] == fourth["givenUp"]
     assert report["changesComplete"]
 
 
@@ -118,6 +123,14 @@ def test_fits() -> None:
     ]
     assert report["ranking"][0]["points"] - report["ranking"][1]["points"] == report["lead"]
     assert (True, "", []) == (report["fits"], report["message"], report["changes"])
+
+
+@pytest.mark.parametrize(("node", "expected"), [("n1", "n1"), ("", None)])
+def test_runs_on(node: str, expected: str | None) -> None:
+    """A pod that runs is placed as if it were scheduled again; the answer itself says where it is."""
+    explained = replace(an_explanation(a_spread_pod(SOFT), *MANY), node=node)
+
+    assert expected == report_of(explained)["runsOn"]
 
 
 def test_why_no_constraint() -> None:

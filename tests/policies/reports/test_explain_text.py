@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.placement.explain import Explained
+from policies.placement.explain.explain import Explained
 from policies.reports import explain_text
 from policies.scheduler.configuration import SchedulerConfig, build_profile
 from tests.builders import a_constraint, a_pod, a_workload
@@ -197,7 +197,7 @@ def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
         pytest.param(
             a_spread_pod(a_constraint(), volumes=CLAIMED),
             UNEVEN[:1],
-            "Not modeled, and may reject more nodes: the pod's persistentVolumeClaims.",
+            "Not modeled, and may reject more nodes: the pod's persistentVolumeClaims, persistentVolumes,",
             id="unmodeled",
         ),
         pytest.param(
@@ -305,6 +305,7 @@ def test_names_cannot_steer_the_terminal() -> None:
     assert "\x1b" not in "".join(lines_of(explained))
 
 
+@pytest.mark.slow
 @given(cases(), st.sampled_from((20, 40, 80, 200)))
 def test_lines_are_no_wider_than_the_terminal(case: dict[str, Any], width: int) -> None:
     """Whatever is explained, in color or not, lines keep to the width, and the text is the same again.

@@ -17,7 +17,7 @@ from tests.policies.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
 
 def test_render(golden: Callable[[str, str], str]) -> None:
-    """Each finding with its line, a caret, its object and its remedy; then the summary."""
+    """Each finding with its line, a caret, its object and its suggestion; then the summary."""
     actual = render(RUN)
 
     assert golden("lint.txt", actual) == actual

@@ -9,11 +9,12 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from policies.reports.plan_json import SCHEMA, render, schema_text
+from policies.reports.generate_schemas import report_schemas
+from policies.reports.plan_json import SCHEMA, render
 from policies.reports.plan_run import PlanRun
 from tests.policies.reports.plans import EMPTY, HOSTILE_RUNS, RUN
 
-FORM = json.loads(schema_text())
+FORM = report_schemas()["plan.schema.json"]
 VALIDATOR = jsonschema.Draft202012Validator(FORM)
 
 

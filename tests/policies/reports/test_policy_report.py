@@ -14,7 +14,7 @@ import orjson
 import pytest
 from hypothesis import given
 
-from policies.placement.audit import WorkloadAudit
+from policies.placement.audit.audit import WorkloadAudit
 from policies.reports.audit_run import AuditRun
 from policies.reports.policy_report import OPEN_REPORT, POLICY_REPORT, ReportApi, render
 from tests.policies.reports.audits import HOSTILE_RUNS, an_audit_run

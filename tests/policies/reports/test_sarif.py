@@ -44,6 +44,16 @@ def test_the_schema_refuses() -> None:
     assert not VALIDATOR.is_valid(log)
 
 
+def test_two_things_of_one_place_are_skipped() -> None:
+    """A place is named once."""
+    entry = RUN.skipped_sources[0]
+    log = json.loads(render(replace(RUN, skipped_sources=(entry, replace(entry, title="another")))))
+    [notification] = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+
+    VALIDATOR.validate(log)
+    assert 1 == len(notification["locations"])
+
+
 def test_fingerprints_outlive_moved_lines() -> None:
     """A finding is the same one after lines and numbers changed, another one of its field is not."""
     found = RUN.findings[1]

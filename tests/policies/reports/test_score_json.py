@@ -160,6 +160,7 @@ def test_keys() -> None:
         "best",
         "message",
         "condition",
+        "preemption",
         "profile",
         "notModeled",
     ] == list(answer)

@@ -11,7 +11,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
-from policies.placement.scheduling_queue import (
+from policies.placement.simulate.scheduling_queue import (
     SimulatedQueue,
     SimulationSettings,
     queue_pods,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from policies.model.topology_keys import HOSTNAME
-from policies.placement.survival_report import SurvivalReport
+from policies.placement.survive.survival_report import SurvivalReport
 from policies.reports import survive_text
 from tests.policies.placement.clusters import a_node
 from tests.policies.reports.survivals import a_deployment, a_mixed_survival, a_survival

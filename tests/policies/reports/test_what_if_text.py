@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from policies.placement.scheduling_queue import SimulatedQueue
+from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.reports import simulate_text
 from tests.policies.reports.what_ifs import a_large_loss, a_loss, a_loss_of_unknown_pods, an_addition
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.placement.placement import Placement, place_object
+from policies.placement.core.placement import Placement, evaluate_manifest
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod
 
@@ -39,4 +39,4 @@ def an_index(*objects: dict[str, Any]) -> ClusterIndex:
 
 def a_placement(obj: dict[str, Any], *cluster: dict[str, Any]) -> Placement:
     """Return where an object's pod would go."""
-    return place_object(obj, AdmissionContext(policies=(), cluster=an_index(*cluster)))
+    return evaluate_manifest(obj, AdmissionContext(policies=(), cluster=an_index(*cluster)))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from policies.config.context import AdmissionContext
 from policies.model.topology_keys import HOSTNAME
-from policies.placement.actions import Action, AddNodes, LoseDomain
-from policies.placement.pod_objects import PodObjects
-from policies.placement.scheduling_queue import PlannedActions, SimulatedQueue, queue_replicas, simulate_queue
-from tests.builders import a_constraint
+from policies.placement.core.actions import Action, AddNodes, LoseDomain
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.simulate.scheduling_queue import (
+    PlannedActions,
+    SimulatedQueue,
+    queue_replicas,
+    simulate_queue,
+)
+from tests.builders import a_constraint, a_deployment
 from tests.policies.placement.clusters import ZONE_KEY, a_node
-from tests.policies.placement.what_ifs import AT, LOSE_A, NODES, Object, a_deployment, another_pod, its_pods
+from tests.policies.placement.what_ifs import AT, LOSE_A, NODES, Object, another_pod, its_pods
 from tests.policies.scheduler.clusters import an_index
 
 
@@ -23,7 +28,7 @@ def _after(*actions: Action, objects: list[Object], workload: Object, known: boo
 
 def a_loss(*, known: bool = True) -> SimulatedQueue:
     """Return a lost zone of three: a replica recovers, pods of others compete, and some are not recreated."""
-    web = a_deployment([a_constraint()])
+    web = a_deployment(a_constraint(), cpu="1")
     objects = [
         *NODES,
         *its_pods(web, {"web-1": "n1", "web-2": "n2", "web-3": "n3"}),
@@ -42,7 +47,7 @@ def a_loss_of_unknown_pods() -> SimulatedQueue:
 
 def an_addition() -> SimulatedQueue:
     """Return a zone that is lost while nodes are added, for a replica that is missing."""
-    web = a_deployment([a_constraint()], cpu="3")
+    web = a_deployment(a_constraint(), cpu="3")
     objects = [*NODES[:2], *its_pods(web, {"web-1": "n1", "web-2": "n2"})]
     add = AddNodes(at=AT, like="n2", count=2)
     return _after(add, LOSE_A, objects=objects, workload=web)
@@ -50,7 +55,7 @@ def an_addition() -> SimulatedQueue:
 
 def a_large_loss() -> SimulatedQueue:
     """Return many lost pods of many nodes, one of which is lost."""
-    web = a_deployment([a_constraint(topologyKey=HOSTNAME, maxSkew=5)], cpu="10m")
+    web = a_deployment(a_constraint(topologyKey=HOSTNAME, maxSkew=5), cpu="10m")
     nodes = [a_node(f"n{number:02}", "abc"[number % 3]) for number in range(20)]
     others = [another_pod(f"db-{number:02}", "n00", "10m") for number in range(30)]
     lose = LoseDomain(at=AT, key=ZONE_KEY, value="a")

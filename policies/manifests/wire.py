@@ -1,0 +1,231 @@
+"""Answers as JSON: what is sent is declared once, by the attributes of a dataclass or NamedTuple.
+
+A member is named like the attribute, in camelCase, and comes in its place. ``Annotated`` tells what differs:
+an ``INTERNAL`` attribute is not sent, the members of an ``INLINE`` value take its place, an ``OPTIONAL`` one
+is absent where it is None, ``SentAs`` renames one. Properties marked ``sent`` follow. A class with a method
+``wire_form`` is sent as what that returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from enum import Enum, auto
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import orjson
+
+#: What computes a member.
+_Getter = TypeVar("_Getter", bound=Callable[[Any], object])
+
+
+class Keywords:
+    """Keywords of a JSON Schema beside those that the type gives."""
+
+    def __init__(self, **keywords: Any) -> None:
+        self.schema: dict[str, Any] = keywords
+
+
+#: A number of things.
+Count: TypeAlias = Annotated[int, Keywords(minimum=0)]
+#: A number of things, of which there is one at least.
+Positive: TypeAlias = Annotated[int, Keywords(minimum=1)]
+
+
+class Sending(Enum):
+    """How an attribute is sent, if not as a member of its own."""
+
+    INTERNAL = auto()
+    INLINE = auto()
+    OPTIONAL = auto()
+
+
+INTERNAL: Final = Sending.INTERNAL
+INLINE: Final = Sending.INLINE
+OPTIONAL: Final = Sending.OPTIONAL
+
+
+class Form:
+    """Another type that describes the values in a schema; they are read as something simpler."""
+
+    def __init__(self, described: Any) -> None:
+        self.described = described
+
+
+class Received:
+    """Base of dataclasses that are received: what has a default may be left out, and null if it can be None.
+
+    ``wire_reader`` reads them. Where one is sent, what is None is absent.
+    """
+
+
+class SentAs(NamedTuple):
+    """Renames a member.
+
+    Attributes:
+        name: Its name in JSON.
+    """
+
+    name: str
+
+
+class Member(NamedTuple):
+    """A member of a JSON object.
+
+    Attributes:
+        name: Its name.
+        attribute: The attribute that holds it.
+        hint: The type of the attribute.
+        inline: Whether the members of the value take its place.
+        optional: Whether it is absent where the attribute is None.
+        required: Whether it must be there.
+    """
+
+    name: str
+    attribute: str
+    hint: Any
+    inline: bool
+    optional: bool
+    required: bool
+
+
+def sent(getter: _Getter) -> _Getter:
+    """Mark the function of a property as one that computes a member."""
+    getter.__dict__["sent"] = True
+    return getter
+
+
+def members(kind: type) -> tuple[Member, ...]:
+    """Return what is sent of a class, in order.
+
+    Raises:
+        TypeError: It has no declared attributes.
+    """
+    if not (hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")):
+        raise TypeError(f"{kind.__name__} cannot be sent as JSON")
+    hints = get_type_hints(kind, include_extras=True)
+    for base in reversed(kind.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, property) and getattr(value.fget, "sent", False):
+                hints[name] = get_type_hints(value.fget, include_extras=True)["return"]
+    left_out = _left_out(kind) if issubclass(kind, Received) else frozenset()
+    return tuple(
+        _member(name, hint, left_out) for name, hint in hints.items() if INTERNAL not in _marks(hint)
+    )
+
+
+#: The members of classes that were sent.
+_members: Final = cache(members)
+
+
+def _left_out(kind: Any) -> frozenset[str]:
+    """Return the attributes of a dataclass that have a default."""
+    return frozenset(
+        entry.name
+        for entry in fields(kind)
+        if entry.default is not MISSING or entry.default_factory is not MISSING
+    )
+
+
+def _member(attribute: str, hint: Any, left_out: frozenset[str]) -> Member:
+    marks = _marks(hint)
+    name = next((mark.name for mark in marks if isinstance(mark, SentAs)), document_name(attribute))
+    optional, may_lack = OPTIONAL in marks, attribute in left_out
+    return Member(
+        name,
+        attribute,
+        without_none(hint) if optional else hint,
+        inline=INLINE in marks,
+        optional=optional or may_lack,
+        required=not optional and not may_lack,
+    )
+
+
+def without_none(hint: Any) -> Any:
+    """Return a type without None."""
+    if get_origin(hint) is Annotated:
+        return Annotated[without_none(get_args(hint)[0]), *get_args(hint)[1:]]
+    if get_origin(hint) in (Union, UnionType):
+        return Union[tuple(part for part in get_args(hint) if part is not NoneType)]  # noqa: UP007
+    return hint
+
+
+def _marks(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+
+
+def document_name(attribute: str) -> str:
+    """Return an attribute's name in a document.
+
+    >>> document_name("exclude_namespaces")
+    'excludeNamespaces'
+    """
+    first, *others = attribute.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def dumps(value: object, *, indent: bool = False) -> bytes:
+    """Return a value as JSON: one line without its end, or indented with it."""
+    option = orjson.OPT_PASSTHROUGH_DATACLASS
+    if indent:
+        option |= orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    try:
+        return orjson.dumps(value, _sent, option)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(_encodable(value), option=option)
+
+
+def encodable(text: str) -> str:
+    """Return text that UTF-8 can hold; file names may have bytes that are no characters."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _sent(value: Any) -> Any:
+    """Return a value that orjson does not know as one that it does."""
+    form = getattr(value, "wire_form", None)
+    if form is not None:
+        return form()
+    if isinstance(value, Mapping):
+        return dict(value)
+    found: dict[str, Any] = {}
+    kind: Any = type(value)
+    for name, attribute, _, inline, optional, _ in _members(kind):
+        item = getattr(value, attribute)
+        if inline:
+            found |= _object(item)
+        elif item is not None or not optional:
+            found[name] = item
+    return found
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Return the members of a value; none of None."""
+    while not isinstance(value, dict):
+        value = {} if value is None else _sent(value)
+    return value
+
+
+def _encodable(value: Any) -> Any:
+    """Return a value as orjson knows it, with text that UTF-8 can hold."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, Mapping):
+        return {_encodable(name): _encodable(item) for name, item in value.items()}
+    if type(value) in (list, tuple):
+        return [_encodable(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | orjson.Fragment):
+        return value
+    return _encodable(_sent(value))

@@ -1,0 +1,1 @@
+"""From a goal to constraints, with the proof."""

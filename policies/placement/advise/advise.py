@@ -1,0 +1,272 @@
+"""From a goal to the constraints that reach it, each tried by simulation, and what becomes of each loss then.
+
+The search is that of all suggestions (``edit_search``); what is tried, and in which order, says
+``constraint_sets``. It takes the first set that reaches the goal, or where too few domains could take pods,
+as much of it as so many can.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
+
+from policies.config.context import AdmissionContext
+from policies.config.default_constraints import Skip, own_selector, revision_keys
+from policies.manifests.edits import Edit, apply_edits
+from policies.model.constraint import Constraint
+from policies.model.workload import Workload
+from policies.placement.advise.constraint_sets import (
+    ConstraintBasis,
+    ConstraintSet,
+    constraint_sets,
+    edits_to,
+    given_up,
+)
+from policies.placement.advise.domain_losses import DomainLoss, domain_losses
+from policies.placement.advise.goal import Goal
+from policies.placement.advise.goal_simulator import GoalSimulator
+from policies.placement.advise.goal_trial import Failure, PlacedReplicas, Trial
+from policies.placement.advise.node_groups import NodeGroup
+from policies.placement.core.actions import domains_of
+from policies.placement.core.edit_search import EditSearch
+from policies.placement.core.given_up import GivenUp
+from policies.placement.core.placement import read_workload
+from policies.placement.survive.survive import why_unjudged
+
+#: Sets that are tried at most.
+MOST_TRIED: Final = 200
+#: Replicas that all of them together place before no further set is tried: with 5,000 nodes each takes some
+#: milliseconds. A set places all replicas twice, and rolls them out if it reaches the goal until then.
+MOST_PLACED: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldReason:
+    """Why a constraint is as it is: what fails if one field of it were softer.
+
+    Attributes:
+        constraint: The constraint; None for the manifest's others, which are removed.
+        field: The field.
+        failure: What fails.
+    """
+
+    constraint: Constraint | None
+    field: str
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What reaches a goal.
+
+    Attributes:
+        goal: What is wanted.
+        reachable: The part of it that the domains can reach.
+        workload: The workload before.
+        domains: The domains that could take its pods.
+        now: Where the replicas are that run now; None if none does.
+        as_is: What the workload comes to as it is.
+        chosen: The constraints to write; None if it is best as it is.
+        edits: How.
+        given_up: What of its constraints they weaken or remove.
+        trial: What it comes to with them.
+        reasons: Why each field of them is as it is.
+        losses: What losses take then.
+        tried: How many sets were tried.
+        considered: How many there are.
+        complete: Whether none was left out that could be preferred.
+        stopped: Whether that is because it was stopped.
+    """
+
+    goal: Goal
+    reachable: Goal
+    workload: Workload
+    domains: frozenset[str]
+    now: PlacedReplicas | None
+    as_is: Trial
+    chosen: ConstraintSet | None = None
+    edits: tuple[Edit, ...] = ()
+    given_up: tuple[GivenUp, ...] = ()
+    trial: Trial
+    reasons: tuple[FieldReason, ...] = ()
+    losses: tuple[DomainLoss, ...] = ()
+    tried: int = 0
+    considered: int = 0
+    complete: bool = True
+    stopped: bool = False
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the goal is reached, with the constraints to write if there are some."""
+        return self.trial.failure(self.goal) is None
+
+    @property
+    def is_met_now(self) -> bool:
+        """Whether the pods that run now are within the limit, however others would be placed."""
+        return self.now is None or self.now.count <= self.goal.allowed(self.now.replicas)
+
+    @property
+    def is_limited_by_domains(self) -> bool:
+        """Whether it cannot be reached since too few domains could take pods."""
+        return self.goal.limit is not None and self.goal.domains_needed > len(self.domains)
+
+
+def why_unadvised(workload: Workload) -> str:
+    """Return why there are no replicas to spread; empty if there are."""
+    if why := why_unjudged(workload):
+        return why
+    selector = own_selector(workload)
+    return str(selector) if isinstance(selector, Skip) else ""
+
+
+def advise(
+    workload: Workload,
+    context: AdmissionContext,
+    goal: Goal,
+    groups: Sequence[NodeGroup] = (),
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    on_trial: Callable[[float], None] = lambda _share: None,
+) -> Advice | None:
+    """Search for the constraints with which a workload reaches a goal.
+
+    Args:
+        workload: The workload, for which ``why_unadvised`` is empty.
+        context: What it is placed by; its cluster must be there and stays as it is.
+        goal: The goal.
+        groups: Nodes that an autoscaler may add.
+        stop: Whether to end early; asked before each replica.
+        on_trial: Called after each trial with the share of the sets that were tried.
+
+    Returns:
+        None if it was stopped before the workload was tried as it is.
+
+    Raises:
+        PlacementError: Kubernetes would refuse the workload or its pods.
+    """
+    simulator = GoalSimulator(workload, context, goal, groups, stop=stop)
+    domains = simulator.usable_domains(workload)
+    simulator.goal = goal.within(len(domains))
+    as_is = simulator.run(workload)
+    if stop():
+        return None
+    advice = Advice(
+        goal=goal,
+        reachable=simulator.goal,
+        workload=workload,
+        domains=domains,
+        now=_running(workload, context, goal),
+        as_is=as_is,
+        trial=as_is,
+    )
+    if as_is.failure(simulator.goal) is not None:
+        advice = _Search(advice, simulator, context, groups, stop).run(on_trial)
+    # Of the least replicas, and of the most that got a node, on every node that may be added.
+    counts = dict.fromkeys((min(goal.replicas.least, advice.trial.fitting), advice.trial.fitting))
+    there = replace(context, cluster=simulator.grown)
+    edited = read_workload(apply_edits(workload.obj, advice.edits), context, namespace=workload.namespace)
+    losses = (domain_losses(edited, count, goal.key, there, stop) for count in counts)
+    return replace(advice, losses=tuple(chain.from_iterable(losses)))
+
+
+class _Search:
+    """Tries sets of constraints until one reaches what can be reached."""
+
+    def __init__(
+        self,
+        advice: Advice,
+        simulator: GoalSimulator,
+        context: AdmissionContext,
+        groups: Sequence[NodeGroup],
+        stop: Callable[[], bool],
+    ) -> None:
+        workload, goal = advice.workload, advice.reachable
+        selector = workload.selector
+        if selector is None:
+            raise ValueError("why_unadvised tells why this has no pods to spread")
+        is_new = {group.domain for group in groups} - domains_of(simulator.cluster, goal.key).keys()
+        basis = ConstraintBasis(
+            selector=selector,
+            match_label_keys=revision_keys(workload, selector, context),
+            behavior=context.behavior,
+            domains=goal.domains_needed if is_new else 1,
+        )
+        self._advice, self._stop = advice, stop
+        self._sets = constraint_sets(workload, goal, basis)
+        self._edits = EditSearch(
+            workload,
+            context,
+            simulator.run,
+            most=MOST_TRIED,
+            may_go_on=lambda: simulator.work < MOST_PLACED and not stop(),
+        )
+        self._trials: dict[ConstraintSet, Trial] = {}
+
+    def run(self, on_trial: Callable[[float], None]) -> Advice:
+        """Return the advice with the first set that reaches the goal, or with the best of all."""
+        goal, found = self._advice.reachable, None
+        for each in self._sets:
+            trial = self._try(each)
+            if not self._edits.complete or self._stop():
+                break
+            if trial is not None:
+                self._trials[each] = trial
+                if trial.failure(goal) is None:
+                    found = each
+                    break
+            on_trial(self._edits.tried / len(self._sets))
+        advice = replace(
+            self._advice,
+            tried=self._edits.tried,
+            considered=len(self._sets),
+            complete=self._edits.complete and not self._stop(),
+            stopped=self._stop(),
+        )
+        return self._with(advice, found or self._best())
+
+    def _try(self, each: ConstraintSet) -> Trial | None:
+        return self._edits.attempt(edits_to(each, self._advice.workload, self._advice.goal))
+
+    def _best(self) -> ConstraintSet | None:
+        """Return what misses the goal by least; None if that is the workload as it is, or is not known."""
+        goal = self._advice.reachable
+        if not self._edits.complete or self._stop():
+            return None
+        best = min(
+            self._trials, key=lambda each: (self._trials[each].shortfall(goal), each.cost), default=None
+        )
+        as_is = self._advice.as_is.shortfall(goal)
+        return None if best is None or self._trials[best].shortfall(goal) >= as_is else best
+
+    def _with(self, advice: Advice, chosen: ConstraintSet | None) -> Advice:
+        if chosen is None:
+            return advice
+        reasons = (
+            FieldReason(constraint=constraint, field=field, failure=failure)
+            for constraint, field, softer in chosen.softer()
+            if (trial := self._trials.get(softer)) is not None
+            if (failure := trial.failure(advice.reachable)) is not None
+        )
+        return replace(
+            advice,
+            chosen=chosen,
+            edits=edits_to(chosen, advice.workload, advice.goal),
+            given_up=tuple(given_up(chosen, advice.workload, advice.goal)),
+            trial=self._trials[chosen],
+            reasons=tuple(reasons),
+        )
+
+
+def _running(workload: Workload, context: AdmissionContext, goal: Goal) -> PlacedReplicas | None:
+    if context.cluster is None or workload.selector is None:
+        return None
+    pods = context.cluster.selected_pods(workload.namespace, workload.selector)
+    nodes = (context.cluster.nodes.find(pod.node) for pod in pods)
+    counts = Counter("" if node is None else node.labels.get(goal.key, "") for node in nodes)
+    if not counts:
+        return None
+    domain, count = max(counts.items(), key=lambda entry: entry[1])
+    return PlacedReplicas(replicas=len(pods), domain=domain, count=count)

@@ -1,0 +1,72 @@
+"""What the loss of each domain takes of so many replicas, and how many of these fit elsewhere then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.edits import Edit, apply_edits
+from policies.manifests.fields import FieldPath
+from policies.manifests.wire import Count, SentAs
+from policies.model.workload import Workload
+from policies.placement.core.placement import read_workload
+from policies.placement.survive.survive import LossOptions, Survival
+
+#: Losses that are tried, those of most replicas first.
+MOST_LOSSES: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainLoss:
+    """What the loss of a domain takes of so many replicas, and how many of those fit elsewhere.
+
+    Attributes:
+        replicas: How many run before.
+        domain: The domain.
+        lost: How many are lost at once.
+        back: How many fit elsewhere once its nodes are removed.
+        back_in_outage: The same while its nodes are still there, tainted as unreachable.
+    """
+
+    replicas: Count
+    domain: str
+    lost: Count
+    back: Annotated[Count, SentAs("fitElsewhere")]
+    back_in_outage: Annotated[Count, SentAs("fitInOutage")]
+
+
+def domain_losses(
+    workload: Workload, replicas: int, key: str, context: AdmissionContext, stop: Callable[[], bool]
+) -> Iterator[DomainLoss]:
+    """Yield what the loss of each domain takes that has replicas.
+
+    Args:
+        workload: The workload, of which no pod runs.
+        replicas: How many there are before a loss.
+        key: The topology key of the domains.
+        context: What they are placed by; its cluster stays as it is.
+        stop: Whether to place no more; asked before each pod.
+    """
+    edited = apply_edits(workload.obj, [Edit(FieldPath(workload.kind.replicas or ()), None, replicas)])
+    placed = read_workload(edited, context, namespace=workload.namespace)
+    removed, unreachable = (
+        _displaced(Survival([placed], context, LossOptions(key, unreachable=outage, others=0), stop=stop))
+        for outage in (False, True)
+    )
+    for domain, (lost, back) in removed.items():
+        _, in_outage = unreachable.get(domain, (0, 0))
+        yield DomainLoss(replicas=replicas, domain=domain, lost=lost, back=back, back_in_outage=in_outage)
+
+
+def _displaced(survival: Survival) -> dict[str, tuple[int, int]]:
+    """Return, by domain, how many replicas are lost with it and how many of those fit elsewhere."""
+    (deployed,) = survival.deployed
+    found: dict[str, tuple[int, int]] = {}
+    for loss in survival.losses():
+        (entry,) = loss.workloads
+        if not entry.displaced or len(found) == MOST_LOSSES:
+            break
+        found[loss.domain] = entry.displaced, entry.displaced - (deployed.running - entry.running)
+    return found

@@ -1,0 +1,177 @@
+"""What the simulation of a workload came to, and where it misses a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Annotated
+
+from policies.manifests.wire import INTERNAL, Count, SentAs
+from policies.placement.advise.goal import Goal
+from policies.placement.core.placement import PreparedPod
+from policies.placement.rollout.courses import Outcome
+
+
+class FailureKind(StrEnum):
+    """How a goal is missed."""
+
+    PENDING = "pending"
+    LOST = "lost"
+    CROWDED = "crowded"
+    ROLLOUT = "rollout"
+    UNENFORCED = "unenforced"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Where a goal is first missed.
+
+    Attributes:
+        kind: How.
+        replicas: With how many replicas.
+        domain: The domain that has too many, or after a rollout the fullest one.
+        count: How many it has.
+        allowed: How many it may have.
+        node: The node that has two replicas more than another, which could take one.
+        other: That one.
+        message: The scheduler's message where a replica stays pending.
+        outcome: How a rollout ends.
+    """
+
+    kind: FailureKind
+    replicas: Count
+    domain: str = ""
+    count: Count = 0
+    allowed: Count = 0
+    node: Annotated[str, INTERNAL] = ""
+    other: Annotated[str, INTERNAL] = ""
+    message: Annotated[str, INTERNAL] = ""
+    outcome: Annotated[Outcome, INTERNAL] = Outcome.COMPLETE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedReplicas:
+    """Where so many replicas are.
+
+    Attributes:
+        replicas: How many.
+        domain: The domain with most of them; empty for nodes without the topology key.
+        count: How many it has: those that its loss takes.
+        crowded: A node with two more than another that could take one, and that one; None without any.
+    """
+
+    replicas: Count
+    domain: str
+    count: Count
+    crowded: Annotated[tuple[str, str] | None, INTERNAL] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolledOut:
+    """What a rollout comes to that begins with all replicas of the same constraints.
+
+    Attributes:
+        replicas: How many there are.
+        outcome: How it ends where it ends worst.
+        domain: The domain with most of them at the end.
+        count: How many it has.
+        courses: How many courses were taken.
+        exact: Whether these are all.
+    """
+
+    replicas: Count
+    outcome: Outcome
+    domain: str
+    count: Count
+    courses: Count
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What the simulation of a workload came to.
+
+    Attributes:
+        prepared: The pod that was placed.
+        placed: Of each number of the range the worst that was seen.
+        fitting: How many replicas got a node.
+        message: The scheduler's message on the first that got none; empty if all did.
+        added: How many nodes were added for them, at most.
+        exact: Whether every way was taken to choose among equally good nodes; else one that fills a domain
+            and the first by name.
+        rollouts: Of the ends of the range; none where a goal is missed before, or for a kind without.
+    """
+
+    prepared: Annotated[PreparedPod, INTERNAL]
+    placed: Annotated[tuple[PlacedReplicas, ...], INTERNAL]
+    fitting: Count
+    message: Annotated[str, INTERNAL] = ""
+    added: Annotated[Count, SentAs("addedNodes")] = 0
+    exact: Annotated[bool, SentAs("everyTie")] = False
+    rollouts: tuple[RolledOut, ...] = ()
+
+    def failure(self, goal: Goal) -> Failure | None:
+        """Return where a goal is missed, the gravest first; None if it is reached."""
+        return next(self._failures(goal), None)
+
+    def worse_of(self, other: Trial, goal: Goal) -> Trial:
+        """Return the worst of two trials that took different ways, this one without a miss."""
+        if other.failure(goal) is not None:
+            return other
+        # One may have been ended before the other.
+        longer = max(self.placed, other.placed, key=len)
+        pairs = [worst(pair) for pair in zip(self.placed, other.placed, strict=False)]
+        return replace(
+            self,
+            placed=(*pairs, *longer[len(pairs) :]),
+            fitting=max(self.fitting, other.fitting),
+            added=max(self.added, other.added),
+            exact=self.exact or other.exact,
+        )
+
+    def shortfall(self, goal: Goal) -> tuple[int, int, int]:
+        """What trials are compared by: replicas without a node, those too many in a domain, misses."""
+        misses = list(self._failures(goal))
+        excess = max(
+            (miss.count - miss.allowed for miss in misses if miss.kind is FailureKind.LOST), default=0
+        )
+        return goal.replicas.most - self.fitting, excess, len(misses)
+
+    def _failures(self, goal: Goal) -> Iterator[Failure]:
+        if goal.enforced and not any(
+            applied.is_hard and applied.self_match and applied.constraint.topology_key == goal.key
+            for applied in self.prepared.request.constraints
+        ):
+            yield Failure(kind=FailureKind.UNENFORCED, replicas=goal.replicas.least)
+        if self.message:
+            yield Failure(kind=FailureKind.PENDING, replicas=self.fitting + 1, message=self.message)
+        for placed in self.placed:
+            allowed = goal.allowed(placed.replicas)
+            if placed.count > allowed:
+                yield Failure(
+                    kind=FailureKind.LOST,
+                    replicas=placed.replicas,
+                    domain=placed.domain,
+                    count=placed.count,
+                    allowed=allowed,
+                )
+            if goal.one_a_node and placed.crowded is not None:
+                node, other = placed.crowded
+                yield Failure(kind=FailureKind.CROWDED, replicas=placed.replicas, node=node, other=other)
+        for rollout in self.rollouts:
+            allowed = goal.allowed(rollout.replicas)
+            if rollout.outcome is not Outcome.COMPLETE or rollout.count > allowed:
+                yield Failure(
+                    kind=FailureKind.ROLLOUT,
+                    replicas=rollout.replicas,
+                    domain=rollout.domain,
+                    count=rollout.count,
+                    allowed=allowed,
+                    outcome=rollout.outcome,
+                )
+
+
+def worst(placed: Iterable[PlacedReplicas]) -> PlacedReplicas:
+    """Return the placement of so many replicas with the fullest domain, then with a crowded node."""
+    return max(placed, key=lambda each: (each.count, each.crowded is not None))

@@ -1,0 +1,1 @@
+"""One simulation of a cluster, and what all questions need: next pods, and what a snapshot says of others."""

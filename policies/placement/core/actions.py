@@ -1,0 +1,207 @@
+"""What may happen to the nodes of a cluster: a domain is lost, a node drained, cordoned, tainted or added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Final, TypeAlias
+
+from policies.manifests.fields import (
+    ErrorKind,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    invalid_value,
+    shown,
+    shown_name,
+)
+from policies.manifests.wire import INTERNAL, SentAs
+from policies.model.node import Node
+from policies.model.taints import Taint, TaintEffect
+from policies.model.topology_keys import MISNAMED
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.pod_facts import PodFacts
+from policies.scheduler.index import ClusterIndex, PodOnNode
+
+#: Nodes that actions may add: as many as Kubernetes supports in a cluster.
+MOST_ADDED: Final = 5_000
+#: Nodes, or domains, that an error lists.
+MOST_LISTED: Final = 10
+#: The rule that an action breaks which names something that the cluster does not have.
+NOT_IN_CLUSTER: Final = "not-in-cluster"
+#: The rule that actions break which add more nodes than that.
+TOO_MANY_NODES: Final = "too-many-nodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoseDomain:
+    """The nodes of a domain are gone, with everything on them.
+
+    Attributes:
+        at: Where it is written.
+        key: The topology key.
+        value: The domain.
+        unreachable: Whether the nodes stay in the API, tainted: their domain then counts on.
+    """
+
+    at: FieldPath
+    key: str
+    value: str
+    unreachable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainNode:
+    """A node is cordoned and its pods are evicted, except for those of DaemonSets and static ones."""
+
+    at: FieldPath
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CordonNode:
+    """A node takes no more pods."""
+
+    at: FieldPath
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaintNode:
+    """A node gets a taint, in place of one of the same key and effect; NoExecute evicts."""
+
+    at: FieldPath
+    node: str
+    taint: Taint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddNodes:
+    """There are more nodes like one: its labels, lasting taints and capacity, without pods and images."""
+
+    at: FieldPath
+    like: str
+    count: int
+
+
+Action: TypeAlias = LoseDomain | DrainNode | CordonNode | TaintNode | AddNodes
+
+
+@dataclass(slots=True)
+class Disruption:
+    """What some actions did to a cluster.
+
+    Attributes:
+        evicted: The pods that lost their node.
+        lost: The names of nodes that are gone or unreachable.
+        added: The names of new nodes.
+    """
+
+    evicted: Annotated[list[PodOnNode], INTERNAL] = field(default_factory=list)
+    lost: Annotated[list[str], SentAs("lostNodes")] = field(default_factory=list)
+    added: Annotated[list[str], SentAs("addedNodes")] = field(default_factory=list)
+
+
+def apply_actions(
+    actions: Iterable[Action], simulation: ClusterSimulation, facts: PodFacts, found: ErrorList
+) -> Disruption:
+    """Let actions happen one after another.
+
+    Args:
+        actions: The actions.
+        simulation: The cluster, with the pods of all namespaces, which is changed.
+        facts: What is known of its pods.
+        found: Takes what is wrong; an action with errors changes nothing.
+    """
+    run = _Run(simulation, facts, found)
+    for action in actions:
+        match action:
+            case LoseDomain():
+                run.lose(action)
+            case AddNodes():
+                run.add(action)
+            case DrainNode() | CordonNode() | TaintNode():
+                run.change(action)
+    return run.done
+
+
+def topology_key(text: str) -> str:
+    """Return a topology key, which may be written short.
+
+    >>> topology_key("zone"), topology_key("example.com/rack")
+    ('topology.kubernetes.io/zone', 'example.com/rack')
+    """
+    return text if "/" in text else MISNAMED.get(text, text)
+
+
+def domains_of(cluster: ClusterIndex, key: str) -> dict[str, list[str]]:
+    """Return the names of the nodes of each domain, both sorted; nothing for a key that no node has."""
+    domains: dict[str, list[str]] = {}
+    for node in cluster.nodes.listed():
+        if key in node.labels:
+            domains.setdefault(node.labels[key], []).append(node.name)
+    return dict(sorted(domains.items()))
+
+
+class _Run:
+    """Applies actions to one cluster."""
+
+    def __init__(self, simulation: ClusterSimulation, facts: PodFacts, found: ErrorList) -> None:
+        self._simulation, self._cluster = simulation, simulation.cluster
+        self._facts = facts
+        self._found = found
+        self.done = Disruption()
+
+    def lose(self, action: LoseDomain) -> None:
+        domains = domains_of(self._cluster, action.key)
+        names = domains.get(action.value)
+        if names is None:
+            text = f"no node has this {shown_name(action.key)}"
+            self._missing(action.at, action.value, text, "domains", list(domains))
+            return
+        # A pod of a DaemonSet stays bound to a node that cannot be reached, as a static pod does.
+        self._evict(names, lambda pod: not (action.unreachable and self._facts.is_tied(pod)))
+        self.done.lost += names
+        for name in names:
+            self._simulation.lose(name, unreachable=action.unreachable)
+
+    def change(self, action: DrainNode | CordonNode | TaintNode) -> None:
+        node = self._node(action.node, action.at)
+        if node is None:
+            return
+        match action:
+            case TaintNode(taint=taint):
+                if taint.effect == TaintEffect.NO_EXECUTE:
+                    self._evict([node.name], lambda pod: not self._facts.tolerates(pod, taint))
+                self._simulation.taint(node, taint)
+            case _:
+                if isinstance(action, DrainNode):
+                    self._evict([node.name], lambda pod: not self._facts.is_tied(pod))
+                self._simulation.cordon(node)
+
+    def add(self, action: AddNodes) -> None:
+        like, added = self._node(action.like, action.at), len(self.done.added) + action.count
+        if added > MOST_ADDED:
+            text = f"all actions together may add at most {MOST_ADDED:,} nodes"
+            self._found.add(invalid_value(action.at, added, text, TOO_MANY_NODES))
+            return
+        if like is None:
+            return
+        self.done.added += self._simulation.add(like, action.count)
+
+    def _evict(self, nodes: Iterable[str], goes: Callable[[PodOnNode], bool]) -> None:
+        pods = self._cluster.pods_on(nodes)
+        self.done.evicted += self._simulation.evict(pod for pod in pods if goes(pod))
+
+    def _node(self, name: str, at: FieldPath) -> Node | None:
+        node = self._cluster.nodes.find(name)
+        if node is None:
+            self._missing(at, name, "no such node", "nodes", self._cluster.nodes.names())
+        return node
+
+    def _missing(self, at: FieldPath, value: str, problem: str, what: str, names: Sequence[str]) -> None:
+        listed = ", ".join(map(shown_name, names[:MOST_LISTED]))
+        listed += f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+        there = f"the {what} are {listed}" if names else f"there are no {what}"
+        text = f"Invalid value: {shown(value)}: {problem}; {there}"
+        self._found.add(FieldError(at, text, ErrorKind.INVALID, NOT_IN_CLUSTER))

@@ -1,0 +1,223 @@
+"""A copy of a cluster in which pods are scheduled and deleted, and nodes lost, changed and added.
+
+Whatever asks what would be does it on one of these. To *evaluate* is to find where a pod could go, which
+changes nothing; to *schedule* is to bind the pod to the node that the scheduler chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from policies.model.labels import LabelSelector
+from policies.model.node import Node, without_transient
+from policies.model.pod import Pod
+from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
+from policies.model.topology_keys import HOSTNAME
+from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
+from policies.scheduler.evaluate import count_spread, evaluate
+from policies.scheduler.index import POD, ClusterIndex, PodOnNode
+from policies.scheduler.node_sampling import NodeSampler
+from policies.scheduler.profile import Plugin
+from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.result import SchedulingResult
+
+#: How the node lifecycle controller taints a node that no longer reports.
+UNREACHABLE: Final = (
+    Taint("node.kubernetes.io/unreachable", "", TaintEffect.NO_SCHEDULE.value),
+    Taint("node.kubernetes.io/unreachable", "", TaintEffect.NO_EXECUTE.value),
+)
+#: What keeps a DaemonSet's controller from making a pod for a node.
+_NO_POD: Final = frozenset(
+    {Plugin.NODE_NAME, Plugin.NODE_AFFINITY, Plugin.NODE_UNSCHEDULABLE, Plugin.TAINT_TOLERATION}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedPod:
+    """A pod that waits to be scheduled.
+
+    Attributes:
+        name: What it is called.
+        request: The pod, and the constraints in force for it.
+    """
+
+    name: str
+    request: SchedulingRequest
+
+
+def count_bound(steps: Iterable[Step]) -> int:
+    """Return how many pods got a node."""
+    return sum(step.node is not None for step in steps)
+
+
+@dataclass(slots=True, eq=False)
+class ClusterSimulation:
+    """A copy of a cluster, and how its scheduler chooses.
+
+    Attributes:
+        cluster: The copy, a fork.
+        choose: Chooses one of several best nodes.
+        sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
+        stop: Whether to schedule no more pods of a queue; asked before each.
+        on_step: Called after each pod that was scheduled.
+    """
+
+    cluster: ClusterIndex
+    choose: TieBreaker = first_by_name
+    sampler: NodeSampler | None = None
+    stop: Callable[[], bool] = lambda: False
+    on_step: Callable[[Step], None] = lambda _step: None
+
+    @classmethod
+    def of(
+        cls,
+        cluster: ClusterIndex,
+        request: SchedulingRequest | None = None,
+        *,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> ClusterSimulation:
+        """Return a simulation of a cluster, which stays as it is.
+
+        Args:
+            cluster: The cluster.
+            request: The only pod that it is for; None for any, in all namespaces.
+            stop: Whether to schedule no more pods of a queue.
+        """
+        namespace, terms = ("", None) if request is None else (request.pod.namespace, request.pod.terms)
+        return cls(cluster.fork(namespace, terms), stop=stop)
+
+    def fork(self, request: SchedulingRequest | None = None) -> ClusterSimulation:
+        """Return a copy that goes its own way: see ``of``."""
+        return replace(self, cluster=ClusterSimulation.of(self.cluster, request).cluster)
+
+    def evaluate(self, request: SchedulingRequest) -> SchedulingResult:
+        """Return where a pod could go."""
+        return evaluate(request, self.cluster, self.sampler)
+
+    def schedule(self, request: SchedulingRequest, name: str) -> Step:
+        """Bind a pod to the best node, or to none where no node is feasible: see ``binding.schedule``."""
+        step = schedule(request, self.cluster, name, self.choose, self.sampler)
+        self.on_step(step)
+        return step
+
+    def schedule_all(self, queue: Iterable[QueuedPod]) -> Iterator[Step]:
+        """Schedule pods one after another, each when its step is wanted, until it is to stop."""
+        for entry in queue:
+            if self.stop():
+                return
+            yield self.schedule(entry.request, entry.name)
+
+    def schedule_fitting(self, request: SchedulingRequest, most: int) -> list[Step]:
+        """Schedule pods that are alike until one fits nowhere, which is the last step then.
+
+        Args:
+            request: The pod.
+            most: How many.
+        """
+        steps = list[Step]()
+        # No pod has such a name; nor has one that was scheduled here before.
+        queue = (QueuedPod(f"/{self.cluster.pod_count}", request) for _ in range(most))
+        for step in self.schedule_all(queue):
+            steps.append(step)
+            if step.node is None:
+                break
+        return steps
+
+    def schedule_on_each_node(self, request: SchedulingRequest, name: str) -> list[Step]:
+        """Bind a pod to each node for which the controller of a DaemonSet makes one, if it fits there.
+
+        Args:
+            request: The pod.
+            name: What the DaemonSet is called; the name of each pod ends in that of its node.
+        """
+        result, steps = self.evaluate(request), []
+        for position in _nodes_of_daemon(result):
+            node = result.names[position]
+            step = Step(namespace=request.pod.namespace, name=f"{name}-{node}")
+            if result.feasible[position]:
+                self.bind(request.pod, step.name, node)
+                steps.append(replace(step, node=node, feasible=1, tied=(node,)))
+            else:
+                steps.append(replace(step, message=f"{node}: {_reasons(result, position)}"))
+        return steps
+
+    def bind(self, pod: Pod, name: str, node: str) -> None:
+        """Bind a pod to a node, whatever the scheduler thinks of it."""
+        self.cluster.bind(pod, name, node)
+
+    def delete(self, namespace: str, name: str) -> None:
+        """Delete a pod, which is gone at once."""
+        self.cluster.remove(*POD, namespace, name)
+
+    def delete_selected(self, namespace: str, selector: LabelSelector) -> None:
+        """Delete every pod that is selected."""
+        self.cluster.unbind(namespace, selector)
+
+    def put(self, node: Node) -> None:
+        """Add a node, or put it in the place of the one of its name, whose pods it keeps."""
+        self.cluster.nodes.put(node)
+
+    def evict(self, pods: Iterable[PodOnNode]) -> list[PodOnNode]:
+        """Delete pods; return those that their controllers replace now.
+
+        The replacement of one that is being deleted is there already.
+        """
+        evicted = list(pods)
+        for pod in evicted:
+            self.delete(pod.namespace, pod.name)
+        return [pod for pod in evicted if not pod.terminating]
+
+    def lose(self, name: str, *, unreachable: bool = False) -> None:
+        """Remove a node, or leave it as one that no longer reports; that evicts no pod."""
+        if not unreachable:
+            self.cluster.nodes.remove(name)
+        elif (node := self.cluster.nodes.find(name)) is not None:
+            self.taint(node, *UNREACHABLE)
+
+    def cordon(self, node: Node) -> None:
+        """Let a node take no more pods."""
+        self.taint(node._replace(unschedulable=True), CORDON_TAINT)
+
+    def taint(self, node: Node, *taints: Taint) -> None:
+        """Give a node taints, in place of those of the same key and effect; that evicts no pod."""
+        new = {(taint.key, taint.effect) for taint in taints}
+        kept = tuple(taint for taint in node.taints if (taint.key, taint.effect) not in new)
+        self.put(node._replace(taints=kept + taints))
+
+    def add(self, like: Node, count: int) -> list[str]:
+        """Add nodes like one, without pods, images and passing taints; return their names."""
+        model, names, number = without_transient(like), list[str](), 0
+        while len(names) < count:
+            number += 1
+            if self.cluster.nodes.find(name := f"{like.name}-new-{number}") is None:
+                labels = {**model.labels, HOSTNAME: name}
+                self.put(model._replace(name=name, labels=labels, images=()))
+                names.append(name)
+        return names
+
+    def count(self, request: SchedulingRequest) -> list[dict[str, int]]:
+        """Return the matching pods by domain, for each constraint in force."""
+        return [result.domains.by_value() for result in count_spread(request, self.cluster)]
+
+    def count_pods(self, namespace: str, selector: LabelSelector) -> int:
+        """Return how many pods with a node are selected."""
+        return self.cluster.count_pods(namespace, selector)
+
+
+def _nodes_of_daemon(result: SchedulingResult) -> list[int]:
+    """Return the positions of the nodes for which a DaemonSet's controller makes a pod."""
+    left_out = np.zeros(len(result.names), np.bool_)
+    for rejected in result.rejections:
+        if rejected.plugin in _NO_POD:
+            left_out |= rejected.of_node != 0
+    return np.flatnonzero(~left_out).tolist()
+
+
+def _reasons(result: SchedulingResult, position: int) -> str:
+    """Return why a node rejects a pod, in the scheduler's words."""
+    numbers = ((rejected, int(rejected.of_node[position])) for rejected in result.rejections)
+    return ", ".join(str(rejected.reasons[number - 1]) for rejected, number in numbers if number)

@@ -1,0 +1,97 @@
+"""What is known of each pod that may lose its node: whose it is, what keeps it, and what replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from policies.manifests.fields import ErrorList, FieldPath, object_items
+from policies.model.taints import Taint, read_tolerations
+from policies.placement.core.placement import DAEMON_SET, PreparedPod
+from policies.placement.core.pod_objects import PodObject, PodObjects
+from policies.scheduler.index import ClusterIndex, PodOnNode
+
+_TOLERATIONS = FieldPath(("spec", "tolerations"))
+
+
+class PodFacts:
+    """The pods of a cluster, some of which belong to workloads that were given.
+
+    Attributes:
+        complete: Whether everything that was asked is known; without the objects of pods it is not.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterIndex,
+        workloads: Sequence[PreparedPod],
+        running: PodObjects | None = None,
+        own: Mapping[tuple[str, str], int] | None = None,
+    ) -> None:
+        """Find the pods of the workloads, as they are now.
+
+        Args:
+            cluster: The cluster.
+            workloads: The given workloads.
+            running: The objects of the pods; None where only the index is known.
+            own: The number of the workload that each of their pods belongs to, by namespace and name; by
+                default the last one whose selector selects it.
+        """
+        self.complete = True
+        self._workloads = workloads
+        self._running = running or PodObjects()
+        self._own = _selected(cluster, workloads) if own is None else own
+
+    def own(self, namespace: str, name: str) -> int | None:
+        """Return the number of the given workload that a pod belongs to, None for any other pod."""
+        return self._own.get((namespace, name))
+
+    @property
+    def own_count(self) -> int:
+        """How many pods belong to the given workloads."""
+        return len(self._own)
+
+    def object_of(self, pod: PodOnNode) -> PodObject | None:
+        """Return the object of a pod, or None if it is not known."""
+        found = self._running.find(pod.namespace, pod.name)
+        if found is None:
+            self.complete = False
+        return found
+
+    def is_tied(self, pod: PodOnNode) -> bool:
+        """Return whether a pod belongs to its node and is not evicted from it; one not known does not."""
+        number = self.own(pod.namespace, pod.name)
+        if number is not None:
+            return self._workloads[number].workload.kind.kind == DAEMON_SET
+        known = self.object_of(pod)
+        return known is not None and (known.static or known.of_daemon_set)
+
+    def tolerates(self, pod: PodOnNode, taint: Taint) -> bool:
+        """Return whether a pod stays on a node with a NoExecute taint for good; one not known does."""
+        number = self.own(pod.namespace, pod.name)
+        if number is not None:
+            return _stays(self._workloads[number].pod.template.spec, taint)
+        known = self.object_of(pod)
+        return known is None or _stays(known.to_dict(pod.name)["spec"], taint)
+
+
+def _selected(cluster: ClusterIndex, workloads: Sequence[PreparedPod]) -> dict[tuple[str, str], int]:
+    own: dict[tuple[str, str], int] = {}
+    for number, prepared in enumerate(workloads):
+        namespace, selector = prepared.workload.namespace, prepared.workload.selector
+        table = None if selector is None else cluster.pods_of(namespace)
+        if table is not None and selector is not None:
+            own.update(dict.fromkeys(((namespace, name) for name in table.names_of(selector)), number))
+    return own
+
+
+def _stays(spec: Mapping[str, Any], taint: Taint) -> bool:
+    lasting = [
+        entry
+        for entry in object_items(spec.get("tolerations"))
+        # With tolerationSeconds a pod is evicted after them.
+        if entry.get("tolerationSeconds") is None
+    ]
+    return any(
+        toleration.tolerates(taint) for toleration in read_tolerations(lasting, _TOLERATIONS, ErrorList())
+    )

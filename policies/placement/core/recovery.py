@@ -1,0 +1,238 @@
+"""What becomes of pods that lost their node: what replaces them, where it goes, and what stays pending."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Annotated, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, SentAs, sent
+from policies.placement.core.actions import Disruption
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod, prepare, read_workload
+from policies.placement.core.pod_facts import PodFacts
+from policies.scheduler.binding import Step
+from policies.scheduler.index import PodOnNode
+from policies.scheduler.request import SchedulingRequest
+
+#: Pods of other workloads that are scheduled again: some milliseconds each where nodes are thousands.
+MOST_OTHERS: Final = 10_000
+#: What a pod with a priority could do besides: evict pods of lower priority.
+PREEMPTION: Final = "preemption"
+
+
+class PodOutcome(StrEnum):
+    """What becomes of a pod that lost its node."""
+
+    RECOVERED = "recovered"
+    PENDING = "pending"
+    NOT_RECREATED = "notRecreated"
+    NOT_TRIED = "notTried"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisplacedPod:
+    """A pod that lost its node. One that was scheduled again has the members of a step, others ``why``.
+
+    Attributes:
+        pod: Where it was.
+        workload: The number of the given workload that it belongs to; None for any other.
+        owner: Its controller, as kind and name; empty if it has none or that is not known.
+        priority: Its priority.
+        created: When it was created; empty if that is not known.
+        why: Why nothing replaces it, or why that was not tried; empty if it was scheduled again.
+        final: Whether nothing replaces it.
+        step: What became of its replacement.
+    """
+
+    pod: Annotated[PodOnNode, INTERNAL]
+    workload: Annotated[int | None, INTERNAL] = None
+    owner: str = ""
+    priority: int = 0
+    created: Annotated[str, INTERNAL] = ""
+    why: Annotated[str, INTERNAL] = ""
+    final: Annotated[bool, INTERNAL] = False
+    step: Annotated[Step | None, INLINE] = None
+
+    @property
+    @sent
+    def name(self) -> str:
+        """Its name."""
+        return self.pod.name
+
+    @property
+    @sent
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.pod.namespace
+
+    @property
+    @sent
+    def lost_node(self) -> str:
+        """The node that it lost."""
+        return self.pod.node
+
+    @property
+    @sent
+    def own(self) -> bool:
+        """Whether it belongs to a given workload."""
+        return self.workload is not None
+
+    @property
+    @sent
+    def reason(self) -> Annotated[str | None, OPTIONAL, SentAs("why")]:
+        """Why it was not scheduled again; None if it was."""
+        return self.why if self.step is None else None
+
+    @property
+    @sent
+    def outcome(self) -> PodOutcome:
+        """What became of it."""
+        if self.step is not None:
+            return PodOutcome.PENDING if self.step.node is None else PodOutcome.RECOVERED
+        return PodOutcome.NOT_RECREATED if self.final else PodOutcome.NOT_TRIED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What some actions did to the pods of a cluster.
+
+    Attributes:
+        disruption: What the actions did.
+        displaced: Every pod that lost its node, in the order in which they were scheduled again.
+        complete: Whether what was needed of every pod is known.
+        unmodeled: What else a scheduler looks at in the replacements, as the API names it.
+    """
+
+    disruption: Annotated[Disruption, INLINE]
+    displaced: tuple[DisplacedPod, ...]
+    complete: Annotated[bool, SentAs("podsKnown")]
+    unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
+
+    @property
+    @sent
+    def recovered(self) -> Count:
+        """How many pods got a node again."""
+        return self.count(PodOutcome.RECOVERED)
+
+    @property
+    @sent
+    def pending(self) -> Count:
+        """How many pods got none."""
+        return self.count(PodOutcome.PENDING)
+
+    @property
+    @sent
+    def not_recreated(self) -> Count:
+        """How many pods nothing recreates: bare and static ones, and those of DaemonSets."""
+        return self.count(PodOutcome.NOT_RECREATED)
+
+    @property
+    @sent
+    def not_tried(self) -> Count:
+        """How many pods were not scheduled again, mostly since their objects are not known."""
+        return self.count(PodOutcome.NOT_TRIED)
+
+    def count(self, outcome: PodOutcome) -> int:
+        """Return how many pods have an outcome."""
+        return sum(pod.outcome is outcome for pod in self.displaced)
+
+
+def recover(
+    disruption: Disruption,
+    simulation: ClusterSimulation,
+    facts: PodFacts,
+    workloads: Sequence[PreparedPod],
+    context: AdmissionContext,
+    *,
+    others: int = MOST_OTHERS,
+) -> Recovery:
+    """Schedule again what lost its node, each pod beside those that stayed and those before it.
+
+    The highest priority comes first, then the oldest pod, then the name: the scheduler's queue has the order
+    in which controllers create the replacements, which is not known.
+
+    Args:
+        disruption: What happened to the cluster.
+        simulation: The cluster after it, which has the replacements afterwards.
+        facts: What is known of its pods.
+        workloads: The given workloads, whose pods are replaced as they say.
+        context: What other pods are prepared by.
+        others: How many pods of other workloads are scheduled again, too.
+    """
+    requests = _Requests(facts, workloads, replace(context, cluster=simulation.cluster))
+    waiting = sorted((_displaced(pod, facts, workloads) for pod in disruption.evicted), key=_turn)
+    displaced, tried, unmodeled = [], 0, dict[str, None]()
+    for entry in waiting:
+        if entry.why:
+            displaced.append(entry)
+            continue
+        tried += entry.workload is None
+        if entry.workload is None and tried > others:
+            request: SchedulingRequest | str = f"only {others:,} pods of other workloads are tried"
+        else:
+            request = "ended early" if simulation.stop() else requests.find(entry)
+        if isinstance(request, str):
+            displaced.append(replace(entry, why=request))
+            continue
+        step = simulation.schedule(request, entry.pod.name)
+        displaced.append(replace(entry, step=step))
+        unmodeled |= dict.fromkeys(request.unmodeled)
+        if step.node is None and entry.priority > 0:
+            unmodeled[PREEMPTION] = None
+    return Recovery(
+        disruption=disruption,
+        displaced=tuple(displaced),
+        complete=facts.complete,
+        unmodeled=tuple(unmodeled),
+    )
+
+
+def _turn(entry: DisplacedPod) -> tuple[int, str, str, str]:
+    return -entry.priority, entry.created, entry.pod.namespace, entry.pod.name
+
+
+def _displaced(pod: PodOnNode, facts: PodFacts, workloads: Sequence[PreparedPod]) -> DisplacedPod:
+    """Return a pod with what is known of it, and why nothing replaces it."""
+    number, known = facts.own(pod.namespace, pod.name), facts.object_of(pod)
+    entry = DisplacedPod(pod=pod, workload=number)
+    if known is not None:
+        owner = "" if known.owner is None else f"{known.owner.kind} {known.owner.name}"
+        entry = replace(entry, owner=owner, priority=known.priority, created=known.created)
+    if number is not None:
+        workload = workloads[number].workload
+        if workload.kind.kind == DAEMON_SET:
+            return replace(entry, why=f"{workload.title} runs one on each node", final=True)
+        return entry
+    if known is None:
+        return replace(entry, why="its spec is not known")
+    if known.why_final:
+        return replace(entry, why=known.why_final, final=True)
+    return entry
+
+
+class _Requests:
+    """What is scheduled in place of each pod, prepared once for pods that are alike."""
+
+    def __init__(self, facts: PodFacts, workloads: Sequence[PreparedPod], context: AdmissionContext) -> None:
+        self._facts = facts
+        self._workloads = workloads
+        self._context = context
+        self._made: dict[bytes, SchedulingRequest | str] = {}
+
+    def find(self, entry: DisplacedPod) -> SchedulingRequest | str:
+        """Return the request, or why there is none."""
+        if entry.workload is not None:
+            return self._workloads[entry.workload].request
+        known = self._facts.object_of(entry.pod)
+        if known is None:
+            raise ValueError("a pod whose object is not known has no request")
+        if known.manifest not in self._made:
+            workload = read_workload(known.to_dict(entry.pod.name), self._context)
+            try:
+                self._made[known.manifest] = prepare(workload, self._context).request
+            except PlacementError as error:
+                self._made[known.manifest] = f"Kubernetes would reject it: {error.errors[0]}"
+        return self._made[known.manifest]

@@ -1,0 +1,1 @@
+"""Why a pod goes where it goes or fits nowhere, and what would help."""

@@ -1,0 +1,96 @@
+"""Why the next pods of an object would go where they go, or fit nowhere, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from policies.config.context import AdmissionContext
+from policies.placement.core.placement import Placement, evaluate_workload, read_workload
+from policies.placement.core.replicas import Replicas, count_replicas
+from policies.placement.explain.outvoted import OutvotedSpread, find_outvoted
+from policies.placement.explain.suggestions import Suggestions, find_suggestions
+from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
+from policies.scheduler.explanation import Explanation, explain
+from policies.scheduler.rejections import EXAMPLES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A placement with its reasons, all of one picture of the cluster.
+
+    Attributes:
+        placement: Where the pod would go.
+        explanation: What the verdict comes down to.
+        suggestions: With what the pod would fit if it fits nowhere; otherwise the first replica that does
+            not.
+        replicas: How many replicas of the workload fit; None where their number is not known.
+        outvoted: Where other plugins outvote PodTopologySpread; None where they do not.
+        stuck_message: The condition of the first replica that does not fit; empty if all do.
+        replaced: What it replaces where it is applied; None for nothing.
+        node: The node that the pod is on, though it is placed as if it were scheduled again; empty for none.
+    """
+
+    placement: Placement
+    explanation: Explanation
+    suggestions: Suggestions
+    outvoted: OutvotedSpread | None = None
+    stuck_message: str = ""
+    replicas: Replicas | None = None
+    replaced: ReplacedPods | None = None
+    node: str = ""
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether the pod fits some node; of a new revision, whether its rollout leaves no pod pending."""
+        if self.replaced is not None and self.replaced.pending is not None:
+            return not self.replaced.pending
+        return bool(self.placement.verdict.feasible_count)
+
+
+def explain_object(
+    obj: Mapping[str, Any],
+    context: AdmissionContext,
+    *,
+    namespace: str = "",
+    examples: int = EXAMPLES,
+    stop: Callable[[], bool] = lambda: False,
+) -> Explained:
+    """Judge the next pod of an object as ``evaluate_workload`` does, and explain the verdict.
+
+    Args:
+        obj: The object, of any shape.
+        context: What it is judged by; its cluster must be there.
+        namespace: Where the object goes if it names no namespace itself.
+        examples: How many nodes of a group are named.
+        stop: Whether to count no more replicas and to try no more changes; asked before each.
+
+    Raises:
+        PlacementError: Kubernetes would refuse the object or its pods; holds every error.
+    """
+    if context.cluster is None:
+        raise ValueError("there is no cluster to place anything in")
+    workload = read_workload(obj, context, namespace=namespace)
+    # Counting replicas may take seconds, for which no other request should wait.
+    fork = context.cluster.fork(workload.namespace)
+    context = replace(context, cluster=fork)
+    placement = evaluate_workload(workload, context)
+    replaced = find_replaced(placement, context)
+    counted = count_replicas(placement, stop)
+    replicas, stuck = None, placement
+    if counted is not None:
+        replicas, fork = counted
+        if placement.verdict.feasible_count and not replicas.enough:
+            # The next pod fits, but a later one will not: what helps is judged beside those that fit.
+            context = replace(context, cluster=fork)
+            stuck = evaluate_workload(workload, context, revision_of=placement)
+    return Explained(
+        placement=placement,
+        explanation=explain(placement.verdict, placement.cluster, examples=examples),
+        suggestions=find_suggestions(stuck, context, replicas, stop=stop),
+        outvoted=find_outvoted(placement.verdict, placement.cluster),
+        stuck_message=stuck.verdict.message,
+        replicas=replicas,
+        replaced=replaced,
+    )

@@ -1,0 +1,1 @@
+"""What a change of manifests does to where pods go."""

@@ -1,0 +1,362 @@
+"""What a change of manifests does to where pods go: removed workloads first, then changed, then added ones.
+
+All of them share the room of one copy of the cluster, each beside those that were applied before it. Builds
+of one object that differ, such as overlays for several environments, come last, each on a copy of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
+from typing import Annotated, Any, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import FieldError, text_member
+from policies.manifests.wire import INLINE, SentAs
+from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.model.snapshot import kind_of
+from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.model.workload_ref import WorkloadRef
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.placement import PlacementError, PreparedPod, prepare
+from policies.placement.plan.plan_differences import (
+    NO_SOURCE,
+    BuiltWorkload,
+    Difference,
+    PlanAction,
+    Source,
+    WorkloadPair,
+    as_text,
+    differences,
+    pair_workloads,
+    replaces,
+)
+from policies.placement.plan.plan_domains import (
+    CountedConstraint,
+    PlannedDomains,
+    count_constraints,
+    in_force,
+    planned_domains,
+)
+from policies.placement.plan.plan_pods import PodChange, PodChanger
+from policies.placement.rollout.courses import Outcome
+from policies.scheduler.binding import Step
+from policies.scheduler.index import ClusterIndex
+
+#: Objects besides workloads that decide where pods go, by apiVersion and kind.
+APPLIED_ALONG: Final = frozenset({("v1", "Service"), ("v1", "Namespace")})
+#: The order in which workloads are applied.
+_ORDER: Final = {action: position for position, action in enumerate(PlanAction)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestSet:
+    """A set of manifests, and what decides about it.
+
+    Attributes:
+        workloads: Its workloads, each with a namespace.
+        sources: What each is built from; empty for those of a cluster.
+        along: Its Services and Namespaces.
+        context: Policies, the scheduler's configuration and the release; a cluster of it is not looked at.
+    """
+
+    workloads: Sequence[Workload]
+    sources: Sequence[Source] = ()
+    along: Sequence[Mapping[str, Any]] = ()
+    context: AdmissionContext
+
+    @property
+    def built(self) -> list[BuiltWorkload]:
+        """The workloads, each with what it is built from."""
+        return list(zip(self.workloads, chain(self.sources, repeat(NO_SOURCE)), strict=False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedWorkload:
+    """What becomes of one workload.
+
+    Attributes:
+        key: Which it is.
+        action: What is done.
+        differences: What differs; empty for one that is added or removed.
+        policy: The SpreadPolicy that gives its constraints; None if none does.
+        pods: What becomes of its pods.
+        domains: Of each constraint that is in force, or was.
+        errors: Why Kubernetes refuses the workload or its pods; nothing was placed then.
+        unmodeled: What else a scheduler looks at in its pods, as the API names it.
+        builds: The files that it is built from, such as the kustomizations of overlays that come to the same;
+            empty for the cluster's own.
+        alternative: Whether other builds describe the object otherwise: each is planned without the others.
+    """
+
+    key: Annotated[WorkloadRef, INLINE]
+    action: PlanAction
+    differences: tuple[Difference, ...] = ()
+    policy: str | None = None
+    pods: PodChange
+    domains: tuple[PlannedDomains, ...] = ()
+    errors: tuple[FieldError, ...] = ()
+    unmodeled: Annotated[tuple[str, ...], SentAs("notModeled")] = ()
+    builds: tuple[str, ...] = ()
+    alternative: bool = False
+
+    @property
+    def pending(self) -> tuple[Step, ...]:
+        """The pods that stay pending."""
+        return tuple(step for step in self.pods.steps if step.node is None)
+
+    @property
+    def fails(self) -> bool:
+        """Whether pods stay pending, a rollout may not complete, or Kubernetes refuses the workload."""
+        return bool(self.pending or self.errors or self.outcome is not Outcome.COMPLETE)
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the rollout ends where it ends worst; complete where there is none."""
+        return Outcome.COMPLETE if self.pods.rollout is None else self.pods.rollout.outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementPlan:
+    """What a change of manifests does.
+
+    Attributes:
+        workloads: Those that are removed, replaced, changed or added, in the order in which it is done.
+        unchanged: How many others there are.
+        stopped: Workloads that were not applied, because the work was ended.
+        assumed: Whether the cluster has no pods, so that those of the first set were placed there first.
+    """
+
+    workloads: tuple[PlannedWorkload, ...]
+    unchanged: int
+    stopped: tuple[WorkloadRef, ...] = ()
+    assumed: bool = False
+
+    def count(self, action: PlanAction) -> int:
+        """Return to how many workloads something is done."""
+        return sum(workload.action is action for workload in self.workloads)
+
+    @property
+    def pending(self) -> int:
+        """How many pods stay pending."""
+        return sum(len(workload.pending) for workload in self.workloads)
+
+    @property
+    def deadlocks(self) -> int:
+        """How many rollouts may deadlock."""
+        return sum(workload.outcome is Outcome.DEADLOCK for workload in self.workloads)
+
+    @property
+    def unplanned(self) -> tuple[WorkloadRef, ...]:
+        """Workloads that something is done to of which it was not tried, or not to the end."""
+        return (*self.stopped, *(workload.key for workload in self.workloads if workload.pods.untried))
+
+    @property
+    def fails(self) -> bool:
+        """Whether a workload fails."""
+        return any(workload.fails for workload in self.workloads)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """A workload that something is done to, before it is done."""
+
+    pair: WorkloadPair
+    action: PlanAction
+    differences: tuple[Difference, ...]
+    before: PreparedPod | None
+    after: PreparedPod | None
+    errors: tuple[FieldError, ...]
+
+
+def make_plan(
+    before: ManifestSet,
+    after: ManifestSet,
+    cluster: ClusterIndex,
+    *,
+    known: KnownPods | None = None,
+    progress: Callable[[float], None] = lambda _share: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> PlacementPlan:
+    """Return what becomes of a cluster if one set of manifests is applied in place of another.
+
+    Args:
+        before: What was applied.
+        after: What is to be applied.
+        cluster: The cluster as it is, which stays as it is.
+        known: What is known of its pods besides; None for nothing.
+        progress: Called with the share of the work that is done.
+        stop: Whether to end with what is done; asked before each pod.
+    """
+    pairs = pair_workloads(before.built, after.built)
+    simulation = ClusterSimulation.of(cluster, stop=stop)
+    fork = simulation.cluster
+    _apply_along(fork, (), before.along)
+    old = [_prepare(pair.before, before.context, fork) for pair in pairs]
+    assumed = not cluster.pod_count and any(pair.before for pair in pairs)
+    changer = PodChanger(simulation, after.context, known=known)
+    if assumed:
+        placing = PodChanger(simulation, after.context)
+        for pair, (prepared, _) in zip(pairs, old, strict=True):
+            if prepared is not None and not pair.alternative:
+                placing.assume(prepared)
+    _apply_along(fork, before.along, after.along)
+    changes = [
+        change
+        for pair, was in zip(pairs, old, strict=True)
+        if (change := _change(pair, was, _prepare(_applied(pair), after.context, fork)))
+    ]
+    changes.sort(key=lambda change: (change.pair.alternative, _ORDER[change.action]))
+    together = [change for change in changes if not change.pair.alternative]
+    now = [count_constraints(change.before, change.after, simulation) for change in together]
+    pods: list[PodChange] = []
+    for change in together:
+        if stop():
+            break
+        pods.append(_apply(change, changer))
+        progress(len(pods) / len(changes))
+    done = [count_constraints(change.before, change.after, simulation) for change in together[: len(pods)]]
+    planned = list(map(_planned, together[: len(pods)], pods, now, done))
+    for change in changes[len(together) :]:
+        if stop():
+            break
+        planned.append(_alone(change, simulation.fork(), changer, assumed=assumed))
+        progress(len(planned) / len(changes))
+    return PlacementPlan(
+        workloads=tuple(planned),
+        unchanged=len(pairs) - len(changes),
+        stopped=tuple(change.pair.key for change in changes[len(planned) :]),
+        assumed=assumed,
+    )
+
+
+def _alone(
+    change: _Change, simulation: ClusterSimulation, changer: PodChanger, *, assumed: bool
+) -> PlannedWorkload:
+    """Plan one of several builds of an object, in a cluster that has none of the others."""
+    changer = changer.on(simulation)
+    if assumed and change.before is not None:
+        changer.assume(change.before)
+    now = count_constraints(change.before, change.after, simulation)
+    pods = _apply(change, changer)
+    return _planned(change, pods, now, count_constraints(change.before, change.after, simulation))
+
+
+_Prepared = tuple[PreparedPod | None, tuple[FieldError, ...]]
+
+
+def _prepare(workload: Workload | None, context: AdmissionContext, fork: ClusterIndex) -> _Prepared:
+    """Return the next pod of a workload, or why Kubernetes refuses it."""
+    if workload is None:
+        return None, ()
+    try:
+        return prepare(workload, replace(context, cluster=fork)), ()
+    except PlacementError as error:
+        return None, error.errors
+
+
+def _applied(pair: WorkloadPair) -> Workload | None:
+    """Return a workload of the new set as the API server takes it: of a stored one, as an update.
+
+    Policies change what is created alone; what they injected then stays when a manifest is applied.
+    """
+    before, after = pair.before, pair.after
+    if after is None or before is None or not before.stored or INJECTED_ANNOTATION in before.annotations:
+        return after
+    return replace(after, stored=True)
+
+
+def _apply_along(
+    fork: ClusterIndex, old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]
+) -> None:
+    """Put the Services and Namespaces of one set in the place of another's; broken ones are left out."""
+    for obj in old:
+        metadata = obj.get("metadata")
+        if kind_of(obj) == ("v1", "Service"):
+            fork.remove("v1", "Service", text_member(metadata, "namespace"), text_member(metadata, "name"))
+    for obj in new:
+        fork.apply(obj)
+
+
+def _change(pair: WorkloadPair, old: _Prepared, new: _Prepared) -> _Change | None:
+    """Return what is done to a workload; None for one that stays as it is."""
+    before, (after, errors) = old[0], new
+    found: tuple[Difference, ...] = ()
+    if pair.before is not None and pair.after is not None:
+        found = differences(pair.before, pair.after)
+        if before and after and in_force(before) != in_force(after):
+            found += (Difference.CONSTRAINTS,)
+        if not found:
+            return None
+        action = PlanAction.REPLACE if replaces(pair.after, found) else PlanAction.CHANGE
+    else:
+        action = PlanAction.REMOVE if pair.after is None else PlanAction.ADD
+    return _Change(pair=pair, action=action, differences=found, before=before, after=after, errors=errors)
+
+
+def _apply(change: _Change, changer: PodChanger) -> PodChange:
+    """Do what is to be done to a workload."""
+    before, after = change.pair.before, change.after
+    if change.errors:
+        # The API server refuses it, so what runs stays as it is.
+        return PodChange(running=0 if before is None else changer.count(before), stay=True)
+    if after is None:
+        return changer.remove(change.pair.any)
+    if before is None:
+        return changer.add(after)
+    if change.action is PlanAction.REPLACE:
+        return changer.remove(before).then(changer.add(after))
+    template = Difference.TEMPLATE in change.differences
+    return changer.change(before, after, template=template)
+
+
+def _planned(
+    change: _Change, pods: PodChange, now: list[CountedConstraint], done: list[CountedConstraint]
+) -> PlannedWorkload:
+    prepared = change.after or change.before
+    return PlannedWorkload(
+        key=change.pair.key,
+        action=change.action,
+        differences=change.differences,
+        policy=None if prepared is None else prepared.policy,
+        pods=pods,
+        domains=planned_domains(now, done),
+        errors=change.errors,
+        unmodeled=() if prepared is None else prepared.request.pod.unmodeled,
+        builds=change.pair.builds,
+        alternative=change.pair.alternative,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedWorkload:
+    """A workload that cannot be placed before another tool has filled in placeholders.
+
+    Attributes:
+        key: Which it is.
+        changed: Whether it was not so before, so that something of the change is not planned.
+    """
+
+    key: WorkloadRef
+    changed: bool
+
+
+def unfinished_workloads(before: Iterable[Workload], after: Iterable[Workload]) -> list[UnfinishedWorkload]:
+    """Return the workloads of both sets that are not complete, those that changed first."""
+    old, new = (
+        {(WorkloadRef.of(workload), as_text(workload)) for workload in workloads}
+        for workloads in (before, after)
+    )
+    changed = {key for key, _ in old ^ new}
+    keys = sorted({key for key, _ in old | new}, key=lambda key: (key not in changed, key))
+    return [UnfinishedWorkload(key, key in changed) for key in keys]
+
+
+def with_namespace(obj: Mapping[str, Any], namespace: str) -> Mapping[str, Any]:
+    """Return an object in a namespace if it names none itself."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("namespace"):
+        return obj
+    return {**obj, "metadata": {**metadata, "namespace": namespace or DEFAULT_NAMESPACE}}

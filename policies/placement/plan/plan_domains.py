@@ -1,0 +1,154 @@
+"""The pods that constraints count, now and after a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
+
+from policies.manifests.wire import INLINE, Count, SentAs, sent
+from policies.model.constraint import Constraint
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.placement import PreparedPod
+from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
+from policies.scheduler.skew import skew_of
+from policies.scheduler.workload_topology import REVISION_LABELS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedDomains:
+    """The pods that a constraint counts, now and after the plan.
+
+    Pods of all revisions count: ``matchLabelKeys`` keeps revisions apart while one replaces the other.
+
+    Attributes:
+        applied: The constraint.
+        is_new: Whether it was not in force before, or not so.
+        is_gone: Whether it is not in force any more.
+        now: Matching pods of each domain that an eligible node has.
+        after: The same after the plan.
+    """
+
+    applied: Annotated[AppliedConstraint, INLINE]
+    is_new: Annotated[bool, SentAs("new")]
+    is_gone: Annotated[bool, SentAs("gone")]
+    now: Mapping[str, Count]
+    after: Mapping[str, Count]
+
+    @property
+    def skew_now(self) -> int:
+        """The skew now."""
+        return skew_of(self.applied, self.now)
+
+    @property
+    @sent
+    def skew(self) -> Count:
+        """The skew after the plan."""
+        return skew_of(self.applied, self.after)
+
+
+class CountedConstraint(NamedTuple):
+    """A constraint, and the pods that it counts at one moment.
+
+    Attributes:
+        applied: The constraint.
+        is_new: Whether it was not in force before a plan, or not so.
+        is_gone: Whether it is not in force after it.
+        counts: Matching pods of each domain.
+    """
+
+    applied: AppliedConstraint
+    is_new: bool
+    is_gone: bool
+    counts: Mapping[str, int]
+
+
+def count_constraints(
+    before: PreparedPod | None, after: PreparedPod | None, simulation: ClusterSimulation
+) -> list[CountedConstraint]:
+    """Return what each constraint counts that will be in force for a workload, or was.
+
+    Args:
+        before: The next pod of the workload as it was.
+        after: The same as it will be.
+        simulation: The cluster at one moment.
+    """
+    old = [] if before is None else list(before.request.constraints)
+    new = [] if after is None else list(after.request.constraints)
+    known = in_force(before)
+    kept = {applied.constraint.topology_key for applied in new}
+    gone = [
+        applied
+        for applied in old
+        # kube-scheduler's own are in force wherever there are no others.
+        if applied.constraint.topology_key not in kept
+        and (after is None or applied.origin is not ConstraintOrigin.SCHEDULER_SYSTEM)
+    ]
+    return [
+        *(
+            CountedConstraint(
+                applied, is_new=bool(old) and _asked(applied) not in known, is_gone=False, counts=counts
+            )
+            for applied, counts in _counted(after, new, simulation)
+        ),
+        *(
+            CountedConstraint(applied, is_new=False, is_gone=after is not None, counts=counts)
+            for applied, counts in _counted(before, gone, simulation)
+        ),
+    ]
+
+
+def in_force(prepared: PreparedPod | None) -> list[tuple[Constraint, ConstraintOrigin]]:
+    """Return what is in force for a pod, whatever its revision is."""
+    return [] if prepared is None else list(map(_asked, prepared.request.constraints))
+
+
+def _asked(applied: AppliedConstraint) -> tuple[Constraint, ConstraintOrigin]:
+    """Return what a constraint asks for: only a pod's own says itself which pods it counts."""
+    constraint, origin = applied.constraint, applied.origin
+    if origin is ConstraintOrigin.POD:
+        return constraint, origin
+    return replace(constraint, selector=None), origin
+
+
+def _counted(
+    prepared: PreparedPod | None, listed: list[AppliedConstraint], simulation: ClusterSimulation
+) -> list[tuple[AppliedConstraint, dict[str, int]]]:
+    if prepared is None or not listed:
+        return []
+    every = tuple(map(_of_every_revision, listed))
+    counts = simulation.count(replace(prepared.request, constraints=every))
+    return list(zip(listed, counts, strict=True))
+
+
+def planned_domains(
+    now: list[CountedConstraint], done: list[CountedConstraint]
+) -> tuple[PlannedDomains, ...]:
+    """Return what the same constraints count at two moments."""
+    return tuple(
+        PlannedDomains(
+            applied=was.applied,
+            is_new=was.is_new,
+            is_gone=was.is_gone,
+            now=dict(sorted(was.counts.items())),
+            after=dict(sorted(becomes.counts.items())),
+        )
+        for was, becomes in zip(now, done, strict=True)
+    )
+
+
+def _of_every_revision(applied: AppliedConstraint) -> AppliedConstraint:
+    """Return a constraint that counts the pods of all revisions of a workload."""
+    selector = applied.selector
+    if selector is None or not selector.keys & REVISION_LABELS:
+        return applied
+    return replace(
+        applied,
+        selector=replace(
+            selector,
+            match_labels=tuple(pair for pair in selector.match_labels if pair[0] not in REVISION_LABELS),
+            match_expressions=tuple(
+                entry for entry in selector.match_expressions if entry.key not in REVISION_LABELS
+            ),
+        ),
+    )

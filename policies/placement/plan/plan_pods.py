@@ -1,0 +1,263 @@
+"""What becomes of the pods of a workload that is added, changed or removed, in a copy of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import member
+from policies.manifests.wire import INTERNAL, Count, SentAs, sent
+from policies.model.labels import LabelSelector, Operator, Requirement
+from policies.model.workload import Workload
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod
+from policies.placement.core.replicas import replicas_of
+from policies.placement.plan.plan_differences import rolls_out
+from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
+from policies.placement.rollout.running_pods import PREVIOUS, revision_label
+from policies.scheduler.binding import Step
+from policies.scheduler.workload_topology import REVISION_LABELS
+
+#: Pods of one plan that are scheduled one after another; with 5,000 nodes each takes some milliseconds.
+MOST_SCHEDULED: Final = 5_000
+#: Rollouts and scales of one plan that are simulated; each may take half a second.
+MOST_ROLLOUTS: Final = 50
+#: The labels with which controllers mark revisions, in the order in which a pod is asked for one.
+_REVISION_LABELS: Final = tuple(sorted(REVISION_LABELS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodChange:
+    """What becomes of the pods of a workload.
+
+    Attributes:
+        running: How many have a node now.
+        removed: How many of them go.
+        wanted: How many there should be afterwards.
+        steps: Of each pod that is scheduled, in order.
+        untried: How many more should be, which were not tried: there are too many, or the work was ended.
+        stay: Whether pods that run stay as they are though something differs.
+        next_only: Whether only one pod was tried, because the kind says no number.
+        recreated: Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled
+            out is not simulated.
+        rollout: How its controller replaces or deletes pods; None where it does neither, or not simulated.
+    """
+
+    running: Annotated[Count, SentAs("now")] = 0
+    removed: Annotated[Count, SentAs("deleted")] = 0
+    wanted: Count = 0
+    steps: Annotated[tuple[Step, ...], INTERNAL] = ()
+    untried: Annotated[Count, SentAs("notTried")] = 0
+    stay: Annotated[bool, INTERNAL] = False
+    next_only: bool = False
+    recreated: bool = False
+    rollout: Annotated[Rollout | None, INTERNAL] = None
+
+    @property
+    @sent
+    def scheduled(self) -> Count:
+        """How many pods get a node."""
+        return len(self.steps) - self.pending
+
+    @property
+    @sent
+    def pending(self) -> Count:
+        """How many pods stay pending."""
+        return sum(step.node is None for step in self.steps)
+
+    def then(self, other: PodChange) -> PodChange:
+        """Return this change and another one after it."""
+        return replace(other, running=self.running, removed=self.removed)
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What may still be scheduled."""
+
+    pods: int
+    rollouts: int
+
+
+class PodChanger:
+    """Changes the pods of a copy of a cluster, within a budget."""
+
+    def __init__(
+        self,
+        simulation: ClusterSimulation,
+        context: AdmissionContext,
+        *,
+        known: KnownPods | None = None,
+    ) -> None:
+        """Change the pods of a cluster.
+
+        Args:
+            simulation: The cluster, which is changed.
+            context: What new pods are placed by.
+            known: What is known of its pods besides; None for nothing.
+        """
+        self._simulation, self._cluster = simulation, simulation.cluster
+        self._context = replace(context, cluster=simulation.cluster)
+        self._known = KnownPods() if known is None else known
+        self._budget = _Budget(MOST_SCHEDULED, MOST_ROLLOUTS)
+
+    def on(self, simulation: ClusterSimulation) -> PodChanger:
+        """Return what changes the pods of another copy of the cluster, within what is left of the budget."""
+        other = PodChanger(simulation, self._context, known=self._known)
+        other._budget = self._budget
+        return other
+
+    def count(self, workload: Workload) -> int:
+        """Return how many pods of a workload have a node."""
+        if workload.kind.is_pod:
+            table = self._cluster.pods_of(workload.namespace)
+            return int(table is not None and workload.name in table.names())
+        selector = workload.selector
+        return 0 if selector is None else self._simulation.count_pods(workload.namespace, selector)
+
+    def remove(self, workload: Workload) -> PodChange:
+        """Remove the pods of a workload."""
+        running = self.count(workload)
+        if workload.kind.is_pod:
+            self._simulation.delete(workload.namespace, workload.name)
+        elif workload.selector is not None:
+            self._simulation.delete_selected(workload.namespace, workload.selector)
+        return PodChange(running=running, removed=running)
+
+    def add(self, prepared: PreparedPod) -> PodChange:
+        """Schedule the pods of a workload that are missing."""
+        workload = prepared.workload
+        if workload.kind.kind == DAEMON_SET:
+            return self._on_each_node(prepared)
+        running = self.count(workload)
+        wanted = self._wanted(workload, running)
+        return replace(self._fill(prepared, wanted - running), running=running, wanted=wanted)
+
+    def assume(self, prepared: PreparedPod) -> None:
+        """Schedule the pods that a workload had, and mark them as of a revision that is not the next one."""
+        pod, label = prepared.request.pod, revision_label(prepared.workload)
+        for step in self.add(prepared).steps:
+            if step.node is not None and label is not None:
+                marked = replace(pod, labels={**pod.labels, label: PREVIOUS})
+                self._simulation.bind(marked, step.name, step.node)
+
+    def change(self, before: Workload, after: PreparedPod, *, template: bool) -> PodChange:
+        """Bring the pods of a workload from one state to another.
+
+        Args:
+            before: The workload as it was.
+            after: As it will be.
+            template: Whether its pod template differs.
+        """
+        workload, running = after.workload, self.count(before)
+        if workload.kind.kind == DAEMON_SET and template:
+            return replace(self._on_each_node(after), removed=running)
+        if workload.kind.kind == DAEMON_SET:
+            return PodChange(running=running, wanted=running, stay=True)
+        if not running:
+            return self.add(after)
+        wanted = self._wanted(workload, running)
+        rolled_out = template and rolls_out(workload) and self._others(before, after) > 0
+        if (rolled_out or wanted < running) and (
+            found := self._simulate(before, workload, wanted, rolled_out=rolled_out)
+        ):
+            return self._end_of(found, workload, running, wanted)
+        if rolled_out:
+            self.remove(before)
+            filled = replace(self._fill(after, wanted), removed=running, recreated=True)
+        else:
+            self._delete_last(before, running - wanted)
+            filled = replace(self._fill(after, wanted - running), removed=max(running - wanted, 0))
+        stay = not filled.removed and not filled.steps
+        return replace(filled, running=running, wanted=wanted, stay=stay)
+
+    def _wanted(self, workload: Workload, running: int) -> int:
+        """Return how many pods a workload should have, of which some run; 1 for a kind without a number."""
+        if workload.replicas is None:
+            return 1
+        return max(self._context.replica_sources.number(workload, lambda: running).replicas, 0)
+
+    def _simulate(
+        self, before: Workload, workload: Workload, wanted: int, *, rolled_out: bool
+    ) -> Rollout | None:
+        """Return how pods are brought to a new template or number; None if it is not simulated."""
+        if wanted > self._budget.pods or not self._budget.rollouts:
+            return None
+        obj = {**workload.obj, "spec": {**member(workload.obj, "spec"), "replicas": wanted}}
+        settings = RolloutSettings(scale=None if rolled_out else wanted, known=self._known, previous=before)
+        try:
+            found = simulate_rollout(obj, self._context, settings, namespace=workload.namespace)
+        except PlacementError:
+            return None
+        self._budget.pods -= wanted
+        self._budget.rollouts -= 1
+        return found
+
+    def _delete_last(self, workload: Workload, count: int) -> None:
+        """Delete pods in the order of their names: of this kind it is not simulated which ones go."""
+        if workload.selector is None or count <= 0:
+            return
+        pods = self._cluster.selected_pods(workload.namespace, workload.selector)
+        for pod in pods[-count:]:
+            self._simulation.delete(workload.namespace, pod.name)
+
+    def _end_of(self, rollout: Rollout, workload: Workload, running: int, wanted: int) -> PodChange:
+        """Give the cluster the pods that there are at the end of the likely course."""
+        course, selector = rollout.courses.likely, workload.selector
+        if selector is None:
+            raise ValueError("what is rolled out selects its pods")
+        start, end = (
+            {pod.name: pod.node for pod in cluster.selected_pods(workload.namespace, selector)}
+            for cluster in (self._cluster, course.cluster)
+        )
+        steps = []
+        for name in start.keys() - {name for name, node in end.items() if start.get(name) == node}:
+            self._simulation.delete(workload.namespace, name)
+        for name, node in end.items():
+            if start.get(name) != node:
+                self._simulation.bind(rollout.prepared.request.pod, name, node)
+                steps.append(Step(namespace=workload.namespace, name=name, node=node))
+        decisions = {step.pod: step.decision for step in course.steps if step.decision is not None}
+        # Some were pending before the course began.
+        steps += (
+            decisions.get(name, Step(namespace=workload.namespace, name=name, message=course.message))
+            for name in course.pending
+        )
+        removed = sum(end.get(name) != node for name, node in start.items())
+        return PodChange(running=running, removed=removed, wanted=wanted, steps=tuple(steps), rollout=rollout)
+
+    def _others(self, before: Workload, after: PreparedPod) -> int:
+        """Return how many pods of a workload are of other revisions than its next pod."""
+        selector, labels = before.selector, after.pod.template.labels
+        if selector is None:
+            return 0
+        known = after.revision is not None and not after.revision.is_new
+        label = next((key for key in _REVISION_LABELS if key in labels), None) if known else None
+        if label is not None:
+            selector = _narrowed(selector, Requirement(label, Operator.NOT_IN, (labels[label],)))
+        return self._simulation.count_pods(before.namespace, selector)
+
+    def _fill(self, prepared: PreparedPod, missing: int) -> PodChange:
+        missing = max(missing, 0)
+        tried = min(missing, self._budget.pods)
+        self._budget.pods -= tried
+        steps = tuple(self._simulation.schedule_all(replicas_of(prepared, tried)))
+        return PodChange(
+            steps=steps,
+            untried=missing - len(steps),
+            next_only=prepared.workload.replicas is None,
+        )
+
+    def _on_each_node(self, prepared: PreparedPod) -> PodChange:
+        """Give each node that a DaemonSet is for one of its pods, in place of one that runs there."""
+        workload = prepared.workload
+        running = 0 if prepared.running is None else prepared.running
+        if workload.selector is not None:
+            self._simulation.delete_selected(workload.namespace, workload.selector)
+        steps = self._simulation.schedule_on_each_node(prepared.request, workload.name)
+        return PodChange(running=running, wanted=len(steps), steps=tuple(steps))
+
+
+def _narrowed(selector: LabelSelector, more: Requirement) -> LabelSelector:
+    return replace(selector, match_expressions=(*selector.match_expressions, more))

@@ -1,0 +1,1 @@
+"""How controllers replace and delete pods while the scheduler binds others."""

@@ -1,0 +1,195 @@
+"""How a rollout or a scale can go: the likely course, and the worst of those that other choices lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Final, TypeAlias
+
+from policies.manifests.wire import INTERNAL, Count, SentAs
+from policies.placement.rollout.choices import (
+    Choices,
+    Explored,
+    ScriptedChoices,
+    SkewingChoices,
+)
+from policies.placement.rollout.replica_pods import RolloutStep
+from policies.scheduler.index import ClusterIndex
+
+#: Courses that a search takes at most, and steps of all of them together, each as dear as so many nodes more
+#: than there are: together about half a second.
+MOST_COURSES: Final = 500
+MOST_COST: Final = 1_500_000
+NODES_OF_A_STEP: Final = 1_000
+#: Constraints for which the most unequal course is looked for where there are too many courses to take all.
+MOST_SKEWED: Final = 2
+
+
+class Outcome(StrEnum):
+    """How a course ends, the best end first."""
+
+    COMPLETE = "complete"
+    PENDING = "pending"
+    DEADLOCK = "deadlock"
+
+
+_ORDER: Final = {outcome: order for order, outcome in enumerate(Outcome)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """The worst moment of a constraint.
+
+    Attributes:
+        step: After how many steps it was first so; 0 for the start.
+        skew: How many more pods the fullest domain had than the global minimum.
+        counts: The pods of each domain then.
+    """
+
+    step: Count
+    skew: Count
+    counts: Mapping[str, Count]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """One way in which a rollout or a scale can go.
+
+    Attributes:
+        outcome: How it ends.
+        steps: What happens.
+        pending: The pods that have no node at the end.
+        message: Why the first of them has none, as its PodScheduled condition says.
+        old: Pods of old revisions that are left over at the end.
+        old_pending: How many of them have no node.
+        before: The pods of each domain at the start, for each constraint of the new revision.
+        peaks: The worst moment of each.
+        after: The pods of each domain at the end.
+        skews: The skew of each at the end.
+        bounds: The largest skew that each can have on the way, in whatever order the pods are deleted and
+            bound that controllers delete or create together.
+        cluster: The cluster at the end.
+    """
+
+    outcome: Outcome
+    steps: Annotated[tuple[RolloutStep, ...], INTERNAL]
+    pending: Annotated[tuple[str, ...], INTERNAL]
+    message: Annotated[str, SentAs("condition")]
+    old: Annotated[Count, SentAs("oldPods")]
+    old_pending: Count
+    before: Annotated[tuple[Mapping[str, int], ...], INTERNAL]
+    peaks: Annotated[tuple[Peak, ...], INTERNAL]
+    after: tuple[Mapping[str, Count], ...]
+    skews: tuple[Count, ...]
+    bounds: Annotated[tuple[int, ...], INTERNAL]
+    cluster: Annotated[ClusterIndex, INTERNAL]
+
+    @property
+    def badness(self) -> tuple[int, int, int]:
+        """What courses are compared by: how they end, then the skews."""
+        return _ORDER[self.outcome], len(self.pending), sum(self.skews)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Courses:
+    """The courses that were taken.
+
+    Attributes:
+        likely: The one with the usual choices: the first node and the first pod by name, or at random.
+        worst: The one that ends worst.
+        worst_skews: The largest skew at the end of any, for each constraint.
+        worst_peaks: The largest skew on the way of any, whatever order controllers act in, for each.
+        exact: Whether every way to choose was taken.
+        count: How many were taken.
+        free: Whether there was anything to choose.
+        cost: How many steps they had together, each as dear as the nodes that there are and some more.
+    """
+
+    likely: Annotated[Course, INTERNAL]
+    worst: Annotated[Course, INTERNAL]
+    worst_skews: tuple[Count, ...]
+    worst_peaks: tuple[Count, ...]
+    exact: bool
+    count: Annotated[Count, SentAs("courses")]
+    free: Annotated[bool, INTERNAL]
+    cost: Annotated[int, INTERNAL]
+
+
+#: Takes a course with given choices.
+Runner: TypeAlias = Callable[[Choices], Course]
+
+
+def find_courses(run: Runner, nodes: int, likely: Choices) -> Courses:
+    """Return the likely course and the worst one.
+
+    Besides the likely course it takes, for each of the first constraints, one that makes it as unequal as
+    looking one step ahead can; and, where they are few, all others.
+
+    Args:
+        run: Takes a course.
+        nodes: How many nodes the cluster has.
+        likely: Makes the choices of the likely course.
+    """
+    first = run(likely)
+    search = _Search(run, first, nodes)
+    search.take_skewed()
+    exact = search.take_all()
+    return Courses(
+        likely=first,
+        worst=search.worst,
+        worst_skews=tuple(search.skews),
+        worst_peaks=tuple(search.peaks),
+        exact=exact,
+        count=search.count,
+        free=search.free,
+        cost=search.cost,
+    )
+
+
+class _Search:
+    """Takes courses while they cost little enough."""
+
+    def __init__(self, run: Runner, likely: Course, nodes: int) -> None:
+        self._run, self._nodes = run, nodes
+        self._constraints = len(likely.skews)
+        self.cost = 0
+        self.worst, self.count = likely, 1
+        self.skews, self.peaks = list(likely.skews), list(likely.bounds)
+        self._step = len(likely.steps)
+        self.free = True
+
+    def take_all(self) -> bool:
+        """Take every course; return whether that was possible."""
+        script: list[int] | None = []
+        seen: set[Hashable] = set()
+        if self._step * (self._nodes + NODES_OF_A_STEP) * 4 > MOST_COST:
+            return False
+        while script is not None:
+            if self.count > MOST_COURSES or self.cost > MOST_COST:
+                return False
+            choices = ScriptedChoices(script, seen)
+            self._take(choices)
+            script = choices.next_script()
+            # The first script is empty: it takes the first of everything.
+            self.free = self.free and (script is not None or choices.is_scripted)
+        return True
+
+    def take_skewed(self) -> None:
+        """Take the most unequal course of the first constraints."""
+        for position in range(min(self._constraints, MOST_SKEWED)):
+            if self.cost <= MOST_COST:
+                self._take(SkewingChoices(position))
+
+    def _take(self, choices: Choices) -> None:
+        try:
+            course = self._run(choices)
+        except Explored:
+            # About half of a course.
+            self.cost += (self._step // 2 + 1) * (self._nodes + NODES_OF_A_STEP)
+            return
+        self.count += 1
+        self.cost += (len(course.steps) + 1) * (self._nodes + NODES_OF_A_STEP)
+        self.skews = [max(pair) for pair in zip(self.skews, course.skews, strict=True)]
+        self.peaks = [max(pair) for pair in zip(self.peaks, course.bounds, strict=True)]
+        self.worst = max(self.worst, course, key=lambda each: each.badness)

@@ -1,0 +1,80 @@
+"""What a new revision of a workload replaces where it is applied, and how that rollout ends.
+
+The pods of such an object are evaluated beside those that run; these go as the rollout proceeds, so what fits
+nowhere beside them may fit in the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.wire import INTERNAL, Count, SentAs, sent
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.placement import PlacementError, PreparedPod
+from policies.placement.core.replicas import MOST_PLACED
+from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.rollout import PLAIN_ROLLOUT, Rollout, is_rolled_out, simulate_rollout
+
+#: The rollout of an answer that is about something else, of as many replicas as that places.
+_SETTINGS: Final = replace(PLAIN_ROLLOUT, most=MOST_PLACED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacedPods:
+    """The pods that a new revision replaces.
+
+    Attributes:
+        count: How many there are.
+        rollout: How they are replaced; None where that is not simulated: of other kinds than Deployments and
+            StatefulSets, and of many replicas.
+    """
+
+    count: Annotated[Count, SentAs("pods")]
+    rollout: Annotated[Rollout | None, INTERNAL]
+
+    @property
+    @sent
+    def outcome(self) -> Outcome | None:
+        """How the rollout ends where it ends worst; None if it is not simulated."""
+        return None if self.rollout is None else self.rollout.outcome
+
+    @property
+    @sent
+    def pending(self) -> Count | None:
+        """The most pods that the rollout leaves pending; None if it is not simulated."""
+        return None if self.rollout is None else self.rollout.pending
+
+
+def find_replaced(
+    prepared: PreparedPod,
+    context: AdmissionContext,
+    *,
+    known: KnownPods | None = None,
+    tolerated: frozenset[str] = frozenset(),
+) -> ReplacedPods | None:
+    """Return what an object replaces where it is applied; None for one of the cluster, or if nothing runs.
+
+    Args:
+        prepared: The object.
+        context: What it was prepared by.
+        known: What is known of pods of the cluster.
+        tolerated: Rules of the API server that the object may break.
+    """
+    workload, revision = prepared.workload, prepared.revision
+    if workload.stored or workload.selector is None or revision is None or not revision.is_new:
+        return None
+    count = prepared.cluster.count_pods(workload.namespace, workload.selector)
+    if not count:
+        return None
+    if not is_rolled_out(workload):
+        return ReplacedPods(count=count, rollout=None)
+    settings = _SETTINGS if known is None else replace(_SETTINGS, known=known)
+    try:
+        rollout = simulate_rollout(
+            workload.obj, context, settings, namespace=workload.namespace, tolerated=tolerated
+        )
+    except PlacementError:
+        return ReplacedPods(count=count, rollout=None)
+    return ReplacedPods(count=count, rollout=rollout)

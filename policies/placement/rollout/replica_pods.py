@@ -1,0 +1,249 @@
+"""The pods of one workload while its controller creates and deletes them: what happens to each, in order.
+
+A deleted pod is gone at once, and a bound pod becomes ready when its controller has nothing else to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Annotated
+
+from policies.manifests.wire import INTERNAL, OPTIONAL, sent
+from policies.model.controller_labels import PLACEHOLDER
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.rollout.choices import Choices
+from policies.placement.rollout.victims import Replica, find_victims
+from policies.scheduler.binding import Step
+from policies.scheduler.domain_tally import DomainTally
+from policies.scheduler.request import SchedulingRequest
+
+
+class PodAction(StrEnum):
+    """What happens to a pod."""
+
+    CREATED = "created"
+    SCHEDULED = "scheduled"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutStep:
+    """What happens to one pod.
+
+    Attributes:
+        action: What happens.
+        pod: The pod's name.
+        new: Whether it is of the new revision.
+        node: The node that it was bound to, or deleted from; None while it is pending.
+        decision: What the scheduler decides; None for a deletion.
+    """
+
+    action: PodAction
+    pod: str
+    new: bool
+    node: str | None = None
+    decision: Annotated[Step | None, INTERNAL] = None
+
+    @property
+    @sent
+    def message(self) -> Annotated[str | None, OPTIONAL]:
+        """The scheduler's FitError of a pod that stays pending."""
+        return None if self.decision is None or self.node is not None else self.decision.message
+
+
+class ReplicaPods:
+    """The pods of a workload, and the cluster that they are in.
+
+    Attributes:
+        cluster: The cluster.
+        tally: What the constraints of the new revision count.
+        steps: What has happened.
+        before: The pods of each domain at the start, for each constraint.
+        bounds: The largest skew of each constraint so far, in whatever order those pods are deleted and bound
+            that were deleted or created together.
+    """
+
+    def __init__(
+        self,
+        simulation: ClusterSimulation,
+        requests: Mapping[str, SchedulingRequest],
+        new: str,
+        choices: Choices,
+        *,
+        running: Iterable[Replica] = (),
+        now: float = 0.0,
+    ) -> None:
+        """Start with the pods that run.
+
+        Args:
+            simulation: The cluster, which is changed.
+            requests: The pod of each revision that may be created.
+            new: The new revision.
+            choices: Makes the choices of scheduler and controllers.
+            running: The pods that there are; they are changed.
+            now: The time in seconds since 1970; 0 if unknown.
+        """
+        self.cluster, self._simulation = simulation.cluster, replace(simulation, choose=choices.node)
+        self.tally = DomainTally(requests[new], self.cluster)
+        self.steps: list[RolloutStep] = []
+        self._requests, self._new, self._choices, self._now = requests, new, choices, now
+        self._pods = {pod.name: pod for pod in running}
+        self._pending = {pod.name: pod for pod in self if pod.node is None}
+        # A pod of an old revision that is not ready is not expected to become it.
+        self._starting = {
+            pod.name: pod for pod in self if pod.node is not None and not pod.ready and pod.revision == new
+        }
+        #: Why the next pod of a revision would stay pending, until something changes.
+        self._stuck: dict[str, Step] = {}
+        self._numbers: dict[str, int] = {}
+        self._are_named = False
+        self.before = self.tally.counts()
+        #: Of each constraint its largest skew, after how many steps it was reached, and the counts then.
+        self.peaks = [(skew, 0, counts) for skew, counts in zip(self.tally.skews(), self.before, strict=True)]
+        self.bounds = self.tally.skews()
+        choices.begin(self)
+
+    def __iter__(self) -> Iterator[Replica]:
+        return iter(self._pods.values())
+
+    def named(self, name: str) -> Replica | None:
+        """Return the pod of a name."""
+        return self._pods.get(name)
+
+    @property
+    def pending(self) -> list[Replica]:
+        """The pods without a node, oldest first."""
+        return list(self._pending.values())
+
+    @property
+    def message(self) -> str:
+        """Why the oldest pending pod has no node, as its PodScheduled condition says; empty without one."""
+        for pod in self._pending.values():
+            if pod.revision in self._stuck:
+                return self._stuck[pod.revision].condition
+        return ""
+
+    @property
+    def state(self) -> Hashable:
+        """What decides how the course goes on; names do where pods are replaced by their names."""
+        found: dict[Hashable, int] = {}
+        for pod in self._pods.values():
+            name = pod.name if self._are_named else ""
+            key = (pod.revision, pod.node, pod.ready, pod.facts, pod.labels, name)
+            found[key] = found.get(key, 0) + 1
+        return frozenset(found.items())
+
+    def of(self, revision: str) -> list[Replica]:
+        """Return the pods of a revision."""
+        return [pod for pod in self._pods.values() if pod.revision == revision]
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Bound the skews while steps happen that a controller takes together, and in any order.
+
+        No domain has more pods meanwhile than at the start or the end, whichever is more, nor fewer.
+        """
+        mark, first = self.tally.mark(), len(self.steps)
+        yield
+        if len(self.steps) - first > 1:
+            self._bound(self.tally.bounds_since(mark))
+
+    def create(self, revision: str, count: int, name: str = "") -> None:
+        """Create pods, under names that no pod has or, one of them, under a given name; schedule them."""
+        request = self._requests[revision]
+        self._are_named = self._are_named or bool(name)
+        labels = frozenset(request.pod.labels.items())
+        with self.together():
+            for _ in range(count):
+                pod = Replica(name or self._free_name(revision), revision, labels)
+                self._pods[pod.name] = self._pending[pod.name] = pod
+                step = self._stuck.get(revision) or self._schedule(pod)
+                self._record(PodAction.CREATED, pod, step)
+            self.retry()
+
+    def delete(self, pods: Sequence[Replica]) -> None:
+        """Delete pods; then schedule those for which there is room now."""
+        with self.together():
+            for pod in pods:
+                del self._pods[pod.name]
+                self._pending.pop(pod.name, None)
+                self._starting.pop(pod.name, None)
+                if pod.node is not None:
+                    self._simulation.delete(self._namespace, pod.name)
+                    self.tally.add(pod.node, pod.labels, -1)
+                self._stuck.clear()
+                self._record(PodAction.DELETED, pod)
+            self.retry()
+
+    def scale_down(self, pods: Sequence[Replica], count: int) -> list[Replica]:
+        """Return the pods that the controller of a ReplicaSet with these pods deletes."""
+        victims = find_victims(pods, count, self, self._now)
+        chosen = self._choices.victims(victims.tied, victims.picks) if victims.picks else []
+        return victims.certain + chosen
+
+    def retry(self) -> None:
+        """Schedule the pods that wait, oldest first, until none fits."""
+        progress = True
+        while progress:
+            progress = False
+            for pod in self.pending:
+                if pod.revision in self._stuck:
+                    continue
+                step = self._schedule(pod)
+                if step.node is not None:
+                    progress = True
+                    self._record(PodAction.SCHEDULED, pod, step)
+
+    def start_next(self) -> bool:
+        """Let the pod that was bound first become ready; return whether there was one."""
+        if not self._starting:
+            return False
+        name = next(iter(self._starting))
+        self._starting.pop(name).ready = True
+        return True
+
+    def _bound(self, skews: tuple[int, ...]) -> None:
+        self.bounds = tuple(map(max, self.bounds, skews))
+
+    @property
+    def _namespace(self) -> str:
+        return self._requests[self._new].pod.namespace
+
+    def _free_name(self, revision: str) -> str:
+        """Return a name as the ReplicaSet of a revision gives, with a number for the random suffix."""
+        base = self._requests[revision].pod.name.removesuffix(PLACEHOLDER) + (revision or PLACEHOLDER)
+        table = self.cluster.pods_of(self._namespace)
+        taken = frozenset() if table is None else table.names()
+        while True:
+            number = self._numbers[revision] = self._numbers.get(revision, 0) + 1
+            name = f"{base}-{number}"
+            if name not in taken and name not in self._pods:
+                return name
+
+    def _schedule(self, pod: Replica) -> Step:
+        step = self._simulation.schedule(self._requests[pod.revision], pod.name)
+        if step.node is None:
+            self._stuck[pod.revision] = step
+            return step
+        pod.node = step.node
+        del self._pending[pod.name]
+        self._starting[pod.name] = pod
+        self._stuck.clear()
+        self.tally.add(step.node, pod.labels, 1)
+        return step
+
+    def _record(self, action: PodAction, pod: Replica, step: Step | None = None) -> None:
+        # A pod like one that has just found no node is not tried.
+        decision = None if step is None else replace(step, name=pod.name)
+        is_new = pod.revision == self._new
+        self.steps.append(
+            RolloutStep(action=action, pod=pod.name, new=is_new, node=pod.node, decision=decision)
+        )
+        skews = self.tally.skews()
+        self._bound(skews)
+        for position, skew in enumerate(skews):
+            if skew > self.peaks[position][0]:
+                self.peaks[position] = (skew, len(self.steps), self.tally.counts()[position])

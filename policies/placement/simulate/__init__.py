@@ -1,0 +1,1 @@
+"""Pods are scheduled one after another, perhaps after nodes went or came."""

@@ -1,0 +1,345 @@
+"""The pods that a simulation schedules: replicas of a workload, or pods that are given one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import (
+    ErrorList,
+    FieldPath,
+    descend,
+    duplicate_value,
+    invalid_value,
+    text_member,
+    unsupported_value,
+)
+from policies.model.version import KubernetesVersion
+from policies.model.workload import Workload
+from policies.placement.core.actions import Action, DrainNode
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
+from policies.placement.core.placement import (
+    DAEMON_SET,
+    PlacementError,
+    PreparedPod,
+    prepare,
+    read_workload,
+)
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.recovery import MOST_OTHERS, PodOutcome
+from policies.placement.core.replicas import Replicas, replicas_of, running_replicas
+from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
+from policies.placement.simulate.distribution import Distribution, DistributionTally
+from policies.placement.simulate.simulate import NOT_LOOKED_AT, Simulation, simulate
+from policies.placement.simulate.what_if import WhatIf, what_if
+from policies.scheduler.binding import Step, TieBreaker, first_by_name
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_find
+
+#: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
+MOST_PODS: Final = 150_000
+#: What a drain respects besides, and is not simulated.
+_BUDGETS: Final = "PodDisruptionBudgets, which may keep a drain from evicting pods"
+
+#: The rule that a workload breaks which wants no possible number of replicas.
+REPLICAS_INVALID: Final = "replicas-invalid"
+#: The rule that an object breaks whose pods no scheduler compares nodes for, or that makes several.
+NOT_SIMULATED: Final = "not-simulated"
+#: The rule that a pod of a queue breaks whose name another one has.
+NAME_TAKEN: Final = "name-taken"
+
+_KIND = FieldPath(("kind",))
+_NAME = FieldPath(("metadata", "name"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulingQueue:
+    """Pods that wait to be scheduled, and the cluster that they wait for.
+
+    Attributes:
+        pods: The pods, in order.
+        cluster: A fork, of which each simulation makes one of its own.
+        version: The release of Kubernetes.
+        prepared: The workload whose replicas they are; None for pods that were given one by one.
+        replicas: How many replicas the workload wants and has; None where that is not known.
+        replaced: What the workload replaces where it is applied; None where a number of pods is given.
+    """
+
+    pods: tuple[QueuedPod, ...]
+    cluster: ClusterIndex
+    version: KubernetesVersion
+    prepared: PreparedPod | None = None
+    replicas: Replicas | None = None
+    replaced: ReplacedPods | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationSettings:
+    """How pods are scheduled.
+
+    Attributes:
+        seed: Chooses among the best nodes at random; None for the first by name, if there is one run.
+        runs: How often they are scheduled, each time on the same cluster; None for once, without numbers of
+            how the ends differ.
+        percentage: The scheduler's ``percentageOfNodesToScore``, or ``ADAPTIVE``; None to look at all nodes.
+    """
+
+    seed: int | None = None
+    runs: int | None = None
+    percentage: int | None = None
+
+    @property
+    def used_seed(self) -> int | None:
+        """The seed of random choices; several runs always have one, since they would be equal otherwise."""
+        return 0 if self.seed is None and self.runs is not None else self.seed
+
+
+#: Once, with the first by name of the best nodes, of which all are looked at.
+PLAIN: Final = SimulationSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedActions:
+    """What happens to the cluster before the pods of a queue are scheduled.
+
+    Attributes:
+        actions: The actions, in order.
+        context: What displaced pods of other workloads are prepared by.
+        running: The objects of the cluster's pods; None where only the index is known.
+        others: How many pods of other workloads are scheduled again.
+    """
+
+    actions: tuple[Action, ...]
+    context: AdmissionContext
+    running: PodObjects | None = None
+    others: int = MOST_OTHERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedQueue:
+    """A queue, and what became of its pods.
+
+    Attributes:
+        queue: The queue.
+        settings: How they were scheduled.
+        simulation: What became of them; the first time, if there were several.
+        distribution: What became of them every time; None if they were to be scheduled once.
+        what_if: What happened to the cluster before, the first time; None without actions.
+    """
+
+    queue: SchedulingQueue
+    settings: SimulationSettings
+    simulation: Simulation
+    distribution: Distribution | None = None
+    what_if: WhatIf | None = None
+
+    @property
+    def pending(self) -> int:
+        """The most pods that stayed pending any time, with those that actions displaced the first time.
+
+        Of a new revision that is applied they are those that its rollout leaves pending.
+        """
+        replaced, is_plain = self.queue.replaced, self.what_if is None and self.settings.runs is None
+        if is_plain and replaced is not None and replaced.pending is not None:
+            return replaced.pending
+        ends = self.distribution.pending if self.distribution is not None else ()
+        displaced = 0 if self.what_if is None else self.what_if.recovery.count(PodOutcome.PENDING)
+        return max(ends, default=self.simulation.pending) + displaced
+
+    @property
+    def steps(self) -> list[Step]:
+        """What became of every pod that was scheduled the first time, with those that actions displaced."""
+        displaced = () if self.what_if is None else self.what_if.recovery.displaced
+        return [*(entry.step for entry in displaced if entry.step is not None), *self.simulation.steps]
+
+    @property
+    def unmodeled(self) -> tuple[str, ...]:
+        """What else a scheduler looks at in these pods, as the API names it."""
+        displaced = () if self.what_if is None else self.what_if.recovery.unmodeled
+        return tuple(dict.fromkeys((*displaced, *self.simulation.unmodeled)))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all pods were tried, every time."""
+        runs = None if self.distribution is None else self.distribution.runs
+        return self.simulation.complete and runs == self.settings.runs
+
+    @property
+    def nodes_to_find(self) -> int:
+        """How many feasible nodes are looked for, for each pod."""
+        nodes, percentage = self.queue.cluster.node_count, self.settings.percentage
+        return nodes if percentage is None else min(nodes_to_find(percentage, nodes), nodes)
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        """What may change the course of a real cluster and is not part of the simulation."""
+        drained = self.what_if is not None and any(isinstance(e, DrainNode) for e in self.what_if.actions)
+        left_out = (*NOT_LOOKED_AT, _BUDGETS) if drained else NOT_LOOKED_AT
+        nodes = self.queue.cluster.node_count
+        configured = {entry.request.profile.percentage_of_nodes_to_score for entry in self.queue.pods}
+        usual = min((nodes_to_find(each or ADAPTIVE, nodes) for each in configured), default=nodes)
+        if self.settings.percentage is not None or usual >= nodes:
+            return left_out
+        text = f"percentageOfNodesToScore: kube-scheduler stops at {usual:,} feasible nodes of {nodes:,}"
+        return (*left_out, text)
+
+
+def simulate_queue(
+    queue: SchedulingQueue,
+    settings: SimulationSettings = PLAIN,
+    *,
+    planned: PlannedActions | None = None,
+    choose: TieBreaker = first_by_name,
+    on_step: Callable[[Step], None] = lambda _step: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> SimulatedQueue:
+    """Schedule the pods of a queue: see ``simulate``.
+
+    Args:
+        queue: The queue.
+        settings: How they are scheduled.
+        planned: What happens to the cluster first, every time; displaced pods are scheduled before the queue.
+        choose: Chooses one of several best nodes, as the seed of the settings says.
+        on_step: Called after each pod.
+        stop: Whether to schedule no more pods. What one time was not finished does not count, but the first.
+
+    Raises:
+        ActionError: An action names something that the cluster does not have.
+    """
+
+    def once() -> tuple[Simulation, WhatIf | None]:
+        simulation, happened = ClusterSimulation.of(queue.cluster, stop=stop), None
+        simulation.choose, simulation.on_step = choose, on_step
+        if settings.percentage is not None:
+            simulation.sampler = NodeSampler(settings.percentage)
+        if planned is not None:
+            happened = what_if(
+                planned.actions,
+                simulation,
+                planned.context,
+                prepared=queue.prepared,
+                running=planned.running,
+                others=planned.others,
+            )
+        return simulate(queue.pods, simulation), happened
+
+    first, happened = once()
+    simulation = first
+    tally = DistributionTally()
+    tally.add(first)
+    for _ in range(1, settings.runs or 1):
+        if not simulation.complete or stop():
+            break
+        simulation, _ = once()
+        if simulation.complete and not stop():
+            tally.add(simulation)
+    distribution = None if settings.runs is None else tally.distribution()
+    return SimulatedQueue(
+        queue=queue, settings=settings, simulation=first, distribution=distribution, what_if=happened
+    )
+
+
+def queue_replicas(
+    obj: Mapping[str, Any],
+    context: AdmissionContext,
+    *,
+    namespace: str = "",
+    count: int | None = None,
+    tolerated: frozenset[str] = frozenset(),
+) -> SchedulingQueue:
+    """Return replicas of a workload.
+
+    Args:
+        obj: The workload, or a pod, of any shape.
+        context: What its pods are placed by; its cluster must be there.
+        namespace: Where the object goes if it names no namespace itself.
+        count: How many replicas; by default those that the workload wants and that have no node, and one pod
+            of an object without a number of replicas.
+        tolerated: Rules of the API server that the object may break.
+
+    Raises:
+        PlacementError: Kubernetes would refuse the object or its pods, or its pods are not compared with
+            nodes; holds every error.
+    """
+    workload = read_workload(obj, context, namespace=namespace)
+    if workload.kind.kind == DAEMON_SET:
+        text = "must not be DaemonSet: its controller makes each pod for one node, and no scheduler chooses"
+        raise PlacementError((invalid_value(_KIND, DAEMON_SET, text, NOT_SIMULATED),))
+    with context.reading():
+        prepared = prepare(workload, context, tolerated=tolerated)
+        replicas, replaced = running_replicas(prepared), None
+        if count is None:
+            count = _missing(workload, replicas)
+            replaced = find_replaced(prepared, context, tolerated=tolerated)
+        return SchedulingQueue(
+            pods=tuple(replicas_of(prepared, count)),
+            cluster=prepared.cluster.fork(""),
+            version=prepared.version,
+            prepared=prepared,
+            replicas=replicas,
+            replaced=replaced,
+        )
+
+
+def _missing(workload: Workload, replicas: Replicas | None) -> int:
+    """Return how many replicas have no node; 1 for an object without a number of replicas."""
+    way = workload.kind.replicas
+    if way is not None and (workload.replicas is None or not 0 <= workload.replicas <= MOST_PODS):
+        value = descend(workload.obj, way[:-1], ErrorList()).get(way[-1])
+        text = f"must be a whole number from 0 to {MOST_PODS:,}"
+        raise PlacementError((invalid_value(FieldPath(way), value, text, REPLICAS_INVALID),))
+    return 1 if replicas is None else max(replicas.wanted - replicas.placed, 0)
+
+
+def queue_pods(
+    pods: Sequence[tuple[FieldPath, Mapping[str, Any]]],
+    context: AdmissionContext,
+    *,
+    tolerated: frozenset[str] = frozenset(),
+) -> SchedulingQueue:
+    """Return pods that are given one by one, as manifests or as the API server has stored them.
+
+    Args:
+        pods: The pods, of any shape, and where each is.
+        context: What they are placed by; its cluster must be there.
+        tolerated: Rules of the API server that they may break.
+
+    Raises:
+        PlacementError: Kubernetes would refuse a pod; holds every error.
+    """
+    cluster = context.cluster
+    if cluster is None:
+        raise ValueError("there is no cluster to place anything in")
+    found, queued = ErrorList(), []
+    taken: dict[str, set[str]] = {}
+    with context.reading():
+        for path, obj in pods:
+            if found.full:
+                break
+            try:
+                prepared = _prepare_pod(obj, context, tolerated)
+            except PlacementError as error:
+                found.extend(replace(entry, path=path + entry.path) for entry in error.errors)
+                continue
+            namespace, name = prepared.request.pod.namespace, prepared.request.pod.name or str(path)
+            if namespace not in taken:
+                table = cluster.pods_of(namespace)
+                taken[namespace] = set(() if table is None else table.names())
+            if name in taken[namespace]:
+                found.add(duplicate_value(path + _NAME, name, NAME_TAKEN))
+            taken[namespace].add(name)
+            queued.append(QueuedPod(name, prepared.request))
+        if found.errors:
+            raise PlacementError(tuple(found.errors))
+        return SchedulingQueue(
+            pods=tuple(queued), cluster=cluster.fork(""), version=context.kubernetes_version
+        )
+
+
+def _prepare_pod(obj: Mapping[str, Any], context: AdmissionContext, tolerated: frozenset[str]) -> PreparedPod:
+    kind = context.kind_of(obj)
+    if kind is not None and not kind.is_pod:
+        raise PlacementError((unsupported_value(_KIND, text_member(obj, "kind"), ["Pod"], NOT_SIMULATED),))
+    return prepare(read_workload(obj, context), context, tolerated=tolerated)

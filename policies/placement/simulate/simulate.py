@@ -1,0 +1,120 @@
+"""Pods are scheduled one after another, each bound before the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from policies.manifests.wire import INLINE, Count, sent
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
+from policies.scheduler.binding import Step
+from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.skew import skew_of
+
+#: Different pods of a queue whose domains are counted: a queue may have thousands.
+MOST_COUNTED: Final = 20
+#: What may change the course of a real cluster and is not part of any simulation.
+NOT_LOOKED_AT: Final = ("preemption", "nodes that an autoscaler adds", "other pods that are pending")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainChange:
+    """The pods that a constraint counts, before the first pod was scheduled and after the last.
+
+    Attributes:
+        pod: The first pod of the queue that has the constraint.
+        constraint: Its position among those in force for that pod.
+        applied: The constraint.
+        before: Matching pods of each domain that an eligible node has.
+        after: The same at the end.
+    """
+
+    pod: str
+    constraint: Count
+    applied: Annotated[AppliedConstraint, INLINE]
+    before: Mapping[str, Count]
+    after: Mapping[str, Count]
+
+    @property
+    def skew_before(self) -> int:
+        """The skew before."""
+        return skew_of(self.applied, self.before)
+
+    @property
+    @sent
+    def skew(self) -> Count:
+        """The skew after."""
+        return skew_of(self.applied, self.after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """What becomes of some pods.
+
+    Attributes:
+        steps: Of each pod, in the order in which they were scheduled.
+        queued: How many pods there are; more than steps if the simulation was stopped.
+        domains: Of each constraint in force, for each of the first ``MOST_COUNTED`` different pods.
+        all_counted: Whether there are no more different pods.
+        unmodeled: What else the scheduler looks at, in these pods or by its profile.
+    """
+
+    steps: tuple[Step, ...]
+    queued: int
+    domains: tuple[DomainChange, ...]
+    all_counted: bool
+    unmodeled: tuple[str, ...]
+
+    @property
+    def pending(self) -> int:
+        """How many of the pods that were tried stay pending."""
+        return len(self.steps) - count_bound(self.steps)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all pods were tried."""
+        return len(self.steps) == self.queued
+
+
+def simulate(queue: Sequence[QueuedPod], simulation: ClusterSimulation) -> Simulation:
+    """Schedule pods one after another; those that fit nowhere stay pending, and the next is tried.
+
+    Args:
+        queue: The pods, in order.
+        simulation: The cluster, which has the pods afterwards.
+    """
+    counted, all_counted = _different(queue)
+    before = [simulation.count(entry.request) for entry in counted]
+    steps = tuple(simulation.schedule_all(queue))
+    after = [simulation.count(entry.request) for entry in counted]
+    return Simulation(
+        steps=steps,
+        queued=len(queue),
+        domains=tuple(
+            DomainChange(
+                pod=entry.name,
+                constraint=position,
+                applied=entry.request.constraints[position],
+                before=was,
+                after=now,
+            )
+            for entry, all_before, all_after in zip(counted, before, after, strict=True)
+            for position, (was, now) in enumerate(zip(all_before, all_after, strict=True))
+        ),
+        all_counted=all_counted,
+        unmodeled=tuple(dict.fromkeys(name for entry in queue for name in entry.request.unmodeled)),
+    )
+
+
+def _different(queue: Iterable[QueuedPod]) -> tuple[list[QueuedPod], bool]:
+    """Return the first pod of each namespace and set of constraints, and whether these are all."""
+    found: dict[tuple[str, tuple[AppliedConstraint, ...]], QueuedPod] = {}
+    for entry in queue:
+        if not entry.request.constraints:
+            continue
+        key = (entry.request.pod.namespace, entry.request.constraints)
+        if key not in found and len(found) == MOST_COUNTED:
+            return list(found.values()), False
+        found.setdefault(key, entry)
+    return list(found.values()), True

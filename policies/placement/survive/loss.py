@@ -1,0 +1,110 @@
+"""What the loss of a domain does to workloads, and by how much they survive it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple, Self
+
+from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
+from policies.scheduler.binding import Step
+
+
+class PendingMessages(NamedTuple):
+    """What the scheduler says of the first replica that fits nowhere.
+
+    Attributes:
+        message: Its FitError; empty if all fit.
+        condition: The message of its PodScheduled condition; empty if all fit.
+    """
+
+    message: str = ""
+    condition: str = ""
+
+    @classmethod
+    def of(cls, pending: Step | None) -> Self:
+        """Return the messages of a replica; empty ones of None."""
+        return cls() if pending is None else cls(pending.message, pending.condition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadLoss:
+    """What one loss does to one workload.
+
+    Attributes:
+        displaced: How many of its replicas lose their node.
+        running: How many run in the end.
+        required: How many must.
+        pending: The first replica that fits nowhere then, or fitted nowhere before; None if all fit.
+        margin: How many replicas fit then beyond those that must run, of those that did after every loss
+            before; None where that was not tried.
+    """
+
+    displaced: Count
+    running: Count
+    required: Annotated[int, INTERNAL]
+    pending: Annotated[Step | None, INTERNAL] = None
+    margin: Annotated[int | None, INTERNAL] = None
+
+    @property
+    @sent
+    def missing(self) -> Count:
+        """How many of those that must run do not."""
+        return max(self.required - self.running, 0)
+
+    @property
+    @sent
+    def survives(self) -> bool:
+        """Whether none is missing."""
+        return not self.missing
+
+    @property
+    @sent
+    def messages(self) -> Annotated[PendingMessages, INLINE]:
+        """What the scheduler says of the first replica that fits nowhere."""
+        return PendingMessages.of(self.pending)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherPods:
+    """What a loss does to the pods of other workloads.
+
+    Attributes:
+        displaced: How many lose their node.
+        pending: How many of those fit nowhere then.
+        untried: How many of those were not scheduled again, though something replaces them.
+    """
+
+    displaced: Count
+    pending: Count
+    untried: Annotated[Count, SentAs("notTried")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What the loss of one domain does.
+
+    Attributes:
+        domain: The domain.
+        nodes: How many nodes it has.
+        workloads: What it does to each workload, in the order of the workloads.
+        others: What it does to other pods; None where it displaces no replica and was not tried.
+        unmodeled: What else a scheduler looks at in what was scheduled again.
+    """
+
+    domain: str
+    nodes: Count
+    workloads: tuple[WorkloadLoss, ...]
+    others: Annotated[OtherPods | None, SentAs("otherPods")] = None
+    unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
+
+    @property
+    @sent
+    def survives(self) -> bool:
+        """Whether every workload survives it."""
+        return all(entry.survives for entry in self.workloads)
+
+
+def margin(losses: Iterable[Loss], number: int) -> int | None:
+    """Return how many replicas of a workload fit beyond those needed, whatever is lost; None if unknown."""
+    return min((m for loss in losses if (m := loss.workloads[number].margin) is not None), default=None)

@@ -1,0 +1,188 @@
+"""What would make a workload survive: changes that help after one loss, tried against all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from policies.config.context import AdmissionContext
+from policies.model.workload import Workload
+from policies.placement.core.edit_search import EditSearch
+from policies.placement.core.placement import Placement, evaluate_workload
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.replicas import Replicas, count_replicas
+from policies.placement.explain.suggestions import Suggestion, find_suggestions
+from policies.placement.survive.loss import Loss
+from policies.placement.survive.survive import Survival
+
+#: Changes that are tried against every loss; people do not read more.
+MOST_PROVEN: Final = 5
+#: Losses up to which that is done: each change places all replicas again, and loses every domain.
+MOST_LOSSES: Final = 20
+#: Pods that are scheduled for all of these changes, as a share of those that the losses themselves took: with
+#: the search a failing workload costs no more than twice a surviving one.
+MOST_SCHEDULED: Final = 0.5
+#: Pods that may be scheduled for them however few the losses took.
+FEW_SCHEDULED: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurvivalSuggestion:
+    """A change that helps a workload.
+
+    Attributes:
+        suggestion: The change.
+        survives: Whether the workload survives every single loss with it; None where that was not tried.
+    """
+
+    suggestion: Suggestion
+    survives: bool | None
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        """The order: a guarantee goes only where no other change may do; what is proven comes first."""
+        return self.survives is False, self.suggestion.weakens, self.survives is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurvivalHelp:
+    """What helps one workload.
+
+    Attributes:
+        workload: Its number.
+        domain: The loss after which changes were looked for; None if it lacks replicas before any.
+        placement: Its next pod, then.
+        replicas: How many of its replicas fit then; None where that cannot be told.
+        found: The changes, those last with which it does not survive everything.
+        verdicts: How many verdicts the search took.
+        complete: Whether everything that looked promising was tried.
+    """
+
+    workload: int
+    domain: str | None
+    placement: Placement
+    replicas: Replicas | None
+    found: tuple[SurvivalSuggestion, ...]
+    verdicts: int
+    complete: bool
+
+
+def find_help(
+    survival: Survival,
+    losses: tuple[Loss, ...],
+    context: AdmissionContext,
+    running: PodObjects | None = None,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[SurvivalHelp]:
+    """Yield what helps each workload that does not survive everything.
+
+    Args:
+        survival: The cluster with the workloads.
+        losses: What every loss does.
+        context: What it was made by.
+        running: The objects of the cluster's pods.
+        stop: Whether to end with what was found; asked before each change, and each pod of its proof.
+    """
+    budget = max(MOST_SCHEDULED * _scheduled(losses), FEW_SCHEDULED)
+    for number, deployed in enumerate(survival.deployed):
+        failed = [loss for loss in losses if not loss.workloads[number].survives]
+        if deployed.runs and not failed:
+            continue
+        if stop():
+            return
+        worst = min(failed, key=lambda loss: loss.workloads[number].running, default=None)
+        domain = None if worst is None or not deployed.runs else worst.domain
+        cluster = survival.cluster if domain is None else survival.after(domain)
+        there = replace(context, cluster=cluster)
+        placement = evaluate_workload(deployed.workload, there)
+        counted = count_replicas(placement, stop)
+        replicas = None if counted is None else counted[0]
+        searched = find_suggestions(placement, there, replicas, stop=stop)
+        prover = _Prover(survival, number, context, running, first=domain, budget=budget, stop=stop)
+        found = [
+            SurvivalSuggestion(suggestion=each, survives=prover.survives(each)) for each in searched.found
+        ]
+        found.sort(key=lambda entry: entry.rank)
+        yield SurvivalHelp(
+            workload=number,
+            domain=domain,
+            placement=placement,
+            replicas=replicas,
+            found=tuple(found),
+            verdicts=searched.verdicts,
+            complete=searched.complete and not stop(),
+        )
+
+
+class _Prover:
+    """Tries whether one workload survives with a change, beside the others as they are."""
+
+    def __init__(
+        self,
+        survival: Survival,
+        number: int,
+        context: AdmissionContext,
+        running: PodObjects | None,
+        *,
+        first: str | None,
+        budget: float,
+        stop: Callable[[], bool],
+    ) -> None:
+        """Prepare the proofs.
+
+        Args:
+            survival: The cluster with the workloads.
+            number: Which workload is changed.
+            context: What it was made by.
+            running: The objects of the cluster's pods.
+            first: The domain to lose first; None for the usual order.
+            budget: How many pods may be scheduled again in all proofs together.
+            stop: Whether to try no more.
+        """
+        self._survival = survival
+        self._first = first
+        self._left = budget
+        self._number = number
+        self._context = context
+        self._running = running
+        self._stop = stop
+        workload = survival.deployed[number].workload
+        most = MOST_PROVEN if len(survival.domains) <= MOST_LOSSES else 0
+        self._edits = EditSearch(
+            workload, context, self._lose_everything, most=most, may_go_on=lambda: not self._stopped()
+        )
+
+    def survives(self, suggestion: Suggestion) -> bool | None:
+        """Return whether the workload survives every loss; None for what is in no manifest, or not tried."""
+        if not suggestion.edits or suggestion.elsewhere:
+            return None
+        survives = self._edits.attempt(suggestion.edits)
+        if survives is not None:
+            return survives
+        # What Kubernetes would refuse survives nothing.
+        return None if self._stopped() or not self._edits.complete else False
+
+    def _stopped(self) -> bool:
+        return self._left <= 0 or self._stop()
+
+    def _count(self, _share: float) -> None:
+        self._left -= 1
+
+    def _lose_everything(self, workload: Workload) -> bool | None:
+        """Return whether an edited workload survives every loss beside the others; None if ended before."""
+        workloads = [deployed.workload for deployed in self._survival.deployed]
+        workloads[self._number] = workload
+        options = self._survival.options
+        survival = Survival(
+            workloads, self._context, options, self._running, stop=self._stopped, on_step=self._count
+        )
+        return survival.survives(self._number, self._first)
+
+
+def _scheduled(losses: Iterable[Loss]) -> int:
+    """Return how many pods were scheduled again after some losses."""
+    others = [loss.others for loss in losses if loss.others is not None]
+    own = sum(entry.displaced for loss in losses for entry in loss.workloads)
+    return own + sum(entry.displaced - entry.untried for entry in others)

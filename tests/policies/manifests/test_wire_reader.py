@@ -1,0 +1,265 @@
+"""Values of types, read from JSON: what becomes of them, and everything that is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from policies.config.type_schema import class_schema
+from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, invalid_value
+from policies.manifests.wire import OPTIONAL, Count, Keywords, Received, dumps
+from policies.manifests.wire_reader import VALUE_INVALID, Checked, Needed, read
+
+
+class Color(StrEnum):
+    """A choice."""
+
+    RED = "red"
+    BLUE = "blue"
+
+
+def _even(value: int, path: FieldPath, found: ErrorList) -> None:
+    if value % 2:
+        found.add(invalid_value(path, value, "must be even", VALUE_INVALID))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaf(Received):
+    """A part.
+
+    Attributes:
+        leaf_name: Its name.
+        size: Its size.
+    """
+
+    leaf_name: Annotated[str, Keywords(minLength=1)]
+    size: Annotated[int, Keywords(minimum=1, maximum=9)] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stem(Received):
+    """Another part.
+
+    Attributes:
+        stem_name: Its name.
+        metadata: Anything.
+    """
+
+    stem_name: str
+    metadata: object = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree(Received):
+    """A whole.
+
+    Attributes:
+        pod: An object.
+        color: A choice.
+        leaves: Parts.
+        top: A part.
+        either: One of two parts.
+        counts: Numbers.
+        even: A number.
+        nodes: A number or a word.
+        share: A fraction.
+        flag: Whether.
+        pods: Objects.
+    """
+
+    pod: Annotated[dict[str, Any], Keywords(minProperties=1), Needed("a Pod")]
+    color: Color | None = None
+    leaves: Annotated[list[Leaf], Keywords(maxItems=3)] | None = None
+    top: Annotated[Leaf | None, OPTIONAL] = None
+    either: Leaf | Stem | None = None
+    counts: dict[str, Count] | None = None
+    even: Annotated[int, Checked(_even)] | None = None
+    nodes: Literal["adaptive"] | Annotated[int, Keywords(minimum=1)] | None = None
+    share: float | None = None
+    flag: bool | None = None
+    pods: list[dict[str, Any]] | None = None
+
+    def check(self, path: FieldPath, found: ErrorList) -> None:
+        """Record a flag without a color."""
+        if self.flag and self.color is None:
+            found.add(invalid_value(path.child("flag"), self.flag, "needs a color", VALUE_INVALID))
+
+
+POD: dict[str, Any] = {"kind": "Pod"}
+VALIDATOR = Draft202012Validator(class_schema(Tree))
+
+
+def _read(**fields: Any) -> tuple[Tree, list[str]]:
+    found = ErrorList()
+    tree = read(Tree, {"pod": POD, **fields}, FieldPath(), found)
+    return tree, [str(error) for error in found.errors]
+
+
+def test_everything() -> None:
+    """Attributes are read by their names in camelCase, and are sent by these again."""
+    fields = {
+        "color": "red",
+        "leaves": [{"leafName": "a", "size": 9}, {"leafName": "b"}],
+        "top": {"leafName": "c"},
+        "either": {"stemName": "d", "metadata": [1]},
+        "counts": {"x": 0},
+        "even": 2,
+        "nodes": "adaptive",
+        "share": 1,
+        "flag": True,
+        "pods": [{"a": 1}],
+    }
+    tree, errors = _read(**fields)
+
+    assert [] == errors
+    assert tree == Tree(
+        pod=POD,
+        color=Color.RED,
+        leaves=[Leaf(leaf_name="a", size=9), Leaf(leaf_name="b")],
+        top=Leaf(leaf_name="c"),
+        either=Stem(stem_name="d", metadata=[1]),
+        counts={"x": 0},
+        even=2,
+        nodes="adaptive",
+        share=1,
+        flag=True,
+        pods=[{"a": 1}],
+    )
+    assert (tree, []) == _read(**orjson.loads(dumps(tree)))
+
+
+def test_what_is_left_out() -> None:
+    """What has a default may be left out, or null if it may be None; what is None is not sent."""
+    tree, errors = _read(color=None, nodes=None, pods=[None])
+
+    assert ([], Tree(pod=POD, pods=[{}])) == (errors, tree)
+    assert {"pod": POD, "pods": [{}]} == orjson.loads(dumps(tree))
+
+
+@pytest.mark.parametrize(
+    ("fields", "errors"),
+    [
+        pytest.param({"pod": None}, ["pod: Required value: a Pod"], id="null for what must be there"),
+        pytest.param({"pod": {}}, ["pod: Required value: a Pod"], id="an empty object"),
+        pytest.param({"pod": 3}, ["pod: Invalid value: 3: must be an object"], id="no object"),
+        pytest.param(
+            {"colour": "red"}, ['colour: unknown field "colour", did you mean "color"?'], id="a slip"
+        ),
+        pytest.param(
+            {"color": "green"},
+            ['color: Unsupported value: "green": supported values: "red", "blue"'],
+            id="no choice",
+        ),
+        pytest.param({"color": 3}, ['color: Invalid value: 3: must be "red" or "blue"'], id="a number"),
+        pytest.param(
+            {"leaves": [3, {}, {"leafName": "", "size": 10}]},
+            [
+                "leaves[0]: Invalid value: 3: must be an object",
+                "leaves[1].leafName: Required value",
+                "leaves[2].leafName: Required value",
+                "leaves[2].size: Invalid value: 10: must be less than or equal to 9",
+            ],
+            id="in a list",
+        ),
+        pytest.param(
+            {"leaves": [3] * 4},
+            ["leaves: Invalid value: [3, 3, 3, 3]: must have at most 3 items"],
+            id="too many are not looked at",
+        ),
+        pytest.param({"top": None}, ["top.leafName: Required value"], id="null for an object"),
+        pytest.param(
+            {"either": {"stemName": 1}}, ["either.stemName: Invalid value: 1: must be a string"], id="a class"
+        ),
+        pytest.param({"either": 1}, ["either: Invalid value: 1: must be an object"], id="neither class"),
+        pytest.param(
+            {"counts": {"a.b": -1, "c": True}},
+            [
+                "counts[a.b]: Invalid value: -1: must be greater than or equal to 0",
+                "counts[c]: Invalid value: true: must be an integer",
+            ],
+            id="keys of a mapping",
+        ),
+        pytest.param({"even": 3}, ["even: Invalid value: 3: must be even"], id="a check of its own"),
+        pytest.param(
+            {"nodes": 0}, ["nodes: Invalid value: 0: must be greater than or equal to 1"], id="too small"
+        ),
+        pytest.param(
+            {"nodes": 1.5}, ['nodes: Invalid value: 1.5: must be "adaptive" or an integer'], id="neither type"
+        ),
+        pytest.param({"share": "1"}, ['share: Invalid value: "1": must be a number'], id="no number"),
+        pytest.param({"flag": True}, ["flag: Invalid value: true: needs a color"], id="two fields"),
+        pytest.param(
+            {"flag": True, "colr": "red"},
+            ['colr: unknown field "colr", did you mean "color"?'],
+            id="a slip in one of two fields",
+        ),
+        pytest.param({"pods": [3]}, ["pods[0]: Invalid value: 3: must be an object"], id="no objects"),
+    ],
+)
+def test_errors(fields: dict[str, Any], errors: list[str]) -> None:
+    """Each error is at its path; one that follows from another is not told."""
+    assert errors == _read(**fields)[1]
+
+
+def test_everything_wrong() -> None:
+    """All errors are found at once."""
+    wrong = dict.fromkeys(("pod", "color", "leaves", "counts", "even", "nodes", "share", "flag"), ())
+
+    assert 8 == len(_read(**{name: [] if name != "leaves" else {} for name in wrong})[1])
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 12) | st.sampled_from(["", "a", "red", "adaptive", 0.5]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["leafName", "stemName", "size", "metadata", "x"]), inner, max_size=3
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*class_schema(Tree)["properties"], "x"]), _JSON, max_size=5))
+def test_what_the_schema_refuses_is_an_error(document: dict[str, Any]) -> None:
+    """Nothing is let through that the schema of the type does not allow, but for null as an empty object."""
+    found = ErrorList()
+    tree = read(Tree, document, FieldPath(), found)
+
+    assert isinstance(tree, Tree)
+    assert found.errors or VALIDATOR.is_valid(orjson.loads(dumps(tree)))
+    if VALIDATOR.is_valid(document):
+        rules = {"must be even", "needs a color"}
+        assert all(any(error.problem.endswith(text) for text in rules) for error in found.errors)
+
+
+@pytest.mark.parametrize("name", ["leaves", "pods", "counts", "unknown"])
+def test_what_is_hostile_is_cheap(name: str) -> None:
+    """Of a hundred thousand mistakes as many are worded as anyone reads."""
+    found = ErrorList()
+    raw = {f"f{number}": -1 for number in range(100_000)}
+    document = raw if name == "counts" else [3] * 100_000
+    fields: dict[str, Any] = dict(raw) if name == "unknown" else {name: document}
+    read(Tree, {"pod": POD, **fields}, FieldPath(), found)
+
+    assert 1 <= len(found.errors) <= MAX_ERRORS
+
+
+def test_a_keyword_that_is_not_known() -> None:
+    """A type with a keyword that is not checked cannot be read."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Bare(Received):
+        """A class."""
+
+        text: Annotated[str, Keywords(format="date")]
+
+    with pytest.raises(KeyError):
+        read(Bare, {}, FieldPath(), ErrorList())

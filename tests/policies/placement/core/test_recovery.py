@@ -1,0 +1,90 @@
+"""In which order displaced pods are scheduled again, and which are not."""
+
+from __future__ import annotations
+
+from policies.placement.core.recovery import PodOutcome
+from tests.builders import a_constraint, a_deployment
+from tests.policies.placement.what_ifs import (
+    LOSE_A,
+    NODES,
+    another_pod,
+    its_pods,
+    outcomes_of,
+    try_out,
+)
+
+
+def test_others_compete_by_priority() -> None:
+    """With room for one of two, the higher priority gets it; the order of creation decides between equals."""
+    web = a_deployment(cpu="3")
+    objects = [
+        *NODES[:2],
+        *its_pods(web, {"web-1": "n1"}),
+        another_pod("db-new", "n1", "0", creationTimestamp="2026-02-01T00:00:00Z"),
+        another_pod("db-old", "n1", "0", creationTimestamp="2026-01-01T00:00:00Z"),
+        another_pod("db-first", "n1", "2", priority=1000),
+    ]
+    everyone, cluster = try_out(objects, LOSE_A, workload=web)
+    own, _ = try_out(objects, LOSE_A, workload=web, others=0)
+    unknown, _ = try_out(objects, LOSE_A, workload=web, known=False)
+
+    assert [("db-first", "n2"), ("web-1", "pending"), ("db-old", "n2"), ("db-new", "n2")] == list(
+        outcomes_of(everyone).items()
+    )
+    assert {"data": 3} == {name: len(table) for name, table in cluster.pod_tables()}
+    assert ("n2", "notTried") == (outcomes_of(own)["web-1"], outcomes_of(own)["db-first"])
+    assert ("n2", "notTried") == (outcomes_of(unknown)["web-1"], outcomes_of(unknown)["db-first"])
+    assert (True, True, False) == tuple(each.recovery.complete for each in (everyone, own, unknown))
+
+
+def test_what_nothing_replaces() -> None:
+    """Bare pods, those of DaemonSets and static ones are gone."""
+    objects = [
+        *NODES,
+        another_pod("bare", "n1", owner=None),
+        another_pod("agent", "n1", owner=("apps/v1", "DaemonSet", "agent")),
+        another_pod("static", "n1", owner=("v1", "Node", "n1")),
+    ]
+    result, cluster = try_out(objects, LOSE_A)
+
+    assert (3, 0) == (result.recovery.count(PodOutcome.NOT_RECREATED), cluster.pod_count)
+
+
+def test_a_pod_that_nothing_can_prepare() -> None:
+    """What the API server would reject is not scheduled again, and says why."""
+    broken = another_pod("db", "n1")
+    broken["spec"]["topologySpreadConstraints"] = [a_constraint(maxSkew=0)]
+    result, _ = try_out([*NODES, broken], LOSE_A)
+
+    assert [PodOutcome.NOT_TRIED] == [entry.outcome for entry in result.recovery.displaced]
+
+
+def test_more_others_than_are_tried() -> None:
+    """The given workload's pods are all scheduled again, however many others there are."""
+    web = a_deployment(cpu="1m")
+    objects = [
+        *NODES,
+        *its_pods(web, {"web-1": "n1"}),
+        another_pod("db-1", "n1", "0"),
+        another_pod("db-2", "n1", "0"),
+    ]
+    result, _ = try_out(objects, LOSE_A, workload=web, others=1)
+
+    assert {"db-1": "n2", "db-2": "notTried", "web-1": "n3"} == outcomes_of(result)
+
+
+def test_preemption_is_named() -> None:
+    """A pod with a priority that pends might evict others, which is not modeled."""
+    objects = [*NODES[:2], another_pod("low", "n2", "4"), another_pod("high", "n1", "4", priority=10)]
+    result, _ = try_out(objects, LOSE_A)
+
+    assert ({"high": "pending"}, ("preemption",)) == (outcomes_of(result), result.recovery.unmodeled)
+
+
+def test_stopped() -> None:
+    """What was not tried when it was stopped is none of the pending pods."""
+    web, stops = a_deployment(cpu="1m"), iter([False, True])
+    objects = [*NODES, *its_pods(web, {"web-1": "n1", "web-2": "n1"})]
+    result, _ = try_out(objects, LOSE_A, workload=web, stop=lambda: next(stops))
+
+    assert {"web-1": "n2", "web-2": "notTried"} == outcomes_of(result)

@@ -1,0 +1,109 @@
+"""What a new revision replaces where it is applied."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.placement.explain.explain import Explained, explain_object
+from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.rollout_suggestions import roll_out
+from policies.placement.simulate.scheduling_queue import SimulationSettings, queue_replicas, simulate_queue
+from tests.builders import a_pod, a_workload
+from tests.policies.reports.verdicts import a_node
+from tests.policies.scheduler.clusters import an_index
+
+Object = dict[str, Any]
+
+#: As much of a node as only one pod can have.
+_MOST_OF_A_NODE = [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]
+_ABOVE_A_NODE = [{"name": "c", "resources": {"requests": {"cpu": "64"}}}]
+
+
+def _running(count: int) -> list[Object]:
+    """Return as many nodes, each with an old pod that takes most of it."""
+    spec = {"containers": _MOST_OF_A_NODE}
+    nodes = [a_node(f"n{number}", "abc"[number % 3]) for number in range(count)]
+    return nodes + [a_pod(name=f"web-{at}", spec={**spec, "nodeName": f"n{at}"}) for at in range(count)]
+
+
+def _deployment(replicas: int, containers: list[Object], **metadata: Any) -> Object:
+    obj = a_workload("Deployment", spec={"containers": containers}, **metadata)
+    obj["spec"]["replicas"] = replicas
+    obj["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    return obj
+
+
+def _explain(obj: Object, objects: list[Object]) -> Explained:
+    return explain_object(obj, AdmissionContext(policies=(), cluster=an_index(objects)))
+
+
+@pytest.mark.parametrize(
+    ("containers", "outcome"),
+    [
+        pytest.param(_MOST_OF_A_NODE, Outcome.COMPLETE, id="fits in the place of an old pod"),
+        pytest.param(_ABOVE_A_NODE, Outcome.DEADLOCK, id="fits nowhere"),
+    ],
+)
+def test_all_commands_agree_on_a_new_revision(containers: list[Object], outcome: Outcome) -> None:
+    """What fits nowhere beside the pods that run is decided by the rollout that replaces them."""
+    objects, obj = _running(3), _deployment(3, containers)
+    context = AdmissionContext(policies=(), cluster=an_index(objects))
+    explained = _explain(obj, objects)
+    queue = simulate_queue(queue_replicas(obj, context))
+    rolled_out = roll_out(obj, context)
+
+    assert 0 == explained.placement.verdict.feasible_count
+    assert explained.replaced is not None
+    assert explained.replaced.rollout is not None
+    assert (3, outcome) == (explained.replaced.count, explained.replaced.rollout.outcome)
+    assert explained.succeeds is (not rolled_out.pending) is (outcome is Outcome.COMPLETE)
+    assert rolled_out.pending == queue.pending == explained.replaced.pending
+
+
+def test_replicas_that_are_asked_for_are_placed_beside() -> None:
+    """A number of replicas, or of runs, asks about pods beside those that run."""
+    context, obj = (
+        AdmissionContext(policies=(), cluster=an_index(_running(3))),
+        _deployment(3, _MOST_OF_A_NODE),
+    )
+
+    assert 2 == simulate_queue(queue_replicas(obj, context, count=2)).pending
+    assert 3 == simulate_queue(queue_replicas(obj, context), SimulationSettings(runs=2)).pending
+
+
+@pytest.mark.parametrize(
+    ("objects", "obj"),
+    [
+        pytest.param(_running(0), _deployment(3, _MOST_OF_A_NODE), id="nothing runs"),
+        pytest.param(_running(3), _deployment(3, _MOST_OF_A_NODE, uid="u1"), id="an object of the cluster"),
+        pytest.param(_running(3), a_pod(name="next"), id="a pod"),
+    ],
+)
+def test_nothing_is_replaced(objects: list[Object], obj: Object) -> None:
+    """Only a workload that is applied, over pods that run, is a rollout."""
+    explained = _explain(deepcopy(obj), objects)
+
+    assert explained.replaced is None
+    assert explained.succeeds is bool(explained.placement.verdict.feasible_count)
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "replicas"),
+    [
+        pytest.param("Rollout", "argoproj.io", 3, id="a kind whose rollout is not simulated"),
+        pytest.param("StatefulSet", "apps", 5_000, id="too many replicas"),
+    ],
+)
+def test_no_rollout(kind: str, group: str, replicas: int) -> None:
+    """The pod decides where no rollout is simulated, and the old ones are counted all the same."""
+    obj = a_workload(kind, group, spec={"containers": _ABOVE_A_NODE})
+    obj["spec"]["replicas"] = replicas
+    found = _explain(obj, _running(3))
+
+    assert found.replaced is not None
+    assert (3, None) == (found.replaced.count, found.replaced.pending)
+    assert not found.succeeds

@@ -1,0 +1,137 @@
+"""What would make a stuck rollout complete, and what would not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from policies.manifests.edits import apply_edits
+from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.rollout import RolloutSettings, simulate_rollout
+from policies.placement.rollout.rollout_suggestions import (
+    RolloutSuggestions,
+    find_rollout_suggestions,
+    roll_out,
+)
+from tests.builders import a_constraint
+from tests.policies.placement.recorded_rollouts import RecordedCluster
+from tests.policies.placement.rollouts import (
+    CORDONED,
+    THREE_ZONES,
+    a_context,
+    a_deployment,
+    a_stateful_set,
+    ordinals,
+    roll,
+    running,
+)
+from tests.policies.reports.verdicts import a_node
+from tests.recorded import recorded_rollouts
+
+#: Two of three zones have a pod, and the third takes none.
+STUCK = [*CORDONED, *running("old", n1=1, n2=1)]
+#: The same with a taint in place of the cordon: a policy of the constraint can leave the zone out.
+TAINTED = [
+    *CORDONED[:2],
+    a_node("n3", "c", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}]),
+    *running("old", n1=1, n2=1),
+]
+
+
+def _suggested(obj: dict[str, Any], *cluster: dict[str, Any]) -> tuple[RolloutSuggestions, list[str]]:
+    context = a_context(*cluster)
+    found = find_rollout_suggestions(roll(obj, context), context)
+    for suggestion in found.found:
+        after = roll(apply_edits(obj, suggestion.edits), context)
+        assert Outcome.COMPLETE is after.outcome
+    return found, [
+        " ".join(f"{edit.path.segments[-1]}={edit.new}" for edit in suggestion.edits)
+        for suggestion in found.found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("obj", "cluster", "expected"),
+    [
+        pytest.param(
+            a_deployment(2, a_constraint(), surge=1, unavailable=0),
+            STUCK,
+            ["matchLabelKeys=['pod-template-hash']", "maxUnavailable=1", "maxSkew=2"],
+            id="a cordoned zone: count one revision, or let one go, or allow more skew",
+        ),
+        pytest.param(
+            a_deployment(2, a_constraint(), surge=1, unavailable=0),
+            TAINTED,
+            ["matchLabelKeys=['pod-template-hash']", "maxUnavailable=1", "nodeTaintsPolicy=Honor"],
+            id="a tainted zone: or leave it out of the counts",
+        ),
+        pytest.param(
+            a_deployment(2, a_constraint(matchLabelKeys=["pod-template-hash"], minDomains=3), surge=1),
+            [*CORDONED[:2], *running("old", n1=1, n2=1)],
+            [],
+            id="replicas that fit, although domains are fewer than wanted: nothing to suggest",
+        ),
+        pytest.param(
+            a_stateful_set(3, a_constraint()),
+            [*CORDONED, *ordinals("n1", "n2", "n3")],
+            ["maxSkew=2", "whenUnsatisfiable=ScheduleAnyway", "topologySpreadConstraints=None"],
+            id="a StatefulSet has no strategy that would help",
+        ),
+    ],
+)
+def test_suggestions(obj: dict[str, Any], cluster: list[dict[str, Any]], expected: list[str]) -> None:
+    """Those that give up least come first, and each was verified."""
+    found, edits = _suggested(obj, *cluster)
+
+    assert (expected, True) == (edits, found.complete)
+
+
+def test_what_needs_none() -> None:
+    """A rollout that completes, and a scale, have no suggestions."""
+    context = a_context(*STUCK)
+    complete = roll(a_deployment(3), a_context(*THREE_ZONES))
+    scale = roll(a_deployment(2, a_constraint()), context, scale=4)
+
+    assert (Outcome.COMPLETE, Outcome.PENDING) == (complete.outcome, scale.outcome)
+    assert RolloutSuggestions() == find_rollout_suggestions(complete, context)
+    assert RolloutSuggestions() == find_rollout_suggestions(scale, context)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        pytest.param("stspending-2", [0], id="the new template fits"),
+        pytest.param("sts-rollout-6", [1], id="the new one fits nowhere either"),
+    ],
+)
+def test_a_pod_that_an_ordered_set_waits_for(name: str, changes: list[int]) -> None:
+    """No change of the manifest reaches an old pod without a node: it must be deleted, too."""
+    record = recorded_rollouts()[name]
+    cluster = RecordedCluster.read(record)
+    settings = RolloutSettings(known=cluster.known)
+    found = roll_out(record["workload"], cluster.context, settings).suggestions.found
+
+    assert found
+    assert set(record["observed"]["pendingNames"]) == {pod for each in found for pod in each.deleted}
+    assert changes == [len(each.edits) for each in found[:1]]
+    for each in found:
+        edited = apply_edits(record["workload"], each.edits)
+        stuck, done = (
+            simulate_rollout(edited, cluster.context, replace(settings, without=frozenset(pods)))
+            for pods in ((), each.deleted)
+        )
+        assert (Outcome.DEADLOCK, Outcome.COMPLETE) == (stuck.outcome, done.outcome)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rolling-3", "third-7"])
+def test_pending_pods_of_a_deployment(name: str) -> None:
+    """Its controller deletes them itself."""
+    record = recorded_rollouts()[name]
+    cluster = RecordedCluster.read(record)
+    simulated = roll_out(record["workload"], cluster.context, RolloutSettings(known=cluster.known))
+
+    assert simulated.suggestions.tried
+    assert all(not each.deleted for each in simulated.suggestions.found)

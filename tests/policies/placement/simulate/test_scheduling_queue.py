@@ -1,0 +1,111 @@
+"""Queues: the replicas of a workload, or pods that are given one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import FieldPath
+from policies.placement.core.placement import PlacementError
+from policies.placement.simulate.scheduling_queue import queue_pods, queue_replicas, simulate_queue
+from tests.builders import a_pod, a_workload
+from tests.policies.reports.verdicts import a_node, on
+from tests.policies.scheduler.clusters import an_index
+
+QUEUE = FieldPath(("queue",))
+
+
+def _context(*pods: dict[str, Any]) -> AdmissionContext:
+    return AdmissionContext(policies=(), cluster=an_index([a_node("n1", "a"), a_node("n2", "b"), *pods]))
+
+
+def _pod(name: str, namespace: str = "shop", **spec: Any) -> dict[str, Any]:
+    pod = a_pod(spec=spec)
+    return pod | {"metadata": pod["metadata"] | {"name": name, "namespace": namespace}}
+
+
+def _queued(*pods: dict[str, Any]) -> list[tuple[FieldPath, dict[str, Any]]]:
+    return [(QUEUE.index(position), pod) for position, pod in enumerate(pods)]
+
+
+def _as_replica(pod: dict[str, Any]) -> dict[str, Any]:
+    return pod | {
+        "metadata": pod["metadata"] | {"labels": a_workload("StatefulSet")["spec"]["selector"]["matchLabels"]}
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "running", "count", "expected"),
+    [
+        pytest.param("StatefulSet", 1, None, 2, id="3 wanted, 1 has a node: 2"),
+        pytest.param("StatefulSet", 4, None, 0, id="3 wanted, 4 have one: 0"),
+        pytest.param("StatefulSet", 1, 5, 5, id="5 named: 5"),
+        pytest.param("StatefulSet", 1, 0, 0, id="0 named: 0"),
+        pytest.param("Job", 1, None, 1, id="no number of replicas: 1"),
+    ],
+)
+def test_how_many_replicas(kind: str, running: int, count: int | None, expected: int) -> None:
+    """By default those are scheduled that have no node."""
+    workload = a_workload(kind, "apps" if kind == "StatefulSet" else "batch")
+    if kind == "StatefulSet":
+        workload["spec"]["replicas"] = 3
+    context = _context(*map(_as_replica, on("n1", running)))
+
+    assert expected == len(queue_replicas(workload, context, count=count).pods)
+
+
+@pytest.mark.parametrize("replicas", [-1, "3", 1.5, True, 10**10])
+def test_no_possible_number(replicas: object) -> None:
+    """A number of replicas that no workload can have is a mistake, unless another number is named."""
+    workload = a_workload("StatefulSet")
+    workload["spec"]["replicas"] = replicas
+    with pytest.raises(PlacementError) as caught:
+        queue_replicas(workload, _context())
+
+    assert ["spec.replicas"] == [str(error.path) for error in caught.value.errors]
+    assert 2 == len(queue_replicas(workload, _context(), count=2).pods)
+
+
+def test_a_daemon_set_is_refused() -> None:
+    """No scheduler chooses the node of such a pod."""
+    with pytest.raises(PlacementError) as caught:
+        queue_replicas(a_workload("DaemonSet"), _context())
+
+    assert ["kind"] == [str(error.path) for error in caught.value.errors]
+
+
+def test_every_error_of_a_queue() -> None:
+    """A pod that is broken, of another kind, or named as another is; the place of each is told."""
+    running = on("n1", 1)
+    running[0]["metadata"] |= {"name": "taken", "namespace": "shop"}
+    pods = _queued(
+        _pod("twice"),
+        _pod("twice"),
+        _pod("twice", "other"),
+        _pod("taken"),
+        _pod("broken", nodeName=3),
+        a_workload("Deployment"),
+    )
+    with pytest.raises(PlacementError) as caught:
+        queue_pods(pods, _context(*running))
+
+    assert [
+        "queue[1].metadata.name",
+        "queue[3].metadata.name",
+        "queue[4].spec.nodeName",
+        "queue[5].kind",
+    ] == [str(error.path) for error in caught.value.errors]
+
+
+def test_the_cluster_stays_as_it_is() -> None:
+    """Pods of several namespaces are bound in a fork, each time in a new one."""
+    context = _context()
+    queue = queue_pods(_queued(_pod("p"), _pod("p", "other"), _pod("q")), context)
+    first, second = simulate_queue(queue), simulate_queue(queue)
+
+    assert context.cluster is not None
+    assert ["n1", "n2", "n1"] == [step.node for step in first.simulation.steps]
+    assert first.simulation == second.simulation
+    assert (0, 0) == (context.cluster.pod_count, queue.cluster.pod_count)

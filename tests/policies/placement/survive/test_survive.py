@@ -1,0 +1,248 @@
+"""Whether replicas survive the loss of each domain, and by how much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policies.config.context import AdmissionContext
+from policies.model.topology_keys import HOSTNAME
+from policies.placement.core.placement import read_workload
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.survive.loss import Loss, OtherPods, margin
+from policies.placement.survive.survive import MOST_MARGIN, LossOptions, Survival, why_unjudged
+from policies.scheduler.binding import schedule
+from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
+from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.policies.scheduler.clusters import an_index
+
+Object = dict[str, Any]
+
+#: Three zones with a node of 4 CPUs each.
+NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
+#: As those, but the third takes none of the built pods.
+TAINTED = [*NODES[:2], a_node("n3", "c", taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}])]
+
+
+def _web(replicas: int = 3, cpu: str = "1", kind: str = "Deployment", **fields: Any) -> Object:
+    containers = [{"name": "c", "image": "web:1", "resources": {"requests": {"cpu": cpu}}}]
+    workload = a_workload(
+        kind, spec={"topologySpreadConstraints": [a_constraint(**fields)], "containers": containers}
+    )
+    workload["spec"]["replicas"] = replicas
+    return workload
+
+
+def _survival(
+    workloads: list[Object], objects: list[Object], key: str = ZONE_KEY, **options: Any
+) -> tuple[Survival, dict[str, Loss]]:
+    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
+    for obj in objects:
+        running(obj)
+    read = [read_workload(workload, context) for workload in workloads]
+    survival = Survival(read, context, LossOptions(key, **options), running)
+    return survival, {loss.domain: loss for loss in survival.losses()}
+
+
+@pytest.mark.parametrize(
+    ("workload", "objects", "options", "fails", "spare"),
+    [
+        pytest.param(_web(), NODES, {}, "", 5, id="3 of 8 CPUs are left in 2 zones: 5 more"),
+        pytest.param(_web(minDomains=3), NODES, {}, "abc", None, id="minDomains 3 of 2 domains: stuck"),
+        pytest.param(
+            _web(minDomains=3), NODES, {"allowed_missing": 1}, "", 0, id="one may be missing: none more fits"
+        ),
+        pytest.param(
+            _web(cpu="3"), NODES, {}, "abc", None, id="3 pods of 3 CPUs on 2 nodes of 4: too little"
+        ),
+        pytest.param(_web(2, cpu="3"), NODES, {}, "", 0, id="2 of them fit exactly"),
+        pytest.param(_web(2), TAINTED, {}, "ab", None, id="a tainted minimum of 0: the other zone takes 1"),
+        pytest.param(
+            _web(2, nodeTaintsPolicy="Honor"), TAINTED, {}, "", 2, id="Honor: all in one zone of 4 CPUs"
+        ),
+        pytest.param(
+            _web(), NODES, {"unreachable": True}, "abc", None, id="unreachable nodes keep the minimum"
+        ),
+        pytest.param(_web(cpu="1m"), NODES, {}, "", MOST_MARGIN, id="more than are tried"),
+    ],
+)
+def test_losing_a_zone(
+    workload: Object, objects: list[Object], options: Object, fails: str, spare: int | None
+) -> None:
+    """Replicas that must run are scheduled again in what is left."""
+    survival, losses = _survival([workload], objects, **options)
+
+    assert survival.deployed[0].runs
+    assert fails == "".join(sorted(domain for domain, loss in losses.items() if not loss.survives))
+    assert fails or spare == margin(losses.values(), 0)
+    # The verdict alone is the same whichever domain is lost first.
+    assert {not fails} == {survival.survives(0, first) for first in (None, *losses)}
+
+
+def test_a_verdict_schedules_no_more_than_it_needs() -> None:
+    """A replica of zone a that comes before five other pods of that zone: only it is scheduled again."""
+    web, steps = _web(1, cpu="1m"), list[float]()
+    owner = ("apps/v1", "ReplicaSet", "api-1")
+    others = [
+        a_pod(name=f"z{at}", labels={"app": "api"}, owner=owner, spec={"nodeName": "n1"}) for at in range(5)
+    ]
+    objects, running = [*NODES, *others], PodObjects()
+    for obj in objects:
+        running(obj)
+    context = AdmissionContext(policies=(), cluster=an_index(objects))
+    survival = Survival(
+        [read_workload(web, context)],
+        context,
+        LossOptions("kubernetes.io/hostname"),
+        running,
+        on_step=steps.append,
+    )
+    survives, least = survival.survives(0), len(steps)
+    list(survival.losses())
+
+    assert (True, 1) == (survives, least)
+    assert len(steps) - least > least
+
+
+def test_running_pods_are_used() -> None:
+    """Those of the revision stay where they are, those of others are replaced, what is missing is placed."""
+    web = _web(cpu="1m", whenUnsatisfiable="ScheduleAnyway")
+    replica_set = a_replica_set(web, "5d9")
+    labels = replica_set["metadata"]["labels"]
+    owner = ("apps/v1", "ReplicaSet", "web-5d9")
+    kept = [a_pod(name=name, labels=labels, owner=owner, spec={"nodeName": "n1"}) for name in ("w1", "w2")]
+    old = a_pod(name="old", labels={**labels, "pod-template-hash": "1a2"}, spec={"nodeName": "n2"})
+    survival, losses = _survival([web], [*NODES, replica_set, *kept, old])
+    (deployed,) = survival.deployed
+
+    assert (2, 1, 1, 3) == (deployed.used, deployed.placed, deployed.replaced, deployed.running)
+    assert {"a": 2, "b": 1, "c": 0} == deployed.domains
+    assert {"a": 2, "b": 1, "c": 0} == {d: loss.workloads[0].displaced for d, loss in losses.items()}
+
+
+def test_a_new_revision_replaces_all() -> None:
+    """A template that the cluster does not have is judged as if it had been rolled out."""
+    old = a_pod(name="old", labels={"app": "web", "pod-template-hash": "1a2"}, spec={"nodeName": "n2"})
+    survival, _ = _survival([_web()], [*NODES, old])
+    (deployed,) = survival.deployed
+
+    assert (0, 3, 1) == (deployed.used, deployed.placed, deployed.replaced)
+
+
+def test_replicas_that_never_ran() -> None:
+    """A workload that lacks replicas before any loss is no survivor."""
+    survival, losses = _survival([_web(cpu="5")], NODES)
+    (deployed,) = survival.deployed
+
+    assert (0, False) == (deployed.running, deployed.runs)
+    assert deployed.pending is not None
+    assert not any(loss.survives for loss in losses.values())
+    # None is displaced; why they are missing is said of every loss all the same.
+    assert {(0, deployed.pending)} == {
+        (entry.displaced, entry.pending) for loss in losses.values() for entry in loss.workloads
+    }
+
+
+def test_what_shares_the_room() -> None:
+    """Displaced pods of other workloads take room as well; those not tried are counted."""
+    nodes = [a_node("n1", "a"), a_node("n2", "b")]
+    requests = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}
+    spec = {"nodeName": "n1", "priority": 10, **requests}
+    owner = ("apps/v1", "StatefulSet", "db")
+    database = a_pod(name="db-0", namespace="data", labels={"app": "db"}, owner=owner, spec=spec)
+    web = _web(2, cpu="2")
+    api = a_workload(
+        labels={"app": "api"}, selector={"matchLabels": {"app": "api"}}, spec=requests, name="api"
+    )
+    outcomes = {}
+    for name, workloads, objects, others in (
+        ("alone", [web], nodes, 9),
+        ("two workloads", [web, api], nodes, 9),
+        ("beside another pod", [web], [*nodes, database], 9),
+        ("own pods only", [web], [*nodes, database], 0),
+    ):
+        _, losses = _survival(workloads, objects, others=others)
+        outcomes[name] = losses["a"].survives, losses["a"].others
+
+    assert {
+        "alone": (True, OtherPods(displaced=0, pending=0, untried=0)),
+        "two workloads": (False, OtherPods(displaced=0, pending=0, untried=0)),
+        "beside another pod": (False, OtherPods(displaced=1, pending=0, untried=0)),
+        "own pods only": (True, OtherPods(displaced=1, pending=0, untried=1)),
+    } == outcomes
+
+
+def test_a_shared_selector() -> None:
+    """Two workloads with one selector each keep their pods; the constraints count both, as the scheduler."""
+    twin = _web(3) | {"metadata": {"name": "twin", "namespace": "shop"}}
+    survival, losses = _survival([_web(3, cpu="1m", minDomains=3), twin], NODES)
+
+    assert [3, 3] == [each.running for each in survival.deployed]
+    assert {(2, 3)} == {tuple(each.running for each in loss.workloads) for loss in losses.values()}
+
+
+def test_each_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worst losses come first; of many without replicas some are not tried."""
+    monkeypatch.setattr("policies.placement.survive.survive.MOST_LOST", 2)
+    survival, losses = _survival([_web(2)], NODES, key=HOSTNAME)
+
+    assert ["n1", "n2", "n3"] == list(losses)
+    assert [1, 1, 0] == [loss.workloads[0].displaced for loss in losses.values()]
+    assert (None, 0) == (losses["n3"].workloads[0].margin, survival.without_key)
+
+
+@pytest.mark.parametrize(
+    ("workload", "judged"),
+    [
+        pytest.param(_web(), True, id="a Deployment"),
+        pytest.param(_web(kind="StatefulSet"), True, id="a StatefulSet"),
+        pytest.param(a_pod(), False, id="a bare Pod"),
+        pytest.param(a_workload("DaemonSet"), False, id="a DaemonSet"),
+        pytest.param(a_workload("Job", "batch"), False, id="a Job"),
+    ],
+)
+def test_what_is_judged(workload: Object, *, judged: bool) -> None:
+    """Only what has a number of replicas, and a controller that keeps it."""
+    context = AdmissionContext(policies=())
+
+    assert judged is (not why_unjudged(read_workload(workload, context)))
+
+
+@given(
+    replicas=st.integers(0, 8),
+    max_skew=st.integers(1, 3),
+    min_domains=st.integers(1, 4),
+    sizes=st.lists(st.integers(1, 3), min_size=1, max_size=4),
+    unreachable=st.booleans(),
+)
+def test_margin_is_what_fits(
+    replicas: int, max_skew: int, min_domains: int, sizes: list[int], *, unreachable: bool
+) -> None:
+    """With as many replicas more as the margin says every loss is survived, with one more it is not."""
+    zones = zip("abcd", sizes, strict=False)
+    nodes = [a_node(f"{zone}{n}", zone, cpu="2") for zone, size in zones for n in range(size)]
+    survival, losses = _survival(
+        [_web(replicas, maxSkew=max_skew, minDomains=min_domains)], nodes, unreachable=unreachable
+    )
+    (deployed,) = survival.deployed
+    for loss in losses.values():
+        (entry,) = loss.workloads
+
+        assert [] == survival.after(loss.domain).pods_on(survival.domains[loss.domain])
+        assert entry.running <= deployed.running
+        assert entry.survives is (entry.running >= replicas)
+        assert deployed.runs or not entry.survives
+    spare = margin(losses.values(), 0)
+    if spare is not None:
+        assert all(_fits_beside(survival, loss.domain, spare) for loss in losses.values() if loss.survives)
+        assert not all(_fits_beside(survival, domain, spare + 1) for domain in losses)
+
+
+def _fits_beside(survival: Survival, domain: str, count: int) -> bool:
+    """Return whether so many replicas more fit after a loss."""
+    after, (deployed,) = survival.after(domain), survival.deployed
+    names = (f"more-{number}" for number in range(count))
+    return all(schedule(deployed.prepared.request, after, name).node is not None for name in names)
