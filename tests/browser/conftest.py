@@ -12,14 +12,13 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.chromium import launched, missing_chromium, served_page
+from tests.run_notes import NOTES
 
 ROOT = Path(__file__).parents[2]
 #: The cluster of the demo, with a workload of every kind of trouble.
 DEMO = ROOT / "webhook" / "demo" / "cluster.yaml"
 #: Milliseconds within which anything appears, on a busy machine.
 PATIENCE_MS = 20_000
-#: Whether tests were left out because there is no browser.
-_UNTESTED = pytest.StashKey[bool]()
 
 
 @pytest.fixture(scope="package")
@@ -73,10 +72,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours = [item for item in items if "browser" in getattr(item, "fixturenames", ())]
     items[:] = [item for item in items if item not in ours]
     config.hook.pytest_deselected(items=ours)
-    config.stash[_UNTESTED] = bool(ours)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say that the page was not tried in a browser."""
-    if config.stash.get(_UNTESTED, False):
-        terminalreporter.line(missing_chromium(os.environ), red=True, bold=True)
+    if ours:
+        config.stash[NOTES].append((missing_chromium(os.environ), True))

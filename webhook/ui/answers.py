@@ -1,19 +1,16 @@
-"""The form of what the page is sent and what it sends; its TypeScript types are made from these."""
+"""The form of what the page is sent; its TypeScript types are made from these and ``bodies``."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
-from policies.config.type_schema import Count, Keywords
 from policies.manifests.findings import Severity
 from policies.manifests.json_patch import PatchOperation
-from policies.placement.rollout import MOST_REPLICAS
-from policies.placement.scheduling_queue import MOST_PODS
-from policies.reports.audit_answer import AuditedWorkload
-from policies.reports.explain_answer import ExplainAnswer, RejectedGroup
-from policies.reports.suggestion_answer import FieldEdit
-from webhook.http.scoring.actions import MOST_ACTIONS, ActionBody
-from webhook.http.scoring.simulate_request import MOST_SEED, MOST_WORK
+from policies.manifests.wire import INLINE, Count
+from policies.model.taints import Taint
+from policies.reports.audit_json import AuditedWorkload
+from policies.reports.explain_json import ExplainAnswer
+from policies.scheduler.rejections import RejectedNodes
 
 
 class ManifestProblem(TypedDict):
@@ -74,20 +71,6 @@ class LabelValues(TypedDict):
     of: list[int]
 
 
-class NodeTaint(TypedDict):
-    """A taint.
-
-    Attributes:
-        key: Its key.
-        value: Its value.
-        effect: Its effect.
-    """
-
-    key: str
-    value: str
-    effect: str
-
-
 class NodeTaints(TypedDict):
     """The taints of all nodes.
 
@@ -96,7 +79,7 @@ class NodeTaints(TypedDict):
         of: For each node the position of its list.
     """
 
-    values: list[list[NodeTaint]]
+    values: list[list[Taint]]
     of: list[Count]
 
 
@@ -171,14 +154,16 @@ class ClusterMap(TypedDict):
     pods: PodColumns
 
 
-class AuditedEntry(AuditedWorkload, TypedDict):
+class AuditedEntry(NamedTuple):
     """A workload of the audit.
 
     Attributes:
+        found: The workload.
         workload: Its position in the columns of the cluster.
         rank: Sorts by risk: the smallest is the riskiest.
     """
 
+    found: Annotated[AuditedWorkload, INLINE]
     workload: Count
     rank: float
 
@@ -280,7 +265,7 @@ class NodeDetail(TypedDict):
     name: str
     cordoned: bool
     labels: dict[str, str]
-    taints: list[NodeTaint]
+    taints: list[Taint]
     resources: dict[str, ResourceUse]
     pods: list[PodOfNode]
 
@@ -310,7 +295,7 @@ class PendingGroup(TypedDict):
         message: What the model says of the first one: the scheduler's FitError; empty if it fits.
         feasibleNodes: How many nodes the first one fits in the model; null if it was not evaluated.
         reasons: Why nodes refuse it, in sentences.
-        refusing: The same as values.
+        rejections: The same as values.
         problems: Why it was not evaluated.
     """
 
@@ -321,7 +306,7 @@ class PendingGroup(TypedDict):
     message: str
     feasibleNodes: Count | None
     reasons: list[str]
-    refusing: list[RejectedGroup]
+    rejections: list[RejectedNodes]
     problems: list[ManifestProblem]
 
 
@@ -341,57 +326,6 @@ class PendingAnswer(TypedDict):
     otherGroups: Count
 
 
-class ManifestBody(TypedDict):
-    """A manifest.
-
-    Attributes:
-        manifest: One object, YAML or JSON.
-    """
-
-    manifest: str
-
-
-class WhatIfBody(ManifestBody, TypedDict):
-    """A manifest whose replicas are scheduled; as ``POST /v1/simulate`` in all else.
-
-    Attributes:
-        replicas: How many replicas are scheduled beside those that run; left out, those that the workload
-            wants and that have no node.
-        scale: To how many replicas the workload is scaled, from those that run; not with actions.
-        seed: Chooses among the best nodes at random; left out, the first by name is taken.
-        runs: How often the pods are scheduled, with other choices among the best nodes.
-        nodesToScore: kube-scheduler's ``percentageOfNodesToScore``; left out, all nodes are looked at.
-        actions: What happens to nodes first, in this order.
-    """
-
-    replicas: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_PODS)] | None]
-    scale: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_REPLICAS)] | None]
-    seed: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)] | None]
-    runs: NotRequired[Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None]
-    nodesToScore: NotRequired[Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None]
-    actions: NotRequired[Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)] | None]
-
-
-class RolloutBody(ManifestBody, TypedDict):
-    """A manifest that is rolled out as the new revision of what runs.
-
-    Attributes:
-        seed: Chooses among the best nodes at random; left out, the first by name is taken.
-    """
-
-    seed: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)] | None]
-
-
-class SuggestBody(ManifestBody, TypedDict):
-    """A manifest, and a suggestion of its explanation.
-
-    Attributes:
-        edits: The edits of the suggestion.
-    """
-
-    edits: list[FieldEdit]
-
-
 class EditedManifest(TypedDict):
     """A manifest with edits made.
 
@@ -402,16 +336,6 @@ class EditedManifest(TypedDict):
 
     manifest: str
     diff: str
-
-
-class PatchBody(ManifestBody, TypedDict):
-    """A manifest, and what it was before.
-
-    Attributes:
-        original: What it was.
-    """
-
-    original: str
 
 
 class PatchAnswer(TypedDict):

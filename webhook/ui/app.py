@@ -16,11 +16,13 @@ from typing import Final
 
 import orjson
 from flask import Flask, Response, request
-from werkzeug.exceptions import HTTPException, NotFound, RequestEntityTooLarge
+from werkzeug.exceptions import NotFound
 
+from webhook.http.body import RefusalError
 from webhook.http.child_processes import AbandonedError, LimitError
+from webhook.http.compression import compress
+from webhook.http.flask_errors import answer_errors, limit_refusal
 from webhook.http.problems import JSON
-from webhook.http.views.compute import STATUSES
 from webhook.kube.api_server import ClusterError
 from webhook.ui.access import PageAccess
 from webhook.ui.answers import ManifestProblem, PageError
@@ -34,8 +36,6 @@ from webhook.ui.routes import ROUTES, PageRoute
 MOST_BODY_BYTES: Final = 4 * 1024 * 1024
 #: Of 1 to 9: a map of 150,000 pods takes 0.1 s, once.
 _LEVEL: Final = 5
-#: Bytes of an answer below which gzip saves nothing worth its time.
-_LEAST_PACKED: Final = 1024
 #: What every answer says to a browser.
 HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "no-store",
@@ -49,12 +49,12 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 
 
-class _Refusal(Exception):  # noqa: N818  # an answer, not a failure
-    """A request that gets an HTTP error instead of an answer."""
+class _ManifestError(RefusalError):
+    """A request with a manifest that has problems, which the editor shows at their lines."""
 
-    def __init__(self, status: HTTPStatus, message: str, problems: Iterable[ManifestProblem] = ()) -> None:
-        super().__init__(message)
-        self.status, self.message, self.problems = status, message, list(problems)
+    def __init__(self, status: HTTPStatus, message: str, problems: Iterable[ManifestProblem]) -> None:
+        super().__init__(status, message)
+        self.problems = list(problems)
 
 
 def create_page(state: PageState, files: Mapping[str, BuiltFile], access: PageAccess) -> Flask:
@@ -77,9 +77,7 @@ def create_page(state: PageState, files: Mapping[str, BuiltFile], access: PageAc
     app.add_url_rule("/<name>", "file", lambda name: _file(files, name))
     app.add_url_rule("/open/<code>", "open", lambda code: _open(access, code))
     app.after_request(lambda response: _finish(response, state.map, packed_map))
-    app.register_error_handler(_Refusal, _refused)
-    app.register_error_handler(HTTPException, _http_error)
-    app.register_error_handler(Exception, _own_error)
+    answer_errors(app, _body, failed=_failed)
     return app
 
 
@@ -90,14 +88,14 @@ def _check_origin(access: PageAccess) -> None:
     if not refusal and request.path.startswith("/api/") and access.is_foreign(headers):
         refusal = "requests of other sites are refused"
     if refusal:
-        raise _Refusal(HTTPStatus.FORBIDDEN, refusal)
+        raise RefusalError(HTTPStatus.FORBIDDEN, refusal)
 
 
 def _open(access: PageAccess, code: str) -> Response:
     """Send a browser that was just started to the page."""
     if not access.take_code(code):
         text = "this address was used already: open the one that evenkeel ui printed"
-        raise _Refusal(HTTPStatus.GONE, text)
+        raise RefusalError(HTTPStatus.GONE, text)
     return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": access.address})
 
 
@@ -105,7 +103,7 @@ def _view(route: PageRoute, state: PageState, access: PageAccess) -> Callable[..
     def view() -> Response:
         if not access.bears_token(request.headers.get("Authorization", "")):
             text = "the token is missing or wrong: open the address that evenkeel ui printed"
-            raise _Refusal(HTTPStatus.UNAUTHORIZED, text)
+            raise RefusalError(HTTPStatus.UNAUTHORIZED, text)
         body = _read_body() if route.body is not None else b""
         return Response(_answer(route, state, request.args, body), content_type=JSON)
 
@@ -114,9 +112,9 @@ def _view(route: PageRoute, state: PageState, access: PageAccess) -> Callable[..
 
 def _read_body() -> bytes:
     if request.mimetype != JSON:
-        raise _Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be {JSON}")
+        raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be {JSON}")
     if request.content_length is None:
-        raise _Refusal(HTTPStatus.LENGTH_REQUIRED, "the body has no length")
+        raise RefusalError(HTTPStatus.LENGTH_REQUIRED, "the body has no length")
     return request.get_data(cache=False)
 
 
@@ -134,13 +132,13 @@ def _answer(route: PageRoute, state: PageState, names: Mapping[str, str], body: 
         return ask(state.cluster, route.remote, found) if asked else found
     except ProblemsError as error:
         status = HTTPStatus.NOT_FOUND if error.missing else HTTPStatus.BAD_REQUEST
-        raise _Refusal(status, error.message, error.problems) from error
+        raise _ManifestError(status, error.message, error.problems) from error
     except LimitError as error:
-        raise _Refusal(STATUSES[error.limit], error.message) from error
+        raise limit_refusal(error) from error
     except AbandonedError as error:
-        raise _Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the client is gone") from error
+        raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, "the client is gone") from error
     except ClusterError as error:
-        raise _Refusal(HTTPStatus.BAD_GATEWAY, str(error)) from error
+        raise RefusalError(HTTPStatus.BAD_GATEWAY, str(error)) from error
 
 
 def _file(files: Mapping[str, BuiltFile], name: str) -> Response:
@@ -148,55 +146,31 @@ def _file(files: Mapping[str, BuiltFile], name: str) -> Response:
     found = files.get(name)
     if found is None:
         raise NotFound
-    response = Response(found.content, content_type=found.media_type)
-    if len(found.content) >= _LEAST_PACKED and _takes_gzip():
-        _pack(response, found.packed)
-    return response
+    return compress(Response(found.content, content_type=found.media_type), found.packed)
 
 
 def _finish(response: Response, map_: bytes, packed_map: bytes) -> Response:
     for name, value in HEADERS.items():
         response.headers[name] = value
-    content = response.get_data()
-    if response.content_type == JSON and len(content) >= _LEAST_PACKED and _takes_gzip():
-        _pack(response, packed_map if content == map_ else gzip.compress(content, 1, mtime=0))
-    return response
+    return compress(response, packed_map if response.get_data() == map_ else None)
 
 
-def _takes_gzip() -> bool:
-    return request.accept_encodings.best_match(("gzip", "identity")) == "gzip"
+def _body(refusal: RefusalError) -> bytes:
+    """Return the body of an error."""
+    message = refusal.message
+    if (
+        refusal.status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        and (request.content_length or 0) > MOST_BODY_BYTES
+    ):
+        message = f"the body is larger than {MOST_BODY_BYTES >> 20} MiB"
+    text = message.encode("utf-8", "backslashreplace").decode()
+    problems = refusal.problems if isinstance(refusal, _ManifestError) else []
+    answer: PageError = {"error": text, "problems": problems}
+    return orjson.dumps(answer)
 
 
-def _pack(response: Response, packed: bytes) -> None:
-    response.set_data(packed)
-    response.content_encoding = "gzip"
-    response.vary.add("Accept-Encoding")
-
-
-def _refused(refusal: _Refusal) -> Response:
-    return _error(refusal.status, refusal.message, refusal.problems)
-
-
-def _http_error(error: HTTPException) -> Response:
-    text = f"{request.method} {request.path}: {error.name.lower()}"
-    if isinstance(error, RequestEntityTooLarge):
-        text = f"the body is larger than {MOST_BODY_BYTES >> 20} MiB"
-    response = _error(HTTPStatus(error.code or 500), text)
-    for name, value in error.get_headers():
-        if name == "Allow":
-            response.headers[name] = value
-    return response
-
-
-def _own_error(error: Exception) -> Response:
+def _failed(error: Exception) -> str:
     if os.environ.get("EVENKEEL_DEBUG") == "1":
         sys.stderr.write("".join(traceback.format_exception(error)))
     name = type(error).__name__
-    text = f"internal error: {name}: {error}; please report it (EVENKEEL_DEBUG=1 shows where)"
-    return _error(HTTPStatus.INTERNAL_SERVER_ERROR, text)
-
-
-def _error(status: HTTPStatus, message: str, problems: Iterable[ManifestProblem] = ()) -> Response:
-    text = message.encode("utf-8", "backslashreplace").decode()
-    answer: PageError = {"error": text, "problems": list(problems)}
-    return Response(orjson.dumps(answer), status=status.value, content_type=JSON)
+    return f"internal error: {name}: {error}; please report it (EVENKEEL_DEBUG=1 shows where)"

@@ -8,10 +8,13 @@ from typing import Final
 
 import orjson
 
-from policies.placement.audit import audit
-from policies.placement.cluster_workloads import ClusterWorkload, WorkloadRef
-from policies.reports.audit_json import workload_fields
+from policies.manifests.wire import dumps
+from policies.model.workload_ref import WorkloadRef
+from policies.placement.audit.audit import audit
+from policies.placement.core.cluster_workloads import ClusterWorkload
+from policies.reports.audit_json import audited_workload
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
+from webhook.ui.answers import AuditedEntry
 from webhook.ui.cluster import PageCluster
 
 #: Objects that are looked at in one piece: about a second in a large cluster, so that the first come soon.
@@ -88,11 +91,6 @@ def _entry(cluster: PageCluster, entry: ClusterWorkload) -> bytes:
     found = audit(entry, cluster.context)
     worst, excess, *_ = found.rank
     key = WorkloadRef(found.namespace, found.kind, found.name)
-    return orjson.dumps(
-        {
-            **workload_fields(found),
-            "workload": cluster.positions[key],
-            # The excess is a share from -1 to 0, so that it only decides among equal risks.
-            "rank": worst + excess / 2,
-        }
-    )
+    # The excess is a share from -1 to 0, so that it only decides among equal risks.
+    rank = worst + excess / 2
+    return dumps(AuditedEntry(audited_workload(found), cluster.positions[key], rank))

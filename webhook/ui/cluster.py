@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from policies.config.context import AdmissionContext
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import ClusterWorkloads, WorkloadRef
-from policies.placement.known_pods import KnownPods
-from policies.placement.pending_pods import PendingPods
-from policies.placement.pod_objects import PodObjects
+from policies.model.workload_ref import WorkloadRef
+from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.pending_pods import PendingPods
+from policies.placement.core.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.pod_table import NOWHERE
 

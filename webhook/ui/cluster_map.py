@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC
 from typing import Final
 
 import numpy as np
 
 from policies.model.node import Node
-from policies.model.taints import Taint
 from policies.model.topology_keys import HOSTNAME, REGION, ZONE
 from policies.scheduler.node_table import MISSING, NodeTable
 from webhook.ui import answers
@@ -50,11 +48,6 @@ def source_fields(cluster: PageCluster) -> answers.ClusterSource:
     }
 
 
-def taint_fields(taints: Iterable[Taint]) -> list[answers.NodeTaint]:
-    """Return the taints of a node."""
-    return [{"key": each.key, "value": each.value, "effect": each.effect} for each in taints]
-
-
 def _topology_keys(table: NodeTable) -> list[str]:
     """Return the keys of all labels, those that people spread over first."""
     keys = table.label_keys()
@@ -70,7 +63,7 @@ def _nodes(table: NodeTable, keys: list[str]) -> answers.NodeColumns:
         "cordoned": [number for number, node in enumerate(nodes) if node.unschedulable],
         "notReady": [number for number, node in enumerate(nodes) if _is_not_ready(node)],
         "taints": {
-            "values": [taint_fields(taints) for taints in lists],
+            "values": list(map(list, lists)),
             "of": [numbers[node.taints] for node in nodes],
         },
         "labels": {key: _label(table, key) for key in keys},

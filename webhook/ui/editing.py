@@ -17,11 +17,12 @@ from policies.manifests.merge_patch import merge_patch
 from policies.manifests.rewrite import RewriteRefusal, rewrite_object
 from policies.model.topology import ClusterTopology
 from policies.model.workload import Workload
-from policies.placement.placement import PlacementError, read_workload
+from policies.placement.core.placement import PlacementError, read_workload
 from policies.reports import diff, kubectl
 from webhook.lint.files import Text
 from webhook.lint.parse import parse
 from webhook.ui import answers
+from webhook.ui.bodies import ManifestBody, PatchBody, SuggestBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import (
     FILE,
@@ -29,16 +30,15 @@ from webhook.ui.manifest import (
     finding_problem,
     read_manifest,
     request_problem,
-    text_field,
 )
 
 #: Kinds most of whose fields cannot be changed, so that no patch is offered.
 _FIXED: Final = frozenset({"Pod", "Job"})
 
 
-def check(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+def check(cluster: PageCluster, body: ManifestBody) -> bytes:
     """Say what is wrong with a manifest: its YAML, what the API server refuses, what the rules find."""
-    text, context = text_field(body, "manifest"), cluster.context
+    text, context = body.manifest, cluster.context
     parsed = parse(Text(FILE, text.encode(), named=True))
     known = context.for_rules().inventory
     inventory = None if known is None else ClusterTopology(known.nodes, known.domains)
@@ -67,11 +67,11 @@ def _object(workload: Workload | None) -> answers.CheckedObject | None:
     }
 
 
-def suggest(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+def suggest(cluster: PageCluster, body: SuggestBody) -> bytes:
     """Make the edits of a suggestion in a manifest; comments and layout are kept."""
-    text = text_field(body, "manifest")
+    text = body.manifest
     entry, source = read_manifest(text, cluster.context), text.encode()
-    edits = _edits(body.get("edits"))
+    edits = _edits(body.edits)
     try:
         outcome = rewrite_object(source, entry, edits)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -85,15 +85,15 @@ def suggest(cluster: PageCluster, body: dict[str, Any]) -> bytes:
     return orjson.dumps(answer)
 
 
-def _edits(raw: object) -> list[Edit]:
+def _edits(given: list[dict[str, Any]]) -> list[Edit]:
     """Read the edits of a request."""
     edits = []
-    for entry in raw if isinstance(raw, list) else ():
-        path = entry.get("path") if isinstance(entry, dict) else None
+    for entry in given:
+        path = entry.get("path")
         if not isinstance(path, list) or not path or not all(map(_is_segment, path)):
             break
         edits.append(Edit(FieldPath(tuple(path)), entry.get("old"), entry.get("new")))
-    if not isinstance(raw, list) or not raw or len(edits) < len(raw):
+    if not given or len(edits) < len(given):
         raise ProblemsError(
             [request_problem("edits", "must be the edits of a suggestion, each with its path")]
         )
@@ -104,9 +104,9 @@ def _is_segment(part: object) -> bool:
     return isinstance(part, str) or (type(part) is int and part >= 0)
 
 
-def patch(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+def patch(cluster: PageCluster, body: PatchBody) -> bytes:
     """Return what leads from one manifest to another, as patches and as a diff."""
-    old, new = text_field(body, "original"), text_field(body, "manifest")
+    old, new = body.original, body.manifest
     before, after = read_manifest(old, cluster.context), read_manifest(new, cluster.context)
     merge = merge_patch(before.value, after.value)
     answer: answers.PatchAnswer = {

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath, and_more
 from policies.manifests.findings import Finding, Severity
-from webhook.json_request import REQUEST_INCOMPLETE
+from policies.manifests.wire import dumps
+from policies.manifests.wire_reader import FIELD_MISSING
 from webhook.lint.files import UNREADABLE, unreadable
 from webhook.ui import answers
 
-#: Bytes of a text that a person edits: its YAML takes 10 µs a byte, again and again as they type. The objects
-#: that people write have a tenth of it.
-MOST_TEXT_BYTES: Final = 2**18
 #: What the text is called.
 FILE: Final = "manifest"
 
@@ -77,7 +73,7 @@ def as_json(request: object) -> bytes:
         ProblemsError: The manifest has a value that JSON has not.
     """
     try:
-        return orjson.dumps(request)
+        return dumps(request)
     except TypeError as error:
         raise ProblemsError([_problem(0, "", UNREADABLE, f"cannot be sent as JSON: {error}")]) from error
 
@@ -124,20 +120,4 @@ def _problem(line: int, field: str, rule: str, message: str) -> answers.Manifest
 
 def request_problem(field: str, message: str, *, line: int = 0) -> answers.ManifestProblem:
     """Return what is wrong with a field of a request."""
-    return _problem(line, field, REQUEST_INCOMPLETE, message)
-
-
-def text_field(body: dict[str, Any], name: str) -> str:
-    """Return a text that a request must have.
-
-    Raises:
-        ProblemsError: It has none, or a longer one than is looked at.
-    """
-    value = body.get(name)
-    if isinstance(value, str) and value.strip():
-        if len(value.encode(errors="surrogatepass")) > MOST_TEXT_BYTES:
-            problem = f"has more than {MOST_TEXT_BYTES >> 10} KiB, use evenkeel lint and evenkeel explain"
-            raise ProblemsError([request_problem(name, problem)])
-        return value
-    what = "must be a string" if value is not None and not isinstance(value, str) else "is empty"
-    raise ProblemsError([request_problem(name, what)])
+    return _problem(line, field, FIELD_MISSING, message)

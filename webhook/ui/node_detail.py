@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import orjson
-
 from policies.manifests.fields import shown_name
+from policies.manifests.wire import dumps
 from webhook.ui import answers
 from webhook.ui.cluster import PageCluster
-from webhook.ui.cluster_map import taint_fields
 from webhook.ui.manifest import ProblemsError, request_problem
 
 
@@ -33,7 +31,7 @@ def node_detail(cluster: PageCluster, name: str) -> bytes:
         "name": name,
         "cordoned": node.unschedulable,
         "labels": node.labels,
-        "taints": taint_fields(node.taints),
+        "taints": list(node.taints),
         "resources": resources,
         "pods": [
             {
@@ -45,4 +43,4 @@ def node_detail(cluster: PageCluster, name: str) -> bytes:
             for pod in pods
         ],
     }
-    return orjson.dumps(answer)
+    return dumps(answer)

@@ -7,8 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Final
 
-import orjson
-
+from policies.manifests.wire import dumps
 from webhook.http.child_processes import ChildProcesses, ResourceLimits
 from webhook.ui.background_audit import BackgroundAudit
 from webhook.ui.cluster import PageCluster
@@ -42,7 +41,7 @@ class PageState:
         # A moment that is shown does not change: a child copies no page of memory for the sake of it.
         state = cls(
             cluster=cluster,
-            map=orjson.dumps(cluster_map(cluster)),
+            map=dumps(cluster_map(cluster)),
             audit=BackgroundAudit(cluster),
             children=ChildProcesses(
                 ResourceLimits(timeout_s=TIMEOUT_S, memory_bytes=MEMORY_BYTES), at_once=os.cpu_count() or 1

@@ -7,9 +7,9 @@ from typing import Final
 
 import orjson
 
-from policies.placement.pending_pods import WaitingPod
-from policies.placement.placement import PlacementError, place_object
-from policies.reports.explain_json import group_fields
+from policies.manifests.wire import dumps
+from policies.placement.core.pending_pods import WaitingPod
+from policies.placement.core.placement import PlacementError, evaluate_manifest
 from policies.reports.explain_text import rejection_lines
 from policies.scheduler.explanation import explain
 from policies.scheduler.rejections import EXAMPLES
@@ -38,7 +38,7 @@ def pending(cluster: PageCluster) -> bytes:
         "groups": [_group(cluster, key[1], pods) for key, pods in ordered[:MOST_GROUPS]],
         "otherGroups": max(0, len(ordered) - MOST_GROUPS),
     }
-    return orjson.dumps(answer)
+    return dumps(answer)
 
 
 def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> answers.PendingGroup:
@@ -54,13 +54,13 @@ def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> answe
         "message": "",
         "feasibleNodes": None,
         "reasons": [],
-        "refusing": [],
+        "rejections": [],
         "problems": [],
     }
     if cluster.remote is not None:
         return group
     try:
-        placement = place_object(orjson.loads(first.text), cluster.context)
+        placement = evaluate_manifest(orjson.loads(first.text), cluster.context)
     except PlacementError as error:
         return group | {"problems": field_problems(error.errors)}
     verdict = placement.verdict
@@ -70,5 +70,5 @@ def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> answe
         "message": verdict.message,
         "feasibleNodes": verdict.feasible_count,
         "reasons": list(dict.fromkeys(chain.from_iterable(lines))),
-        "refusing": list(map(group_fields, rejected)),
+        "rejections": list(rejected),
     }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from policies.manifests.errors import DocumentError
+from policies.manifests.wire import dumps
+from webhook.requests.score import ScoreRequest
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, request_problem
 from webhook.ui.workload_detail import ExplanationText
@@ -34,7 +34,7 @@ def explain_remotely(cluster: PageCluster, obj: Mapping[str, Any]) -> Explanatio
     Raises:
         ClusterError: Evenkeel does not answer.
     """
-    request = orjson.dumps({"pod": obj})
+    request = dumps(ScoreRequest(pod=dict(obj)))
     try:
         return ExplanationText(ask(cluster, "/v1/explain", request), [])
     except ProblemsError as error:

@@ -9,12 +9,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import orjson
 
 from policies.manifests.fields import ErrorList
-from policies.placement.cluster_workloads import WorkloadRef
-from policies.reports.explain_answer import ExplainAnswer
+from policies.manifests.wire import Received
+from policies.manifests.wire_reader import prepare
+from policies.model.workload_ref import WorkloadRef
+from policies.reports.explain_json import ExplainAnswer
 from policies.reports.score_answer import ScoreAnswer
-from policies.reports.simulate_answer import SimulateAnswer
-from webhook.json_request import RequestError, read_object
-from webhook.ui import answers, editing, placing
+from policies.reports.simulate_json import SimulateAnswer
+from webhook.requests.frame import RequestError, read_request
+from webhook.ui import answers, bodies, editing, placing
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, request_problem
 from webhook.ui.node_detail import node_detail
@@ -26,7 +28,7 @@ from webhook.ui.workload_detail import find_object, workload_detail
 #: Computes an answer, JSON; runs in a child process.
 Work: TypeAlias = Callable[[], bytes]
 #: Computes something of a request's body, in a child process.
-Compute: TypeAlias = Callable[[PageCluster, dict[str, Any]], bytes]
+Compute: TypeAlias = Callable[[PageCluster, Any], bytes]
 #: What the query of a request says.
 Names: TypeAlias = Mapping[str, str]
 
@@ -40,7 +42,7 @@ class PageRoute(NamedTuple):
         answer: The TypedDict of the answer.
         compute: Returns what computes an answer in a child process, or the answer itself where that takes
             no longer.
-        body: The TypedDict of the request's body; None without one.
+        body: The type of the request's body; None without one.
         remote: The route of ``/v1`` that answers what was computed, where the cluster has only that.
     """
 
@@ -48,7 +50,7 @@ class PageRoute(NamedTuple):
     path: str
     answer: type
     compute: Callable[[PageState, Names, bytes], Work | bytes]
-    body: type | None = None
+    body: type[Received] | None = None
     remote: str = ""
 
 
@@ -97,22 +99,10 @@ def _pending(state: PageState, _names: Names, _body: bytes) -> Work:
     return partial(pending, state.cluster)
 
 
-def _posted(
-    form: type, compute: Compute, request: Compute | None
-) -> Callable[[PageState, Names, bytes], Work]:
-    """Return what answers a route whose body is of a form."""
-
-    def work(state: PageState, _names: Names, body: bytes) -> Work:
-        used = compute if request is None or state.cluster.remote is None else request
-        return partial(_answer, state.cluster, form, used, body)
-
-    return work
-
-
-def _answer(cluster: PageCluster, form: type, compute: Compute, body: bytes) -> bytes:
+def _answer(cluster: PageCluster, form: type[Received], compute: Compute, body: bytes) -> bytes:
     found = ErrorList()
     try:
-        request = read_object(body, form, found)
+        request: Received = read_request(form, body, found)
     except RequestError as error:
         raise ProblemsError([request_problem("", error.message)]) from error
     if found.errors:
@@ -120,26 +110,23 @@ def _answer(cluster: PageCluster, form: type, compute: Compute, body: bytes) -> 
     return compute(cluster, request)
 
 
-def _post(
-    path: str,
-    form: type,
-    answer: type,
-    compute: Compute,
-    *,
-    remote: str = "",
-    request: Compute | None = None,
-) -> PageRoute:
+def _post(path: str, form: type[Received], answer: type, compute: Compute, remote: str = "") -> PageRoute:
     """Return a route with a body.
 
     Args:
         path: The path.
-        form: The TypedDict of the body.
+        form: The type of the body.
         answer: The TypedDict of the answer.
         compute: Computes the answer.
         remote: The route of ``/v1`` that answers the same; empty where there is none.
-        request: Returns what that route is sent.
     """
-    return PageRoute("POST", path, answer, _posted(form, compute, request), form, remote)
+    prepare(form)
+
+    def work(state: PageState, _names: Names, body: bytes) -> Work:
+        used = placing.remote_request if remote and state.cluster.remote is not None else compute
+        return partial(_answer, state.cluster, form, used, body)
+
+    return PageRoute("POST", path, answer, work, form, remote)
 
 
 ROUTES: Final = (
@@ -148,23 +135,11 @@ ROUTES: Final = (
     PageRoute("GET", "/api/workload", answers.WorkloadDetail, _workload),
     PageRoute("GET", "/api/node", answers.NodeDetail, _node),
     PageRoute("GET", "/api/pending", answers.PendingAnswer, _pending),
-    _post("/api/check", answers.ManifestBody, answers.CheckAnswer, editing.check),
-    _post(
-        "/api/explain", answers.ManifestBody, ExplainAnswer, placing.explain,
-        remote="/v1/explain", request=placing.explain_request,
-    ),
-    _post(
-        "/api/score", answers.ManifestBody, ScoreAnswer, placing.score,
-        remote="/v1/score", request=placing.explain_request,
-    ),
-    _post(
-        "/api/simulate", answers.WhatIfBody, SimulateAnswer, placing.simulate,
-        remote="/v1/simulate", request=placing.simulation_request,
-    ),
-    _post(
-        "/api/rollout", answers.RolloutBody, SimulateAnswer, placing.rollout,
-        remote="/v1/simulate", request=placing.rollout_request,
-    ),
-    _post("/api/suggest", answers.SuggestBody, answers.EditedManifest, editing.suggest),
-    _post("/api/patch", answers.PatchBody, answers.PatchAnswer, editing.patch),
+    _post("/api/check", bodies.ManifestBody, answers.CheckAnswer, editing.check),
+    _post("/api/explain", bodies.ManifestBody, ExplainAnswer, placing.explain, "/v1/explain"),
+    _post("/api/score", bodies.ManifestBody, ScoreAnswer, placing.score, "/v1/score"),
+    _post("/api/simulate", bodies.WhatIfBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
+    _post("/api/rollout", bodies.RolloutBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
+    _post("/api/suggest", bodies.SuggestBody, answers.EditedManifest, editing.suggest),
+    _post("/api/patch", bodies.PatchBody, answers.PatchAnswer, editing.patch),
 )  # fmt: skip

@@ -13,11 +13,11 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import shown_name, text_member
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
-from policies.placement.cluster_workloads import WorkloadRef
-from policies.placement.explain import explain_object
-from policies.placement.placement import PlacementError, read_workload
-from policies.placement.replica_set_owner import owner_note, owner_object
-from policies.placement.running_pods import revision_label
+from policies.model.workload_ref import WorkloadRef
+from policies.placement.core.placement import PlacementError, read_workload
+from policies.placement.core.replica_set_owner import owner_note, owner_object
+from policies.placement.explain.explain import explain_object
+from policies.placement.rollout.running_pods import revision_label
 from policies.reports import explain_json
 from policies.scheduler.index import POD
 from webhook.kube.snapshot import LAST_APPLIED

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import WorkloadRef
+from policies.model.workload_ref import WorkloadRef
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.placement.clusters import a_node

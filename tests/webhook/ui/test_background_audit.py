@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from policies.placement.audit import audit
+from policies.placement.audit.audit import audit
 from tests.builders import a_constraint, a_workload
 from tests.webhook.running import eventually
 from tests.webhook.ui.pages import a_cluster, a_page_cluster

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from policies.model.taints import Taint
 from tests.builders import a_pod
 from tests.policies.placement.clusters import ZONE_KEY, a_node
 from tests.webhook.ui.pages import a_page_cluster
@@ -33,7 +34,9 @@ def test_nodes() -> None:
     assert [ZONE_KEY, "kubernetes.io/hostname"] == found["topologyKeys"]
     assert [0] == found["nodes"]["cordoned"]
     assert [1] == found["nodes"]["notReady"]
-    assert {"values": [[], [{**taint, "value": ""}]], "of": [0, 1, 0]} == found["nodes"]["taints"]
+    assert {"values": [[], [Taint(taint["key"], "", taint["effect"])]], "of": [0, 1, 0]} == found["nodes"][
+        "taints"
+    ]
     zones = found["nodes"]["labels"][ZONE_KEY]
     assert ["b", "a", None] == [zones["values"][of] if of >= 0 else None for of in zones["of"]]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policies.placement import pending_pods
+from policies.placement.core import pending_pods
 from tests.builders import a_pod
 from tests.webhook.ui.pages import a_cluster, a_page_cluster, a_replica
 from webhook.ui.pending import pending
@@ -29,7 +29,7 @@ def test_groups() -> None:
     assert "0/3 nodes are available" == first["pods"][0]["condition"]
     assert first["message"].startswith("0/3 nodes are available: ")
     assert any("maxSkew 1" in reason for reason in first["reasons"])
-    assert 3 == sum(group["nodes"] for group in first["refusing"])
+    assert 3 == sum(group["nodes"] for group in first["rejections"])
     assert (1, -1, 2) == (second["count"], second["workload"], second["feasibleNodes"])
 
 

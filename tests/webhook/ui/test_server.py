@@ -16,12 +16,12 @@ import pytest
 from flask import Flask
 from werkzeug.serving import ThreadedWSGIServer
 
-from policies.placement.explain import Explained, explain_object
+from policies.placement.explain.explain import Explained, explain_object
 from tests.webhook.running import eventually
 from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
 from webhook.gunicorn.listener import open_listener
 from webhook.ui import placing
-from webhook.ui.manifest import MOST_TEXT_BYTES
+from webhook.ui.bodies import MOST_TEXT_BYTES
 from webhook.ui.page_state import PageState
 from webhook.ui.server import LoopbackServer
 

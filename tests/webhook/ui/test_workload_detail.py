@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 import yaml
 
-from policies.placement.cluster_workloads import WorkloadRef
+from policies.model.workload_ref import WorkloadRef
 from tests.builders import a_pod, a_replica_set, a_workload
 from tests.webhook.ui.pages import DEPLOYMENT, a_client, a_cluster, a_page_cluster
 from webhook.ui.cluster import PageCluster

@@ -47,13 +47,13 @@ export interface NodeColumns {
 /** The taints of all nodes. */
 export interface NodeTaints {
   /** The distinct lists of taints. */
-  values: NodeTaint[][];
+  values: Taint[][];
   /** For each node the position of its list. */
   of: number[];
 }
 
-/** A taint. */
-export interface NodeTaint {
+/** A mark on a node that keeps away the pods that do not tolerate it. */
+export interface Taint {
   /** Its key. */
   key: string;
   /** Its value. */
@@ -120,54 +120,42 @@ export interface AuditedEntry {
   name: string;
   /** Its uid; empty if unknown. */
   uid: string;
-  /** How many replicas it asks for; null where that is no number. */
+  /** How many replicas it asks for; null for kinds without a number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
   /** How many of its pods have no node. */
   pending: number;
-  /** What is wrong, worst first. */
-  problems: AuditedProblem[];
-  /** Those in force. */
-  constraints: AuditedConstraint[];
-  /** Why none is in force; null if there is one, or the object is invalid. */
+  /** Of each constraint in force. */
+  constraints: ConstraintSkew[];
+  /** Why no constraint is in force; null if there is one, or the object is invalid. */
   whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The SpreadPolicy that gives the constraints; null if none does. */
   policy: string | null;
-  /** Where all its pods are, if that is one domain of several and no constraint is in force but kube-scheduler's built-in defaults; else null. */
-  allIn: AuditedDomain | null;
-  /** What goes with the zone that has most of its pods; null where its selector is not known, or no node has a zone. */
-  lostWithWorstZone: AuditedLoss | null;
-  /** How many more replicas fit; null for an invalid object. */
-  room: AuditedRoom | null;
+  /** Where all its pods are, if that is one domain of several and no constraint is in force but the scheduler's built-in defaults, which keep no pod away. */
+  allIn: Concentration | null;
+  /** The zone with most of its pods; null where that is not known, or no node has a zone. */
+  lostWithWorstZone: WorstZone | null;
   /** How many nodes the next replica fits. */
   feasibleNodes: number;
-  /** The scheduler's FitError where that is none; else empty. */
+  /** The scheduler's sentence where that is none; else empty. */
   message: string;
   /** Why it is invalid. */
-  errors: AuditError[];
+  errors: FieldError[];
   /** What else a scheduler looks at in its pods, which may refuse more nodes. */
   notModeled: string[];
+  /** What is wrong, worst first. */
+  problems: AuditedProblem[];
+  /** How many more replicas fit; null for an invalid object. */
+  room: AuditedRoom | null;
   /** Its position in the columns of the cluster. */
   workload: number;
   /** Sorts by risk: the smallest is the riskiest. */
   rank: number;
 }
 
-/** Something that is wrong with a workload. */
-export interface AuditedProblem {
-  /** What. */
-  risk: "violated" | "pending" | "one-domain" | "no-room" | "never-binds" | "uneven" | "invalid";
-  /** How bad it is. */
-  severity: "error" | "warning" | "note";
-  /** The position in "constraints"; null where it is about no single one. */
-  constraint: number | null;
-  /** What was found, with its numbers. */
-  message: string;
-}
-
-/** How the pods that a constraint in force counts are spread now. */
-export interface AuditedConstraint {
+/** How the pods that a constraint counts are spread now. */
+export interface ConstraintSkew {
   /** Where it comes from. */
   origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
   /** The node label whose values are the domains. */
@@ -188,7 +176,7 @@ export interface AuditedConstraint {
   selfMatch: boolean;
   /** How many domains eligible nodes have. */
   domains: number;
-  /** Matching pods of the emptiest domain; 0 with fewer domains than "minDomains". */
+  /** Matching pods of the emptiest domain; 0 where there are fewer domains than "minDomains". */
   globalMinimum: number;
   /** Matching pods of the fullest domain. */
   most: number;
@@ -198,12 +186,12 @@ export interface AuditedConstraint {
   skew: number;
   /** Whether that is at most "maxSkew". */
   within: boolean;
-  /** Whether it can neither refuse a node nor prefer one. */
+  /** Whether it can neither refuse a node nor prefer one: it counts nothing, or has one domain. */
   neverBinds: boolean;
 }
 
-/** The only domain that has pods of a workload. */
-export interface AuditedDomain {
+/** All pods of a workload are in one domain. */
+export interface Concentration {
   /** The topology key. */
   topologyKey: string;
   /** The domain. */
@@ -212,12 +200,34 @@ export interface AuditedDomain {
   domains: number;
 }
 
-/** The zone whose loss takes most pods of a workload. */
-export interface AuditedLoss {
-  /** The zone; empty for a workload without pods in any. */
+/** The zone that has most pods of a workload, which are lost with it. */
+export interface WorstZone {
+  /** The zone, the first by name of several; empty for a workload without pods in any. */
   zone: string;
-  /** How many of its running pods are there. */
+  /** How many pods it has. */
   pods: number;
+}
+
+/** One thing wrong with one field. */
+export interface FieldError {
+  /** The field. */
+  field: string;
+  /** The text that follows the path: the type of the error, the value, and what is allowed. */
+  message: string;
+  /** The id of the broken rule; exemptions and updates refer to it. */
+  rule: string;
+}
+
+/** Something that is wrong with a workload. */
+export interface AuditedProblem {
+  /** What. */
+  risk: "violated" | "would-violate" | "pending" | "one-domain" | "no-room" | "never-binds" | "uneven" | "invalid";
+  /** How bad it is. */
+  severity: "error" | "warning" | "note";
+  /** The position in "constraints"; null where it is about no single one. */
+  constraint: number | null;
+  /** What was found, with its numbers. */
+  message: string;
 }
 
 /** How many more replicas fit. */
@@ -230,16 +240,6 @@ export interface AuditedRoom {
   constraint: number | null;
   /** The domain that can take no more, so that the others may not; null without one. */
   domain: string | null;
-}
-
-/** Why the API server would refuse an object. */
-export interface AuditError {
-  /** Its path, as Kubernetes writes it. */
-  field: string;
-  /** The rule that it breaks. */
-  rule: string;
-  /** What is wrong. */
-  message: string;
 }
 
 /** One workload, or one Pod. */
@@ -265,9 +265,11 @@ export interface ExplainAnswer {
   /** The fields of the pod and its own constraints that the release drops. */
   dropped: string[];
   /** The object of the request. */
-  object: ExplainedObject;
+  object: NamedWorkload;
   /** The revision of the workload that the pod was scheduled as; null for what has none. */
-  revision: UsedRevision | null;
+  revision: PodRevision | null;
+  /** What a new revision replaces where it is applied; null for nothing, and for a stored object. */
+  replaced: ReplacedPods | null;
   /** Whether the pod fits a node. */
   fits: boolean;
   /** How many nodes there are. */
@@ -278,26 +280,30 @@ export interface ExplainAnswer {
   atMost: boolean;
   /** Of a DaemonSet: nodes that run one of its pods now, which were left out. */
   runningNodes: number | null;
+  /** The node that the pod is on, though placed as if it were scheduled again; null for none. */
+  runsOn: string | null;
   /** How many replicas fit; null for what has none. */
   replicas: ReplicaCounts | null;
   /** The condition of a pod that fits nowhere, as in a score; else empty. */
   message: string;
   /** The same for the first replica that does not fit; empty if all do. */
   replicaMessage: string;
+  /** On which node room would be made for a pod that fits nowhere, and who is evicted; null for a pod that fits, and where preemption is not tried. */
+  preemption: Preemption | null;
   /** The SpreadPolicy that gave the constraints. */
   policy: string | null;
   /** Why no constraint is in force; null if there is one. */
-  whyNoConstraints: string | null;
+  whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The constraints in force. */
-  constraints: ExplainedConstraint[];
-  /** The nodes that refuse the pod, the largest group first. */
-  refusing: RejectedGroup[];
+  constraints: ConstraintStats[];
+  /** The nodes that reject the pod, the largest group first. */
+  rejections: RejectedNodes[];
   /** Feasible nodes, the best score first. */
-  ranking: ScoreTier[];
+  ranking: Tier[];
   /** Points by which the first tier leads; null without a second one. */
   lead: number | null;
   /** With what an outvoted PodTopologySpread would have won; null where it is not. */
-  outvoted: OutvotedAnswer | null;
+  outvoted: OutvotedSpread | null;
   /** Each makes the pod fit, or the first replica that does not; those that are enough for every replica come first, then by how little they give up. */
   changes: SuggestedChange[];
   /** Whether all promising changes, and pairs of them, were tried. */
@@ -312,8 +318,8 @@ export interface ExplainAnswer {
   text: string[];
 }
 
-/** The object of the request. */
-export interface ExplainedObject {
+/** A workload by kind, namespace and name. */
+export interface NamedWorkload {
   /** Its kind, with its group. */
   kind: string;
   /** Its namespace. */
@@ -322,38 +328,58 @@ export interface ExplainedObject {
   name: string;
 }
 
-/** The revision in the cluster with the same template, or else a new one. */
-export interface UsedRevision {
-  /** With which its pods are marked; null where it is not in the cluster. */
+/** The revision of its workload that a pod belongs to. */
+export interface PodRevision {
+  /** With which its controller marks it; null if the revision is not in the cluster yet, as far as is known. */
   hash: string | null;
-  /** Whether the pod was scheduled as the first of a new one: pods of earlier ones have another hash. */
+  /** Whether it is judged as the first pod of a new revision. */
   new: boolean;
+}
+
+/** The pods that a new revision replaces. */
+export interface ReplacedPods {
+  /** How many there are. */
+  pods: number;
+  /** How the rollout ends where it ends worst; null if it is not simulated. */
+  outcome: "complete" | "pending" | "deadlock" | null;
+  /** The most pods that the rollout leaves pending; null if it is not simulated. */
+  pending: number | null;
 }
 
 /** How many replicas of the workload's revision fit, placed one after another. */
 export interface ReplicaCounts {
+  /** What says how many the workload wants. */
+  wantedFrom: ReplicaNumber | null;
   /** Replicas that the workload wants. */
   wanted: number;
-  /** What says so. */
-  wantedFrom: ReplicasFrom | null;
   /** Pods of the revision that have a node. */
   placed: number;
-  /** Those, and as many of the missing ones as fit. */
+  /** Those, and as many of the missing ones as fit one after another. */
   fitting: number;
-  /** Whether all missing ones were tried; there is a limit. */
+  /** Whether all missing ones were tried; otherwise "fitting" is as far as the counting went. */
   complete: boolean;
 }
 
-/** What says how many replicas of a workload are meant. */
-export interface ReplicasFrom {
+/** How many replicas of a workload are meant, and what says so. */
+export interface ReplicaNumber {
   /** The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the least of an autoscaler; else the default of 1. */
   origin: "manifest" | "cluster" | "autoscaler" | "default";
-  /** The object that says so; empty where pods were counted, and for manifest and default. */
+  /** The object that says so, by kind and name; empty where the pods that run were counted, and for the manifest and the default. */
   source: string;
 }
 
-/** A constraint in force, and the state of its domains. */
-export interface ExplainedConstraint {
+/** What becomes of a pod that fits nowhere, and of the pods of lower priority. */
+export interface Preemption {
+  /** The nodes on which the scheduler would make room, one of them at random; none where evictions do not help. */
+  nominated: string[];
+  /** The pods that would be evicted on each of these, as namespace/name, the most important first. */
+  victims: Record<string, string[]>;
+  /** What it adds to the pod's condition; empty where a node is nominated. */
+  message: string;
+}
+
+/** One constraint. */
+export interface ConstraintStats {
   /** Where it comes from. */
   origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
   /** The node label whose values are the domains. */
@@ -372,158 +398,160 @@ export interface ExplainedConstraint {
   selector: string | null;
   /** Whether the pod itself is selected. */
   selfMatch: boolean;
+  /** Whether no pod can ever match: there is no selector, or one that the release ignores. */
+  countsNothing: boolean;
+  /** The global minimum; null for a soft constraint. */
+  globalMinimum: number | null;
+  /** What a matching pod adds to raw scores; null for a hard one, or where nothing was scored. */
+  weight: number | null;
+  /** Domains that exist. */
+  domainCount: number;
+  /** Nodes without the topology key. */
+  nodesWithoutKey: number;
+  /** Nodes with the key that do not count: because of an inclusion policy, or because they lack the key of another constraint. */
+  nodesLeftOut: number;
+  /** The domains that exist by their matching pods, fewest first. */
+  histogram: EqualDomains[];
+  /** All domains by value; or, where they are many, the worst, then the best. */
+  domains: DomainStats[];
+  /** Whether that is all of them, also those that nodes carry which do not count. */
+  allDomains: boolean;
   /** Keys whose value on the pod narrows the selector. */
   matchLabelKeys: string[];
-  /** Whether its selector can match no pod in this release. */
-  countsNothing: boolean;
-  /** The smallest count over all domains; null for ScheduleAnyway. */
-  globalMinimum: number | null;
-  /** ln(size + 2); null for DoNotSchedule, and where no node was scored. */
-  weight: number | null;
-  /** Domains that an eligible node carries. */
-  domainCount: number;
-  /** Nodes that lack the topology key. */
-  nodesWithoutKey: number;
-  /** Nodes with the key that do not count. */
-  nodesLeftOut: number;
-  /** All counted domains, those with fewest pods first. */
-  histogram: EqualDomainsCount[];
-  /** By value; of many the worst three, then the best. */
-  domains: ExplainedDomain[];
-  /** Whether "domains" are all of them. */
-  allDomains: boolean;
 }
 
-/** Domains with equally many matching pods. */
-export interface EqualDomainsCount {
-  /** How many each has. */
+/** Counted domains with equally many matching pods. */
+export interface EqualDomains {
+  /** How many matching pods each has. */
   matching: number;
-  /** How many domains there are. */
+  /** How many these domains are. */
   domains: number;
-  /** Those with a node that takes the pod. */
+  /** How many of them have a node that every plugin lets pass. */
   feasibleDomains: number;
 }
 
-/** A value of the topology key: skew = matching + selfMatch - globalMinimum. */
-export interface ExplainedDomain {
-  /** The value. */
+/** One domain. */
+export interface DomainStats {
+  /** The label's value. */
   value: string;
-  /** Pods that count. */
+  /** Matching pods on the nodes that count. */
   matching: number;
-  /** Eligible nodes. */
+  /** Nodes that count. */
   nodes: number;
-  /** Whether there is any; otherwise the minimum leaves the domain out. */
+  /** Whether any node counts; otherwise the domain does not exist for the minimum. */
   counted: boolean;
-  /** With the pod; null for ScheduleAnyway. */
+  /** What the domain would be above the minimum with the pod; null for a soft constraint. */
   skew: number | null;
-  /** Whether that is within maxSkew; null for ScheduleAnyway. */
+  /** Whether that is within maxSkew; null for a soft constraint. */
   fits: boolean | null;
-  /** Nodes of the domain that take the pod. */
+  /** Nodes of the domain that every plugin lets pass. */
   feasibleNodes: number;
 }
 
-/** Nodes that are refused for the same reasons. */
-export interface RejectedGroup {
-  /** How many there are. */
+/** Nodes that are rejected for the same reasons. */
+export interface RejectedNodes {
+  /** How many nodes. */
   nodes: number;
   /** The first of their names. */
   examples: string[];
-  /** What each plugin has against them. */
-  refusals: GroupRejection[];
+  /** Of every plugin that rejects them, in the order of the profile. */
+  rejections: Rejection[];
 }
 
-/** A plugin's refusal of all nodes of a group, evaluated alone. */
-export interface GroupRejection {
+/** Why one plugin rejects a group of nodes. */
+export interface Rejection {
   /** The plugin. */
-  plugin: "SchedulingGates" | "NodeUnschedulable" | "NodeName" | "TaintToleration" | "NodeAffinity" | "NodePorts" | "NodeResourcesFit" | "PodTopologySpread" | "InterPodAffinity" | "NodeResourcesBalancedAllocation" | "ImageLocality";
-  /** Why, in the scheduler's words. */
+  plugin: "SchedulingGates" | "NodeUnschedulable" | "NodeName" | "TaintToleration" | "NodeAffinity" | "NodePorts" | "NodeResourcesFit" | "VolumeRestrictions" | "NodeVolumeLimits" | "VolumeBinding" | "VolumeZone" | "PodTopologySpread" | "InterPodAffinity" | "NodeResourcesBalancedAllocation" | "ImageLocality";
+  /** Its reasons, in the scheduler's words. */
   reasons: string[];
   /** Whether evicting pods could help. */
   code: "Unschedulable" | "UnschedulableAndUnresolvable";
-  /** The first taint that is not tolerated. */
-  taint: UntoleratedTaint | null;
-  /** The resources that are missing. */
-  shortages: ResourceShortage[];
-  /** The constraints that are not satisfied. */
-  breaches: ConstraintViolation[];
+  /** The first one that is not tolerated, of TaintToleration. */
+  taint: Taint | null;
+  /** What is lacking, of NodeResourcesFit. */
+  shortages: Shortage[];
+  /** Every constraint that is not satisfied, of PodTopologySpread. */
+  violations: SkewViolation[];
+  /** Every volume that is not reached, of VolumeBinding and VolumeZone. */
+  volumes: UnreachedVolume[];
 }
 
-/** A taint. */
-export interface UntoleratedTaint {
-  /** Its key. */
-  key: string;
-  /** Its value. */
-  value: string;
-  /** Its effect. */
-  effect: string;
-}
-
-/** A resource that all nodes of a group lack; cpu in thousandths. */
-export interface ResourceShortage {
-  /** Its name. */
+/** A resource that all nodes of a group lack. */
+export interface Shortage {
+  /** Its name; "pods" counts them. */
   resource: string;
-  /** What the pod requests. */
+  /** What the pod takes: thousandths of cpu, units of anything else. */
   requested: number;
-  /** What is left on the fullest node. */
+  /** What is left where least is; below zero on an overcommitted node. */
   leastLeft: number;
-  /** What is left on the emptiest node. */
+  /** What is left where most is. */
   mostLeft: number;
 }
 
-/** A constraint that no node of a group satisfies. */
-export interface ConstraintViolation {
-  /** The position in "constraints" of the answer. */
+/** A hard constraint that no node of a group satisfies. */
+export interface SkewViolation {
+  /** Its position among those in force. */
   constraint: number;
-  /** Whether they lack the topology key; nothing else is known then. */
+  /** Whether the nodes lack the topology key; what follows is 0 then. */
   missingKey: boolean;
-  /** Their domain, if they share one. */
+  /** Their domain, if it is one and the same. */
   domain: string | null;
   /** How many domains they are in. */
   domains: number;
-  /** Pods that count in the domain where fewest are. */
+  /** Matching pods in the domain where fewest are; null without a domain. */
   matching: number | null;
-  /** The smallest skew with the pod. */
+  /** The smallest skew with the pod; null without a domain. */
   leastSkew: number | null;
-  /** The largest. */
+  /** The largest skew with the pod; null without a domain. */
   mostSkew: number | null;
 }
 
+/** A volume that a node of a group does not reach. */
+export interface UnreachedVolume {
+  /** The claim that it is bound to. */
+  claim: string;
+  /** Its name. */
+  volume: string;
+  /** Which nodes reach it, as requirements of their labels. */
+  reachedFrom: string;
+}
+
 /** Feasible nodes of one score. */
-export interface ScoreTier {
-  /** Of PodTopologySpread, to 100; null where nothing is scored. */
+export interface Tier {
+  /** Of PodTopologySpread, 0 to 100; null where nothing was scored. */
   score: number | null;
-  /** The score times its weight in the default profile, 2. */
-  points: number | null;
-  /** How many there are. */
+  /** How many nodes. */
   nodes: number;
   /** The first of their names. */
   examples: string[];
+  /** The score times its weight in the profile; null where nothing was scored. */
+  points: number | null;
 }
 
-/** A node that wins though PodTopologySpread prefers others, and with what those would have won. */
-export interface OutvotedAnswer {
-  /** The node. */
+/** A node that has the highest total though PodTopologySpread prefers others. */
+export interface OutvotedSpread {
+  /** The first of the nodes with the highest total. */
   chosen: string;
-  /** The best of the others. */
+  /** Of the nodes with PodTopologySpread's highest score, the first with the highest total. */
   preferred: string;
-  /** Points of the total. */
+  /** By how many points the total of the chosen node is higher. */
   margin: number;
-  /** Those that give the chosen node more. */
+  /** The plugins that give the chosen node more points, those that give most first. */
   plugins: OutvotingPlugin[];
-  /** The smallest weight of PodTopologySpread. */
+  /** The smallest weight of PodTopologySpread with which no other node would have won. */
   weight: number;
-  /** A smaller maxSkew; null if none was found. */
-  maxSkew: number | null;
-  /** Of these positions in constraints. */
-  maxSkewOf: number[];
-  /** Whether every smaller maxSkew was tried. */
+  /** Whether every constraint was tried; otherwise the search ended before. */
   complete: boolean;
+  /** A smaller maxSkew with which the spread would have won; null if none was found. */
+  maxSkew: number | null;
+  /** The positions of the constraints that it is of. */
+  maxSkewOf: number[];
 }
 
 /** A plugin that gives the chosen node more. */
 export interface OutvotingPlugin {
   /** The plugin. */
-  plugin: "SchedulingGates" | "NodeUnschedulable" | "NodeName" | "TaintToleration" | "NodeAffinity" | "NodePorts" | "NodeResourcesFit" | "PodTopologySpread" | "InterPodAffinity" | "NodeResourcesBalancedAllocation" | "ImageLocality";
+  plugin: "SchedulingGates" | "NodeUnschedulable" | "NodeName" | "TaintToleration" | "NodeAffinity" | "NodePorts" | "NodeResourcesFit" | "VolumeRestrictions" | "NodeVolumeLimits" | "VolumeBinding" | "VolumeZone" | "PodTopologySpread" | "InterPodAffinity" | "NodeResourcesBalancedAllocation" | "ImageLocality";
   /** How many points more. */
   points: number;
 }
@@ -531,7 +559,7 @@ export interface OutvotingPlugin {
 /** Changes that together make the pod fit. */
 export interface SuggestedChange {
   /** What each of them changes. */
-  kinds: ("schedulingGates" | "topologyKey" | "labelSelector" | "matchLabelKeys" | "termination" | "cordon" | "nodeTaintsPolicy" | "nodeAffinityPolicy" | "nodeLabel" | "newNode" | "minDomains" | "maxSkew" | "requests" | "whenUnsatisfiable" | "tolerations" | "nodeSelector" | "nodeAffinity" | "nodeName" | "topologySpreadConstraints")[];
+  kinds: ("schedulingGates" | "topologyKey" | "labelSelector" | "matchLabelKeys" | "termination" | "cordon" | "nodeTaintsPolicy" | "nodeAffinityPolicy" | "nodeLabel" | "newNode" | "requests" | "tolerations" | "minDomains" | "maxSkew" | "whenUnsatisfiable" | "nodeSelector" | "nodeAffinity" | "nodeName" | "topologySpreadConstraints")[];
   /** Of the manifest. Entries of lists are removed last. */
   edits: FieldEdit[];
   /** Of constraints that a policy or the scheduler gives, at their place. */
@@ -550,6 +578,8 @@ export interface SuggestedChange {
   enough: boolean;
   /** What each change gives up, in words. */
   costs: string[];
+  /** What they weaken or remove of DoNotSchedule constraints. */
+  givenUp: GivenUp[];
   /** Whether it should be the last resort. */
   caution: boolean;
 }
@@ -573,7 +603,7 @@ export interface DefaultConstraintEdit {
   /** Of the constraint. */
   whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
   /** The field; "topologySpreadConstraints" means to remove the constraint. */
-  field: "schedulingGates" | "topologyKey" | "labelSelector" | "matchLabelKeys" | "nodeTaintsPolicy" | "nodeAffinityPolicy" | "minDomains" | "maxSkew" | "requests" | "whenUnsatisfiable" | "tolerations" | "nodeSelector" | "nodeAffinity" | "nodeName" | "topologySpreadConstraints";
+  field: "schedulingGates" | "topologyKey" | "labelSelector" | "matchLabelKeys" | "nodeTaintsPolicy" | "nodeAffinityPolicy" | "requests" | "tolerations" | "minDomains" | "maxSkew" | "whenUnsatisfiable" | "nodeSelector" | "nodeAffinity" | "nodeName" | "topologySpreadConstraints";
   /** The value it should have; null to remove it. */
   new: unknown;
 }
@@ -592,6 +622,18 @@ export interface SuggestedClusterChange {
   value: string | null;
   /** Keys of taints that new nodes must not have. */
   withoutTaints: string[];
+}
+
+/** What is given up of a constraint. */
+export interface GivenUp {
+  /** The topology key of the constraint. */
+  topologyKey: string;
+  /** Its field; empty where all of it goes. */
+  field: string;
+  /** What it is, as written. */
+  before: string;
+  /** What it becomes; empty where all of it goes. */
+  after: string;
 }
 
 /** The profile of kube-scheduler that a pod was scheduled by. */
@@ -637,7 +679,7 @@ export interface NodeDetail {
   /** Its labels. */
   labels: Record<string, string>;
   /** Its taints. */
-  taints: NodeTaint[];
+  taints: Taint[];
   /** What it offers, by resource. */
   resources: Record<string, ResourceUse>;
   /** The pods on it, by namespace and name. */
@@ -693,7 +735,7 @@ export interface PendingGroup {
   /** Why nodes refuse it, in sentences. */
   reasons: string[];
   /** The same as values. */
-  refusing: RejectedGroup[];
+  rejections: RejectedNodes[];
   /** Why it was not evaluated. */
   problems: ManifestProblem[];
 }
@@ -743,7 +785,7 @@ export interface ScoreAnswer {
   /** The fields of the pod and its own constraints that the release drops. */
   dropped: string[];
   /** The revision of the workload that the pod was scheduled as; null for what has none. */
-  revision: UsedRevision | null;
+  revision: PodRevision | null;
   /** "Skip": no DoNotSchedule constraint is in force. */
   preFilter: "Success" | "Skip";
   /** "Skip": no ScheduleAnyway constraint, or no node. */
@@ -760,6 +802,8 @@ export interface ScoreAnswer {
   message: string;
   /** The message of the pod's PodScheduled condition: with what preemption adds; else empty. */
   condition: string;
+  /** On which node room would be made for a pod that fits nowhere, and who is evicted; null for a pod that fits, and where preemption is not tried. */
+  preemption: Preemption | null;
   /** The profile of kube-scheduler that the pod was scheduled by. */
   profile: UsedProfile;
   /** What else the scheduler looks at, in this pod or by its profile. */
@@ -827,7 +871,7 @@ export interface ScoredNode {
 /** A plugin's refusal of a node. */
 export interface NodeRejection {
   /** The plugin. */
-  plugin: "SchedulingGates" | "NodeUnschedulable" | "NodeName" | "TaintToleration" | "NodeAffinity" | "NodePorts" | "NodeResourcesFit" | "PodTopologySpread" | "InterPodAffinity" | "NodeResourcesBalancedAllocation" | "ImageLocality";
+  plugin: "SchedulingGates" | "NodeUnschedulable" | "NodeName" | "TaintToleration" | "NodeAffinity" | "NodePorts" | "NodeResourcesFit" | "VolumeRestrictions" | "NodeVolumeLimits" | "VolumeBinding" | "VolumeZone" | "PodTopologySpread" | "InterPodAffinity" | "NodeResourcesBalancedAllocation" | "ImageLocality";
   /** Why, in the scheduler's words. */
   reason: string;
   /** Whether evicting pods could help. */
@@ -870,16 +914,16 @@ export interface WhatIfBody {
   manifest: string;
   /** How many replicas are scheduled beside those that run; left out, those that the workload wants and that have no node. */
   replicas?: number | null;
-  /** To how many replicas the workload is scaled, from those that run; not with actions. */
-  scale?: number | null;
   /** Chooses among the best nodes at random; left out, the first by name is taken. */
   seed?: number | null;
   /** How often the pods are scheduled, with other choices among the best nodes. */
   runs?: number | null;
-  /** kube-scheduler's "percentageOfNodesToScore"; left out, all nodes are looked at. */
+  /** kube-scheduler's "percentageOfNodesToScore", of which "adaptive" is the default; left out, all nodes are looked at. */
   nodesToScore?: "adaptive" | number | null;
-  /** What happens to nodes first, in this order. */
+  /** What happens to nodes first, in this order. Displaced pods are then scheduled again, the highest priority first, and after them the pods of the request. */
   actions?: ActionBody[] | null;
+  /** To how many replicas the workload is scaled, from those that run; not with actions. */
+  scale?: number | null;
 }
 
 /** Exactly one of these. */
@@ -930,12 +974,16 @@ export interface AddedNodes {
 export interface SimulateAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
+  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  judgedAs: string;
   /** How many nodes there are, before any action. */
   nodes: number;
   /** How many feasible nodes are looked for, for each pod. */
   nodesToFind: number;
   /** The revision of the workload that the pods were scheduled as; null for what has none. */
-  revision: UsedRevision | null;
+  revision: PodRevision | null;
+  /** What a new revision replaces where it is applied; null for nothing, for a stored object, and with replicas or a rollout. */
+  replaced: ReplacedPods | null;
   /** The replicas of the workload before; null where their number is not known. */
   replicas: ReplicasBefore | null;
   /** Chose among nodes with the same total; null where the first by name was taken. */
@@ -947,13 +995,13 @@ export interface SimulateAnswer {
   /** Pods that got no node. */
   pending: number;
   /** Of each constraint in force. */
-  domains: SimulatedDomains[];
+  domains: DomainChange[];
   /** Whether "domains" are those of all pods; of many different only some are. */
   allDomains: boolean;
   /** What became of the pods every time; the rest is of the first. Null without runs. */
   runs: SimulationRuns | null;
   /** What the actions change, the first time; null without any. */
-  whatIf: WhatIfAnswer | null;
+  whatIf: WhatIf | null;
   /** How the workload was rolled out or scaled, the rest being of the likely course; null if neither was requested. */
   rollout: RolloutFields | null;
   /** What else a scheduler looks at in these pods, which may refuse more nodes. */
@@ -967,7 +1015,7 @@ export interface ReplicasBefore {
   /** Replicas that the workload wants. */
   wanted: number;
   /** What says so; null for a scale, whose number is asked for. */
-  wantedFrom: ReplicasFrom | null;
+  wantedFrom: ReplicaNumber | null;
   /** Those that had a node. */
   placed: number;
 }
@@ -1000,8 +1048,12 @@ export interface PendingStep {
   condition: string;
 }
 
-/** The domains of a constraint in force. */
-export interface SimulatedDomains {
+/** The pods that a constraint counts, before the first pod was scheduled and after the last. */
+export interface DomainChange {
+  /** The first pod of the queue that has the constraint. */
+  pod: string;
+  /** Its position among those in force for that pod. */
+  constraint: number;
   /** Where it comes from. */
   origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
   /** The node label whose values are the domains. */
@@ -1020,15 +1072,11 @@ export interface SimulatedDomains {
   selector: string | null;
   /** Whether the pod itself is selected. */
   selfMatch: boolean;
-  /** The first pod that has the constraint. */
-  pod: string;
-  /** Its position among those in force for that pod. */
-  constraint: number;
-  /** Matching pods of each domain that an eligible node has, before. */
+  /** Matching pods of each domain that an eligible node has. */
   before: Record<string, number>;
   /** The same at the end. */
   after: Record<string, number>;
-  /** How many more pods the fullest domain has at the end than the emptiest. */
+  /** The skew after. */
   skew: number;
 }
 
@@ -1036,25 +1084,17 @@ export interface SimulatedDomains {
 export interface SimulationRuns {
   /** How many runs were asked for. */
   wanted: number | null;
-  /** How many were made. */
+  /** How many simulations there were. */
   done: number;
+  /** Of each constraint, in the order of "Simulation.domains". */
+  domains: DomainSpread[];
   /** In how many runs each number of pods stayed pending. */
   pending: PendingRuns[];
-  /** In the order of the domains of the first run. */
-  domains: DomainRange[];
 }
 
-/** Runs in which equally many pods stayed pending. */
-export interface PendingRuns {
-  /** How many pods. */
-  pods: number;
-  /** How many runs. */
-  runs: number;
-}
-
-/** Matching pods of each domain at the ends of all runs. */
-export interface DomainRange {
-  /** The fewest. */
+/** The domains of a constraint at the ends of many simulations. */
+export interface DomainSpread {
+  /** The fewest matching pods of each domain. */
   least: Record<string, number>;
   /** The median, the lower one of two. */
   median: Record<string, number>;
@@ -1072,51 +1112,53 @@ export interface SkewRuns {
   runs: number;
 }
 
-/** What actions change. */
-export interface WhatIfAnswer {
-  /** How many actions there were. */
-  actions: number;
-  /** The nodes that are gone or unreachable. */
-  lostNodes: string[];
-  /** The new nodes. */
-  addedNodes: string[];
-  /** Pods that kept their node. */
-  stayed: number;
-  /** Those of the workload; null without one. */
-  ownStayed: number | null;
-  /** Pods that got a node again. */
-  recovered: number;
-  /** Pods that got none. */
-  pending: number;
-  /** Pods that nothing recreates: bare and static ones, and those of DaemonSets. */
-  notRecreated: number;
-  /** Pods that were not scheduled again, mostly since their objects are not known. */
-  notTried: number;
-  /** Whether the objects of all displaced pods are known. */
-  podsKnown: boolean;
-  /** In the order in which they were scheduled again. */
-  displaced: DisplacedPodFields[];
-  /** Of each constraint in force for the workload. */
-  domains: DisruptedDomains[];
+/** Runs in which equally many pods stayed pending. */
+export interface PendingRuns {
+  /** How many pods. */
+  pods: number;
+  /** How many runs. */
+  runs: number;
 }
 
-/** A pod that lost its node. If it was scheduled again it has the fields of a step, otherwise "why". */
-export interface DisplacedPodFields {
+/** What some actions change. */
+export interface WhatIf {
+  /** The names of nodes that are gone or unreachable. */
+  lostNodes: string[];
+  /** The names of new nodes. */
+  addedNodes: string[];
+  /** Every pod that lost its node, in the order in which they were scheduled again. */
+  displaced: DisplacedPod[];
+  /** Whether what was needed of every pod is known. */
+  podsKnown: boolean;
+  /** How many pods got a node again. */
+  recovered: number;
+  /** How many pods got none. */
+  pending: number;
+  /** How many pods nothing recreates: bare and static ones, and those of DaemonSets. */
+  notRecreated: number;
+  /** How many pods were not scheduled again, mostly since their objects are not known. */
+  notTried: number;
+  /** How many pods kept theirs. */
+  stayed: number;
+  /** How many of them belong to the given workload; null without one. */
+  ownStayed: number | null;
+  /** Of each constraint in force for the given workload. */
+  domains: DomainStages[];
+  /** How many actions there were. */
+  actions: number;
+}
+
+/** A pod that lost its node. One that was scheduled again has the members of a step, others "why". */
+export interface DisplacedPod {
+  /** Its controller, as kind and name; empty if it has none or that is not known. */
+  owner: string;
+  /** Its priority. */
+  priority: number;
   /** Its name. */
   name: string;
   /** Its namespace. */
   namespace: string;
-  /** The node that it lost. */
-  lostNode: string;
-  /** Whether it belongs to the workload of the request. */
-  own: boolean;
-  /** Its controller; empty if there is none or that is not known. */
-  owner: string;
-  /** Its priority. */
-  priority: number;
-  /** What became of it. */
-  outcome: "recovered" | "pending" | "notRecreated" | "notTried";
-  /** Its new node. */
+  /** The node. */
   node?: string;
   /** How many nodes were feasible. */
   feasible?: number;
@@ -1128,12 +1170,20 @@ export interface DisplacedPodFields {
   message?: string;
   /** The message of its PodScheduled condition. */
   condition?: string;
-  /** Why it was not scheduled again. */
+  /** The node that it lost. */
+  lostNode: string;
+  /** Whether it belongs to a given workload. */
+  own: boolean;
+  /** Why it was not scheduled again; null if it was. */
   why?: string;
+  /** What became of it. */
+  outcome: "recovered" | "pending" | "notRecreated" | "notTried";
 }
 
-/** The domains of a constraint; one without an eligible node is missing. */
-export interface DisruptedDomains {
+/** The pods that a constraint counts, by domain: a domain without an eligible node is missing. */
+export interface DomainStages {
+  /** Its position among those in force. */
+  constraint: number;
   /** Where it comes from. */
   origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
   /** The node label whose values are the domains. */
@@ -1152,13 +1202,11 @@ export interface DisruptedDomains {
   selector: string | null;
   /** Whether the pod itself is selected. */
   selfMatch: boolean;
-  /** Its position among those in force. */
-  constraint: number;
-  /** Matching pods before the actions. */
+  /** Before the actions. */
   before: Record<string, number>;
-  /** The same right after them. */
+  /** Right after them. */
   disrupted: Record<string, number>;
-  /** The same when displaced pods were scheduled again. */
+  /** When all replacements were tried. */
   recovered: Record<string, number>;
 }
 
@@ -1179,15 +1227,15 @@ export interface RolloutFields {
   /** The course that ends worst; null if that is the likely one. */
   worst: RolloutCourse | null;
   /** The worst moment of each constraint, in the likely course and its order. */
-  peaks: RolloutPeak[];
-  /** The largest skew at the end of any course, for each constraint. */
+  peaks: Peak[];
+  /** The largest skew at the end of any, for each constraint. */
   worstSkews: number[];
-  /** The largest skew on the way of any course, for each constraint, in whatever order controllers delete and create the pods of one step. */
+  /** The largest skew on the way of any, whatever order controllers act in, for each. */
   worstPeaks: number[];
-  /** How many courses were taken. */
-  courses: number;
-  /** Whether these are all there are. */
+  /** Whether every way to choose was taken. */
   exact: boolean;
+  /** How many were taken. */
+  courses: number;
   /** Changes with which it completes. */
   suggestions: RolloutChange[];
   /** How many were rolled out. */
@@ -1200,27 +1248,27 @@ export interface RolloutFields {
 
 /** One way in which it can go. */
 export interface RolloutCourse {
-  /** How it ends: deadlock if old pods are left over for ever. */
+  /** How it ends. */
   outcome: "complete" | "pending" | "deadlock";
+  /** Why the first of them has none, as its PodScheduled condition says. */
+  condition: string;
+  /** Pods of old revisions that are left over at the end. */
+  oldPods: number;
+  /** How many of them have no node. */
+  oldPending: number;
+  /** The pods of each domain at the end. */
+  after: Record<string, number>[];
+  /** The skew of each at the end. */
+  skews: number[];
   /** What happens; of more than 1,000 steps the first and the last. */
   trace: TracedStep[];
   /** How many steps there are. */
   steps: number;
   /** The pods that have no node at the end, at most 1,000. */
   pending: string[];
-  /** Why the first of them has none; empty without one. */
-  condition: string;
-  /** Pods of old revisions that are left over. */
-  oldPods: number;
-  /** How many of them have no node. */
-  oldPending: number;
-  /** The pods of each domain at the end, for each constraint. */
-  after: Record<string, number>[];
-  /** How many more pods the fullest domain has then than the emptiest. */
-  skews: number[];
 }
 
-/** What happens to one pod. */
+/** A step of a rollout. */
 export interface TracedStep {
   /** The number of the step, from 1 on. */
   step: number;
@@ -1230,17 +1278,17 @@ export interface TracedStep {
   pod: string;
   /** Whether it is of the new revision. */
   new: boolean;
-  /** Where it is or was; null for a pending pod. */
+  /** The node that it was bound to, or deleted from; null while it is pending. */
   node: string | null;
-  /** The scheduler's FitError of a pod that stays pending; else absent. */
+  /** The scheduler's FitError of a pod that stays pending. */
   message?: string;
 }
 
-/** The worst moment of a constraint in the likely course. */
-export interface RolloutPeak {
+/** The worst moment of a constraint. */
+export interface Peak {
   /** After how many steps it was first so; 0 for the start. */
   step: number;
-  /** How many more pods the fullest domain had than the emptiest. */
+  /** How many more pods the fullest domain had than the global minimum. */
   skew: number;
   /** The pods of each domain then. */
   counts: Record<string, number>;
@@ -1248,16 +1296,18 @@ export interface RolloutPeak {
 
 /** A change that was verified by rolling it out. */
 export interface RolloutChange {
-  /** How to edit the manifest; empty if it may stay as it is. */
+  /** How to edit the manifest. */
   edits: FieldEdit[];
-  /** Pods without a node that must be deleted besides: their controller waits for them. */
+  /** Pods without a node that must be deleted besides, because their controller waits for them. */
   deletePods: string[];
+  /** The largest skew at the end of the rollout with it, for each constraint. */
+  worstSkews: number[];
+  /** Whether every way to choose was taken; else the likely one and some more. */
+  exact: boolean;
   /** What it gives up. */
   cost: string;
-  /** The largest skew at the end of any course with it, for each constraint. */
-  worstSkews: number[];
-  /** Whether all courses were taken. */
-  exact: boolean;
+  /** What it weakens or removes of DoNotSchedule constraints. */
+  givenUp: GivenUp[];
 }
 
 /** A manifest that is rolled out as the new revision of what runs. */
@@ -1336,6 +1386,8 @@ export interface AuditAnswer {
   generatedAt: string;
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
+  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  judgedAs: string;
   /** The only namespace that was looked at; empty for all. */
   namespace: string;
   /** What workloads were selected by, in kubectl's syntax; empty for all. */
@@ -1378,34 +1430,34 @@ export interface AuditedWorkload {
   name: string;
   /** Its uid; empty if unknown. */
   uid: string;
-  /** How many replicas it asks for; null where that is no number. */
+  /** How many replicas it asks for; null for kinds without a number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
   /** How many of its pods have no node. */
   pending: number;
-  /** What is wrong, worst first. */
-  problems: AuditedProblem[];
-  /** Those in force. */
-  constraints: AuditedConstraint[];
-  /** Why none is in force; null if there is one, or the object is invalid. */
+  /** Of each constraint in force. */
+  constraints: ConstraintSkew[];
+  /** Why no constraint is in force; null if there is one, or the object is invalid. */
   whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The SpreadPolicy that gives the constraints; null if none does. */
   policy: string | null;
-  /** Where all its pods are, if that is one domain of several and no constraint is in force but kube-scheduler's built-in defaults; else null. */
-  allIn: AuditedDomain | null;
-  /** What goes with the zone that has most of its pods; null where its selector is not known, or no node has a zone. */
-  lostWithWorstZone: AuditedLoss | null;
-  /** How many more replicas fit; null for an invalid object. */
-  room: AuditedRoom | null;
+  /** Where all its pods are, if that is one domain of several and no constraint is in force but the scheduler's built-in defaults, which keep no pod away. */
+  allIn: Concentration | null;
+  /** The zone with most of its pods; null where that is not known, or no node has a zone. */
+  lostWithWorstZone: WorstZone | null;
   /** How many nodes the next replica fits. */
   feasibleNodes: number;
-  /** The scheduler's FitError where that is none; else empty. */
+  /** The scheduler's sentence where that is none; else empty. */
   message: string;
   /** Why it is invalid. */
-  errors: AuditError[];
+  errors: FieldError[];
   /** What else a scheduler looks at in its pods, which may refuse more nodes. */
   notModeled: string[];
+  /** What is wrong, worst first. */
+  problems: AuditedProblem[];
+  /** How many more replicas fit; null for an invalid object. */
+  room: AuditedRoom | null;
 }
 
 /** What "evenkeel lint" of this release found. Later releases may add fields; within v1 none is renamed or goes away. */
@@ -1475,7 +1527,7 @@ export interface LintFinding {
   /** Whether "evenkeel fix" can fix it. */
   fixable: boolean;
   /** How to fix it, in one sentence; null for findings without a rule, such as a file that cannot be read. */
-  remedy: string | null;
+  suggestion: string | null;
   /** Where the problem that the rule prevents is described; null for what no rule found. */
   see: string | null;
   /** The kustomizations in whose built objects it was found; empty where none was built. */
@@ -1515,7 +1567,7 @@ export interface SuppressedFinding {
   /** Whether "evenkeel fix" can fix it. */
   fixable: boolean;
   /** How to fix it, in one sentence; null for findings without a rule, such as a file that cannot be read. */
-  remedy: string | null;
+  suggestion: string | null;
   /** Where the problem that the rule prevents is described; null for what no rule found. */
   see: string | null;
   /** The kustomizations in whose built objects it was found; empty where none was built. */
@@ -1557,11 +1609,263 @@ export interface SkippedSource {
   /** Whether the user names it, on the command line or in "evenkeel.yaml", or nothing else of what is named holds a workload. */
   named: boolean;
   /** Why it was skipped. Later releases may add reasons. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "outside-repository" | "switched-off" | "template" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
   /** Why it was skipped, in words, with the error of the tool. */
   message: string;
   /** What would have to be downloaded. */
   needs: string[];
+  /** What to do about it; null where it was asked for. */
+  suggestion: string | null;
+}
+
+/** What a change of manifests does to where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
+export interface PlanReport {
+  /** The form's name and version. */
+  schema: string;
+  /** What wrote the report. */
+  tool: ToolVersion;
+  /** The release of Kubernetes that pods were scheduled as. */
+  kubernetesVersion: string;
+  /** What the manifests were compared with: a Git revision, a file or folder, or the workloads of the cluster. */
+  comparedWith: string;
+  /** The plan in numbers. */
+  summary: PlanSummary;
+  /** The workloads that something is done to, in the order in which it is done: all share the room of the cluster, but for those that are alternative. */
+  workloads: PlanEntry[];
+  /** Lint findings that there were not before, by file and line. */
+  newFindings: PlanFinding[];
+  /** Lint findings that are gone. */
+  goneFindings: PlanFinding[];
+  /** Lint findings that there were before, and that are worse now. */
+  raisedFindings: RaisedPlanFinding[];
+  /** Files, charts and other sources of either set that were not read. */
+  skippedSources: PlanSkipped[];
+  /** Workloads that could not be planned, those that changed first. */
+  notPlanned: UnplannedWorkload[];
+  /** Whether the cluster has no pods, so that those of the manifests that are compared with were placed first and count as now. */
+  placedFirst: boolean;
+  /** What may change the course of things and is not part of a plan. */
+  notLookedAt: string[];
+}
+
+/** The plan in numbers. */
+export interface PlanSummary {
+  /** Workloads that are removed. */
+  remove: number;
+  /** Workloads that must be deleted and created anew. */
+  replace: number;
+  /** Workloads that are changed. */
+  change: number;
+  /** Workloads that are added. */
+  add: number;
+  /** Workloads that stay as they are; they are not listed. */
+  unchanged: number;
+  /** Pods that stay pending. */
+  pending: number;
+  /** Rollouts that may deadlock. */
+  deadlocks: number;
+  /** Lint findings that there were not before. */
+  newFindings: number;
+  /** Lint findings that are gone. */
+  goneFindings: number;
+  /** Lint findings that there were before, and that are worse now. */
+  raisedFindings: number;
+  /** Workloads that something is done to, and that were not planned, or not to the end. */
+  unplanned: number;
+  /** Whether something was not read that --fail-on-skipped does not allow. */
+  incomplete: boolean;
+  /** Whether pods stay pending, a rollout may not complete, Kubernetes refuses a workload, one that changed was not planned, or a new finding is an error. */
+  failed: boolean;
+}
+
+/** A workload that something is done to. */
+export interface PlanEntry {
+  /** Its namespace. */
+  namespace: string;
+  /** Its kind, as those who compare references write it: with or without its group. */
+  kind: string;
+  /** Its name. */
+  name: string;
+  /** What is done. */
+  action: "remove" | "replace" | "change" | "add";
+  /** What differs; empty for one that is added or removed. */
+  differences: ("template" | "replicas" | "selector" | "strategy" | "constraints")[];
+  /** The SpreadPolicy that gives its constraints; null if none does. */
+  policy: string | null;
+  /** What becomes of its pods. */
+  pods: PodChange;
+  /** Of each constraint that is in force, or was. */
+  domains: PlannedDomains[];
+  /** Why Kubernetes refuses the workload or its pods; nothing was placed then. */
+  errors: FieldError[];
+  /** What else a scheduler looks at in its pods, as the API names it. */
+  notModeled: string[];
+  /** The files that it is built from, such as the kustomizations of overlays that come to the same; empty for the cluster's own. */
+  builds: string[];
+  /** Whether other builds describe the object otherwise: each is planned without the others. */
+  alternative: boolean;
+  /** How its controller replaces or deletes pods; null where it does neither, or that is not simulated. */
+  rollout: PlannedRollout | null;
+  /** The pods that stay pending. */
+  pending: StuckPod[];
+}
+
+/** What becomes of the pods of a workload. */
+export interface PodChange {
+  /** How many have a node now. */
+  now: number;
+  /** How many of them go. */
+  deleted: number;
+  /** How many there should be afterwards. */
+  wanted: number;
+  /** How many more should be, which were not tried: there are too many, or the work was ended. */
+  notTried: number;
+  /** Whether only one pod was tried, because the kind says no number. */
+  nextOnly: boolean;
+  /** Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled out is not simulated. */
+  recreated: boolean;
+  /** How many pods get a node. */
+  scheduled: number;
+  /** How many pods stay pending. */
+  pending: number;
+}
+
+/** The pods that a constraint counts, now and after the plan. Pods of all revisions count: "matchLabelKeys" keeps revisions apart while one replaces the other. */
+export interface PlannedDomains {
+  /** Where it comes from. */
+  origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
+  /** The node label whose values are the domains. */
+  topologyKey: string;
+  /** Whether it filters nodes or scores them. */
+  whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
+  /** How many more matching pods a domain may have than the global minimum. */
+  maxSkew: number;
+  /** With fewer eligible domains than this the global minimum is 0. */
+  minDomains: number;
+  /** Whether nodes outside the pod's node affinity are left out. */
+  nodeAffinityPolicy: "Honor" | "Ignore";
+  /** Whether nodes with untolerated taints are left out. */
+  nodeTaintsPolicy: "Honor" | "Ignore";
+  /** As kubectl prints it, narrowed by matchLabelKeys; null selects nothing. */
+  selector: string | null;
+  /** Whether the pod itself is selected. */
+  selfMatch: boolean;
+  /** Whether it was not in force before, or not so. */
+  new: boolean;
+  /** Whether it is not in force any more. */
+  gone: boolean;
+  /** Matching pods of each domain that an eligible node has. */
+  now: Record<string, number>;
+  /** The same after the plan. */
+  after: Record<string, number>;
+  /** The skew after the plan. */
+  skew: number;
+}
+
+/** A rollout or a scale. */
+export interface PlannedRollout {
+  /** Which of the two it is. */
+  kind: "rollout" | "scale";
+  /** How pods are replaced; empty for a scale. */
+  strategy: string;
+  /** How it ends with the first node and pod by name wherever some are equal. */
+  likely: "complete" | "pending" | "deadlock";
+  /** How it ends where it ends worst. */
+  worst: "complete" | "pending" | "deadlock";
+  /** What was assumed, a sentence each. */
+  assumptions: string[];
+  /** How many steps lead to the worst end. */
+  steps: number;
+  /** The first of these steps. */
+  trace: RolloutStep[];
+}
+
+/** What happens to one pod. */
+export interface RolloutStep {
+  /** What happens. */
+  action: "created" | "scheduled" | "deleted";
+  /** The pod's name. */
+  pod: string;
+  /** Whether it is of the new revision. */
+  new: boolean;
+  /** The node that it was bound to, or deleted from; null while it is pending. */
+  node: string | null;
+  /** The scheduler's FitError of a pod that stays pending. */
+  message?: string;
+}
+
+/** A pod that stays pending. */
+export interface StuckPod {
+  /** Its name. */
+  name: string;
+  /** The scheduler's message. */
+  message: string;
+}
+
+/** A lint finding. */
+export interface PlanFinding {
+  /** How bad it is, after the policies' settings. */
+  severity: "error" | "warning" | "note";
+  /** The id of the rule; of a file that cannot be read, "unreadable". */
+  rule: string;
+  /** The file, as it was named on the command line or found below a folder that was. */
+  file: string;
+  /** The line of the field or of its nearest ancestor, from 1; null where the whole file is meant. */
+  line: number | null;
+  /** The field in its object, as Kubernetes writes paths; empty for the whole object. */
+  field: string;
+  /** What was found, with its numbers. */
+  message: string;
+  /** Kind and name of the object; empty if there is none. */
+  object: string;
+}
+
+/** A lint finding that is worse now. */
+export interface RaisedPlanFinding {
+  /** How bad it is, after the policies' settings. */
+  severity: "error" | "warning" | "note";
+  /** The id of the rule; of a file that cannot be read, "unreadable". */
+  rule: string;
+  /** The file, as it was named on the command line or found below a folder that was. */
+  file: string;
+  /** The line of the field or of its nearest ancestor, from 1; null where the whole file is meant. */
+  line: number | null;
+  /** The field in its object, as Kubernetes writes paths; empty for the whole object. */
+  field: string;
+  /** What was found, with its numbers. */
+  message: string;
+  /** Kind and name of the object; empty if there is none. */
+  object: string;
+  /** How bad it was before. */
+  severityBefore: "error" | "warning" | "note";
+}
+
+/** Something that was not read. */
+export interface PlanSkipped {
+  /** What it is. */
+  kind: "chart" | "kustomization" | "HelmRelease" | "Application" | "file" | "folder" | "standard input" | "object";
+  /** The file. */
+  file: string;
+  /** The line; null for the whole file. */
+  line: number | null;
+  /** Kind and name of the object; empty if the whole file is meant. */
+  object: string;
+  /** Why, for programs. */
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  /** Why. */
+  message: string;
+  /** What would have to be downloaded. */
+  needs: string[];
+}
+
+/** A workload that could not be planned. */
+export interface UnplannedWorkload {
+  /** Its kind, namespace and name. */
+  workload: string;
+  /** Why: placeholders are not filled in, or the work was ended; several manifests that describe it are no longer a reason. */
+  reason: "placeholders" | "repeated" | "stopped";
+  /** Whether something is done to it. */
+  changed: boolean;
 }
 
 /** Every error of the page's routes. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import type { DisruptedDomains, ExplainAnswer, SimulateAnswer, SimulatedDomains } from "../src/api-types";
-import { comparedDomains, minimumOf, violations } from "../src/model/compared";
+import type { DomainStages, ExplainAnswer, SimulateAnswer, DomainChange } from "../src/api-types";
+import { comparedDomains, violations } from "../src/model/compared";
+import { minimumOf, skewOf } from "../src/model/skew";
 
 const APPLIED = {
   constraint: 0,
@@ -10,15 +11,15 @@ const APPLIED = {
   minDomains: 1,
   origin: "pod",
 } as const;
-const PLACED = { ...APPLIED, before: { b: 1 }, after: { b: 2 } } as unknown as SimulatedDomains;
+const PLACED = { ...APPLIED, before: { b: 1 }, after: { b: 2 } } as unknown as DomainChange;
 const STAGE = {
   ...APPLIED,
   before: { a: 1, b: 1 },
   disrupted: { b: 1 },
   recovered: { b: 1 },
-} as unknown as DisruptedDomains;
+} as unknown as DomainStages;
 
-function answer(domains: SimulatedDomains[], stages: DisruptedDomains[] | null): SimulateAnswer {
+function answer(domains: DomainChange[], stages: DomainStages[] | null): SimulateAnswer {
   return { domains, whatIf: stages && { domains: stages } } as unknown as SimulateAnswer;
 }
 
@@ -53,7 +54,13 @@ test.each([
   expect(violations(explained(matching))).toMatchObject(expected);
 });
 
-test("the minimum is 0 with 2 domains under minDomains 3", () => {
-  expect(minimumOf({ a: 2, b: 1 }, 3)).toBe(0);
-  expect(minimumOf({ a: 2, b: 1 }, 2)).toBe(1);
+test.each([
+  ["DoNotSchedule", 3, 0, 2],
+  ["DoNotSchedule", 2, 1, 1],
+  ["ScheduleAnyway", 3, 1, 1],
+] as const)("counts 2, 1 under %s with minDomains %i: minimum %i, skew %i", (when, minDomains, minimum, skew) => {
+  const constraint = { whenUnsatisfiable: when, minDomains };
+  expect(minimumOf(constraint, { a: 2, b: 1 })).toBe(minimum);
+  expect(skewOf(constraint, { a: 2, b: 1 })).toBe(skew);
+  expect(skewOf(constraint, {})).toBe(0);
 });

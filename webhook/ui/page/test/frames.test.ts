@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RolloutFields, SimulatedDomains, TracedStep } from "../src/api-types";
+import type { RolloutFields, DomainChange, TracedStep } from "../src/api-types";
 import { framesOf } from "../src/model/frames";
 
 const DOMAINS: Record<string, string> = { n1: "a", n2: "b" };
@@ -32,8 +32,8 @@ function course(after: Record<string, number>, steps = TRACE.length): RolloutFie
   };
 }
 
-function constraint(before: Record<string, number>): SimulatedDomains {
-  return { before, topologyKey: "zone" } as SimulatedDomains;
+function constraint(before: Record<string, number>): DomainChange {
+  return { before, topologyKey: "zone" } as DomainChange;
 }
 
 test("counts both revisions where the selector does: 1,1 -> 2,1 -> 1,1 -> 1,0 -> 1,1", () => {

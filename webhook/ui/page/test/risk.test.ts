@@ -1,28 +1,22 @@
 import { expect, test } from "vitest";
-import type { AuditedWorkload } from "../src/api-types";
+import type { AuditedEntry } from "../src/api-types";
 import { byRisk, filtered, type Risk } from "../src/model/risk";
 
-function workload(name: string, risks: Risk[], skew = 0): AuditedWorkload {
+function workload(name: string, risks: Risk[], rank: number): AuditedEntry {
   const problems = risks.map((risk) => ({ risk }));
-  return {
-    kind: "Deployment",
-    namespace: "shop",
-    name,
-    problems,
-    constraints: [{ skew, maxSkew: 1 }],
-  } as unknown as AuditedWorkload;
+  return { kind: "Deployment", namespace: "shop", name, problems, rank } as unknown as AuditedEntry;
 }
 
 const ALL = [
-  workload("even", []),
-  workload("uneven", ["uneven"]),
-  workload("b", ["pending", "violated"], 3),
-  workload("a", ["violated"], 9),
-  workload("c", ["violated"], 3),
+  workload("even", [], 7),
+  workload("uneven", ["uneven"], 4.8),
+  workload("b", ["pending", "violated"], -0.3),
+  workload("a", ["violated"], -0.3),
+  workload("c", ["violated"], -0.4),
 ];
 
-test("workloads are listed by their worst risk, then by skew above maxSkew 9 > 3 = 3, then by name", () => {
-  expect(byRisk(ALL).map((found) => found.name)).toEqual(["a", "b", "c", "uneven", "even"]);
+test("workloads are listed by rank -0.4 < -0.3 = -0.3 < 4.8 < 7, then by name", () => {
+  expect(byRisk(ALL).map((found) => found.name)).toEqual(["c", "a", "b", "uneven", "even"]);
 });
 
 test.each([

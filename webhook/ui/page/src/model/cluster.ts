@@ -1,5 +1,5 @@
 /** The cluster as columns, with what the map asks of it. */
-import type { ClusterMap, NodeTaint } from "../api-types";
+import type { ClusterMap, Taint } from "../api-types";
 import { OTHER_POSITION, SWATCHES } from "./colors";
 import type { ColorBy, WorkloadKey } from "./fragment";
 import type { Domain } from "./layout";
@@ -107,7 +107,7 @@ export class Cluster {
   }
 
   /** Return the taints of a node, without that of a cordon. */
-  taintsOf(node: number): readonly NodeTaint[] {
+  taintsOf(node: number): readonly Taint[] {
     const { values, of } = this.map.nodes.taints;
     return (values[of[node] ?? -1] ?? []).filter((taint) => taint.key !== CORDON);
   }

@@ -1,20 +1,19 @@
 /** The domains of each constraint before and after what an answer simulates. */
-import type { DisruptedDomains, ExplainAnswer, SimulateAnswer, SimulatedDomains } from "../api-types";
-
-type Counts = Readonly<Record<string, number>>;
+import type { DomainStages, ExplainAnswer, SimulateAnswer, DomainChange } from "../api-types";
+import type { Counts } from "./skew";
 
 /** The domains of one constraint. */
 export interface ComparedDomains {
   constraint: number;
   topologyKey: string;
-  whenUnsatisfiable: SimulatedDomains["whenUnsatisfiable"];
+  whenUnsatisfiable: DomainChange["whenUnsatisfiable"];
   maxSkew: number;
   minDomains: number;
-  origin: SimulatedDomains["origin"];
+  origin: DomainChange["origin"];
   before: Counts;
   after: Counts;
   /** What actions did in between; null without any. */
-  stages: DisruptedDomains | null;
+  stages: DomainStages | null;
   /** Whether these are all domains. */
   complete: boolean;
 }
@@ -53,7 +52,7 @@ export function comparedDomains(answer: SimulateAnswer, explain: ExplainAnswer |
 }
 
 function applied(
-  found: SimulatedDomains | DisruptedDomains,
+  found: DomainChange | DomainStages,
 ): Omit<ComparedDomains, "before" | "after" | "stages" | "complete"> {
   const { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin } = found;
   return { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin };
@@ -66,12 +65,6 @@ function unchanged(found: ExplainAnswer["constraints"][number], constraint: numb
   );
   const base = { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin };
   return { ...base, before: counts, after: counts, stages: null, complete: allDomains };
-}
-
-/** Return the global minimum of some counts: 0 with fewer domains than minDomains. */
-export function minimumOf(counts: Counts, minDomains: number): number {
-  const pods = Object.values(counts);
-  return pods.length && pods.length >= minDomains ? Math.min(...pods) : 0;
 }
 
 /** A constraint whose skew is above maxSkew now. */

@@ -1,6 +1,6 @@
 /** A rollout as frames: the pods of each domain after every step, made from the trace and the nodes' domains. */
-import type { RolloutFields, SimulatedDomains, TracedStep } from "../api-types";
-import { spread } from "./skew";
+import type { RolloutFields, DomainChange, TracedStep } from "../api-types";
+import { skewOf } from "./skew";
 
 /** The pods of the workload after a step. */
 export interface Frame {
@@ -11,7 +11,7 @@ export interface Frame {
   fresh: Readonly<Record<string, number>>;
   /** Pods of the new revision that have no node. */
   pending: number;
-  /** How many more pods of the constraint's selector the fullest domain has than the emptiest. */
+  /** How many more pods of the constraint's selector the fullest domain has than the global minimum. */
   skew: number;
 }
 
@@ -34,7 +34,7 @@ export interface Surroundings {
 }
 
 /** Return the frames of a course for one constraint. */
-export function framesOf(course: Course, constraint: SimulatedDomains, at: number, around: Surroundings): Frames {
+export function framesOf(course: Course, constraint: DomainChange, at: number, around: Surroundings): Frames {
   const domains = Object.keys(constraint.before).sort(new Intl.Collator("en", { numeric: true }).compare);
   const domainOf = (node: string | null): string | null =>
     node === null ? null : around.domainOf(node, constraint.topologyKey);
@@ -45,7 +45,7 @@ export function framesOf(course: Course, constraint: SimulatedDomains, at: numbe
   const counted = countsOld ? { ...old } : { ...fresh };
   let pending = 0;
   const frames: Frame[] = [
-    { step: 0, old: { ...old }, fresh: { ...fresh }, pending, skew: spread(Object.values(counted)) },
+    { step: 0, old: { ...old }, fresh: { ...fresh }, pending, skew: skewOf(constraint, counted) },
   ];
   for (const step of course.trace) {
     const domain = domainOf(step.node);
@@ -61,7 +61,7 @@ export function framesOf(course: Course, constraint: SimulatedDomains, at: numbe
       old: { ...old },
       fresh: { ...fresh },
       pending,
-      skew: spread(Object.values(counted)),
+      skew: skewOf(constraint, counted),
     });
   }
   const after = course.after[at] ?? {};

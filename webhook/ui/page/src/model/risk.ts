@@ -1,5 +1,5 @@
 /** The risks of an audit: their order, their words, and the filter of the list. */
-import type { AuditedWorkload } from "../api-types";
+import type { AuditedEntry, AuditedWorkload } from "../api-types";
 
 export type Risk = AuditedWorkload["problems"][number]["risk"];
 export type Severity = "error" | "warning" | "note";
@@ -7,6 +7,7 @@ export type Severity = "error" | "warning" | "note";
 /** Every risk, the worst first, in the words of `evenkeel audit`. */
 export const RISKS: readonly { risk: Risk; label: string; severity: Severity }[] = [
   { risk: "violated", label: "maxSkew violated", severity: "error" },
+  { risk: "would-violate", label: "maxSkew violated for new pods", severity: "warning" },
   { risk: "pending", label: "Pods pending", severity: "error" },
   { risk: "one-domain", label: "All in one domain", severity: "warning" },
   { risk: "no-room", label: "No room", severity: "warning" },
@@ -22,27 +23,13 @@ export function riskLabel(risk: Risk): string {
   return RISKS[ORDER.get(risk) ?? -1]?.label ?? risk;
 }
 
-/** Return the position of a workload's worst risk; those without any come last. */
-export function worst(workload: AuditedWorkload): number {
-  return workload.problems.reduce(
-    (least, problem) => Math.min(least, ORDER.get(problem.risk) ?? RISKS.length),
-    RISKS.length,
-  );
-}
-
-/** Return workloads by risk, the worst first; equal ones by the largest excess, namespace, name and kind. */
-export function byRisk<T extends AuditedWorkload>(workloads: readonly T[]): T[] {
+/** Return workloads by risk, the worst first, in the order in which `evenkeel audit` lists them. */
+export function byRisk(workloads: readonly AuditedEntry[]): AuditedEntry[] {
   const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-  const keyed = workloads.map((workload) => ({ workload, risk: worst(workload), excess: largestExcess(workload) }));
-  keyed.sort(
+  return [...workloads].sort(
     (a, b) =>
-      a.risk - b.risk ||
-      b.excess - a.excess ||
-      compare(a.workload.namespace, b.workload.namespace) ||
-      compare(a.workload.name, b.workload.name) ||
-      compare(a.workload.kind, b.workload.kind),
+      a.rank - b.rank || compare(a.namespace, b.namespace) || compare(a.kind, b.kind) || compare(a.name, b.name),
   );
-  return keyed.map(({ workload }) => workload);
 }
 
 /** What the list of workloads shows. */
@@ -60,11 +47,4 @@ export function filtered<T extends AuditedWorkload>(workloads: readonly T[], fil
     const text = `${workload.kind} ${workload.namespace}/${workload.name}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-}
-
-function largestExcess(workload: AuditedWorkload): number {
-  return workload.constraints.reduce(
-    (most, found) => Math.max(most, found.skew - found.maxSkew),
-    Number.MIN_SAFE_INTEGER,
-  );
 }

@@ -1,4 +1,5 @@
-/** Geometry of skew bars: where the minimum, the limit and the counts are on a line from 0 to 100. */
+/** The skew of a constraint, and where the minimum, the limit and the counts are on a line from 0 to 100. */
+import type { DomainChange } from "../api-types";
 
 /** A line of pods in a domain, or over all domains. */
 export interface SkewScale {
@@ -27,7 +28,20 @@ export function foremost<T extends { pods: number; after: number | null }>(domai
   return [...domains].sort((a, b) => change(b) - change(a) || (b.after ?? b.pods) - (a.after ?? a.pods));
 }
 
-/** Return how many more pods the fullest domain has than the emptiest. */
-export function spread(counts: readonly number[]): number {
-  return counts.length ? Math.max(...counts) - Math.min(...counts) : 0;
+/** Matching pods by domain. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** What the global minimum depends on besides the counts. */
+export type Minimum = Pick<DomainChange, "whenUnsatisfiable" | "minDomains">;
+
+/** Return the global minimum of some counts: 0 where DoNotSchedule has fewer domains than minDomains. */
+export function minimumOf({ whenUnsatisfiable, minDomains }: Minimum, counts: Counts): number {
+  const pods = Object.values(counts);
+  const needed = whenUnsatisfiable === "DoNotSchedule" ? Math.max(1, minDomains) : 1;
+  return pods.length >= needed ? Math.min(...pods) : 0;
+}
+
+/** Return how many more pods the fullest domain has than the global minimum. */
+export function skewOf(constraint: Minimum, counts: Counts): number {
+  return Math.max(0, ...Object.values(counts)) - minimumOf(constraint, counts);
 }

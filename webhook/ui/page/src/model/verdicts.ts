@@ -1,5 +1,5 @@
 /** Why nodes take a pod or refuse it, in words with the operands of the filter. */
-import type { ConstraintCheck, ExplainedConstraint, GroupRejection, ScoredNode } from "../api-types";
+import type { ConstraintCheck, ConstraintStats, Rejection, ScoredNode } from "../api-types";
 import { count, number, shortKey } from "./words";
 
 /** Return the filter's sum of one constraint on one node. */
@@ -11,7 +11,7 @@ export function checkWords(check: ConstraintCheck, constraints: readonly { topol
 }
 
 /** Return why a plugin refuses the nodes of a group: a sentence for each thing that is missing. */
-export function rejectionWords(rejection: GroupRejection, constraints: readonly ExplainedConstraint[]): string[] {
+export function rejectionWords(rejection: Rejection, constraints: readonly ConstraintStats[]): string[] {
   const words: string[] = [];
   if (rejection.taint) {
     const { key, value, effect } = rejection.taint;
@@ -22,21 +22,21 @@ export function rejectionWords(rejection: GroupRejection, constraints: readonly 
     const unit = resource === "cpu" ? " m" : "";
     words.push(`${resource}: ${number(requested)}${unit} requested, ${left}${unit} left`);
   }
-  for (const breach of rejection.breaches) {
-    const constraint = constraints[breach.constraint];
+  for (const violation of rejection.violations) {
+    const constraint = constraints[violation.constraint];
     const key = shortKey(constraint?.topologyKey ?? "");
-    if (breach.missingKey || breach.leastSkew === null) {
+    if (violation.missingKey || violation.leastSkew === null) {
       words.push(`the nodes lack ${key}`);
       continue;
     }
-    const where = breach.domain === null ? count(breach.domains, "domain") : `${key} ${breach.domain}`;
+    const where = violation.domain === null ? count(violation.domains, "domain") : `${key} ${violation.domain}`;
     const skew =
-      breach.leastSkew === breach.mostSkew
-        ? number(breach.leastSkew)
-        : `${number(breach.leastSkew)} to ${number(breach.mostSkew ?? 0)}`;
+      violation.leastSkew === violation.mostSkew
+        ? number(violation.leastSkew)
+        : `${number(violation.leastSkew)} to ${number(violation.mostSkew ?? 0)}`;
     const self = constraint?.selfMatch ? 1 : 0;
-    const least = breach.leastSkew === breach.mostSkew || breach.domain !== null ? "" : "at least ";
-    const operands = `${least}${number(breach.matching ?? 0)} matching + ${self} self − ${number(constraint?.globalMinimum ?? 0)} minimum`;
+    const least = violation.leastSkew === violation.mostSkew || violation.domain !== null ? "" : "at least ";
+    const operands = `${least}${number(violation.matching ?? 0)} matching + ${self} self − ${number(constraint?.globalMinimum ?? 0)} minimum`;
     words.push(`${where}: ${operands} gives skew ${skew}; maxSkew is ${number(constraint?.maxSkew ?? 0)}`);
   }
   return words.length ? words : rejection.reasons;

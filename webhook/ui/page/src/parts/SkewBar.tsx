@@ -1,12 +1,12 @@
 /** A constraint of the audit on one line: from the emptiest domain to the fullest, against what maxSkew allows. */
-import type { AuditedConstraint } from "../api-types";
+import type { ConstraintSkew } from "../api-types";
 import { skewScale } from "../model/skew";
 import { count, number, shortKey } from "../model/words";
 import { Name } from "./text";
 
 const HEIGHT = 14;
 
-export function SkewBar({ constraint }: { constraint: AuditedConstraint }) {
+export function SkewBar({ constraint }: { constraint: ConstraintSkew }) {
   const { globalMinimum: minimum, most, maxSkew, skew, within } = constraint;
   const scale = skewScale([most], minimum, maxSkew);
   const hard = constraint.whenUnsatisfiable === "DoNotSchedule";

@@ -1,5 +1,6 @@
 /** Names, badges and notices: the small parts that every view uses. */
 import type { ComponentChildren } from "preact";
+import type { GivenUp } from "../api-types";
 import type { RequestError } from "../client";
 import { number, printable, shortKind } from "../model/words";
 
@@ -59,6 +60,20 @@ export function Notice({
         {children}
       </div>
     </div>
+  );
+}
+
+/** What a change weakens or removes of constraints that may not be broken. */
+export function Guarantees({ guarantees }: { guarantees: readonly GivenUp[] }) {
+  return (
+    <>
+      {guarantees.map(({ topologyKey, field, before, after }) => (
+        <p key={`${topologyKey} ${field}`} class="quiet">
+          Given up: <Name>{topologyKey}</Name>
+          {field === "" ? ", all of it" : ` ${field} ${before}, which becomes ${after}`}
+        </p>
+      ))}
+    </>
   );
 }
 

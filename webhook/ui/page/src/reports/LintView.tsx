@@ -1,13 +1,12 @@
 /** The findings of a run of lint, by file. */
 import { useMemo, useState } from "preact/hooks";
-import type { LintReport } from "../api-types";
+import type { LintReport, PlanFinding } from "../api-types";
 import type { Severity } from "../model/risk";
 import { count, number } from "../model/words";
 import { Badge, Empty, Fact, Limits, Name, Notice } from "../parts/text";
-import type { PlanFinding } from "./plan-types";
 
-/** A finding of lint, or of a plan, which has no remedy. */
-type Finding = PlanFinding & Partial<Pick<LintReport["findings"][number], "remedy" | "see" | "fixable">>;
+/** A finding of lint, or of a plan, which has no suggestion. */
+type Finding = PlanFinding & Partial<Pick<LintReport["findings"][number], "suggestion" | "see" | "fixable">>;
 
 const SEVERITIES: readonly { severity: Severity; label: string }[] = [
   { severity: "error", label: "Errors" },
@@ -43,7 +42,9 @@ export function LintView({ lint }: { lint: LintReport }) {
       <Limits
         title="Not read"
         items={(lint.skippedSources ?? []).map(
-          (found) => `${found.file}${found.object ? ` (${found.object})` : ""}: ${found.message}`,
+          (found) =>
+            `${found.file}${found.object ? ` (${found.object})` : ""}: ` +
+            [found.message, found.suggestion].filter(Boolean).join("; "),
         )}
       />
       <section class="panel" aria-label="Findings">
@@ -160,9 +161,9 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
                       </>
                     )}
                   </p>
-                  {finding.remedy && (
-                    <p class="remedy">
-                      <Marked>{finding.remedy}</Marked>
+                  {finding.suggestion && (
+                    <p class="suggestion">
+                      <Marked>{finding.suggestion}</Marked>
                       {finding.fixable === true && <span class="tag">evenkeel fix can do it</span>}
                     </p>
                   )}

@@ -1,17 +1,18 @@
 /** A plan: what a change of manifests does to every workload. */
+import { minimumOf } from "../model/skew";
 import { count, number, origin, shortKey } from "../model/words";
 import { DomainBars } from "../parts/DomainBars";
 import { Badge, Empty, Fact, Limits, Name, Notice, Title, type Tone } from "../parts/text";
 import { Findings } from "./LintView";
-import type { Outcome, PlannedDomains, PlannedWorkload, PlanReport } from "./plan-types";
+import type { PlanEntry, PlannedDomains, PlannedRollout, PlanReport } from "../api-types";
 
-const ACTIONS: Record<PlannedWorkload["action"], { words: string; tone: Tone }> = {
+const ACTIONS: Record<PlanEntry["action"], { words: string; tone: Tone }> = {
   remove: { words: "removed", tone: "warning" },
   replace: { words: "deleted and created anew", tone: "warning" },
   change: { words: "changed", tone: "note" },
   add: { words: "added", tone: "good" },
 };
-const OUTCOMES: Record<Outcome, { words: string; tone: Tone }> = {
+const OUTCOMES: Record<PlannedRollout["likely"], { words: string; tone: Tone }> = {
   complete: { words: "completes", tone: "good" },
   pending: { words: "ends with pending pods", tone: "error" },
   deadlock: { words: "deadlocks", tone: "error" },
@@ -93,7 +94,7 @@ function verdict({ summary, skippedSources }: PlanReport): { tone: Tone; title: 
   return { tone: "good", title: "No problem was found in this change." };
 }
 
-function Workload({ workload }: { workload: PlannedWorkload }) {
+function Workload({ workload }: { workload: PlanEntry }) {
   const { pods, rollout } = workload;
   const { words, tone } = ACTIONS[workload.action];
   return (
@@ -175,8 +176,6 @@ function Domains({ domains }: { domains: PlannedDomains }) {
   const names = [...new Set([...Object.keys(domains.now), ...Object.keys(domains.after)])].sort((a, b) =>
     order.compare(a, b),
   );
-  const counts = Object.values(domains.gone ? domains.now : domains.after);
-  const minimum = counts.length && counts.length >= domains.minDomains ? Math.min(...counts) : 0;
   return (
     <section class="planned-domains">
       <h3>
@@ -204,7 +203,7 @@ function Domains({ domains }: { domains: PlannedDomains }) {
           pods: domains.now[name] ?? 0,
           after: domains.gone ? null : (domains.after[name] ?? 0),
         }))}
-        minimum={minimum}
+        minimum={minimumOf(domains, domains.gone ? domains.now : domains.after)}
         maxSkew={domains.maxSkew}
         hard={domains.whenUnsatisfiable === "DoNotSchedule"}
         caption={`Pods of each ${shortKey(domains.topologyKey)}, now and after`}

@@ -1,6 +1,5 @@
 /** The report that a document holds: what `-o json` of its command prints, and where it comes from. */
-import type { AuditAnswer, ExplainAnswer, LintReport, SimulateAnswer } from "../api-types";
-import type { PlanReport } from "./plan-types";
+import type { AuditAnswer, ExplainAnswer, LintReport, PlanReport, SimulateAnswer } from "../api-types";
 
 interface About {
   /** The version of Evenkeel that wrote it. */

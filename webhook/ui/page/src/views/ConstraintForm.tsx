@@ -1,6 +1,6 @@
 /** Edits the constraints of a manifest in a form. The server makes the edits, so that comments and layout are kept. */
 import { useId } from "preact/hooks";
-import type { ExplainAnswer, ExplainedConstraint, FieldEdit } from "../api-types";
+import type { ExplainAnswer, ConstraintStats, FieldEdit } from "../api-types";
 import { labelsOf } from "../model/selectors";
 import { printable, shortKind } from "../model/words";
 import { NumberInput } from "../parts/NumberInput";
@@ -35,12 +35,7 @@ export function ConstraintForm({ kind, explain, topologyKeys, onEdit }: Props) {
     const whole = [...podSpec(kind), LIST, ...path];
     return { field: whole.join("."), path: whole };
   };
-  const set = (
-    position: number,
-    constraint: ExplainedConstraint,
-    field: keyof ExplainedConstraint,
-    value: unknown,
-  ): void => {
+  const set = (position: number, constraint: ConstraintStats, field: keyof ConstraintStats, value: unknown): void => {
     const edits: FieldEdit[] = [{ ...at(position, field), old: constraint[field], new: value }];
     // Kubernetes refuses minDomains beside ScheduleAnyway.
     if (value === "ScheduleAnyway" && constraint.minDomains > 1)
@@ -85,9 +80,9 @@ export function ConstraintForm({ kind, explain, topologyKeys, onEdit }: Props) {
 
 interface FieldsProps {
   at: number;
-  constraint: ExplainedConstraint;
+  constraint: ConstraintStats;
   topologyKeys: readonly string[];
-  edit: (field: keyof ExplainedConstraint, value: unknown) => void;
+  edit: (field: keyof ConstraintStats, value: unknown) => void;
   onRemove: () => void;
 }
 

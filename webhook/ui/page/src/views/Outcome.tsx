@@ -1,7 +1,7 @@
 /** What a simulation answers: the domains before and after, what stays pending and why, and what happened to other pods. */
-import type { DisplacedPodFields, ExplainAnswer, SimulateAnswer, WhatIfAnswer } from "../api-types";
-import { comparedDomains, minimumOf, type ComparedDomains } from "../model/compared";
-import { spread } from "../model/skew";
+import type { DisplacedPod, ExplainAnswer, SimulateAnswer, WhatIf } from "../api-types";
+import { comparedDomains, type ComparedDomains } from "../model/compared";
+import { minimumOf, skewOf } from "../model/skew";
 import { endsOf, type Replicas } from "../model/whatif";
 import { count, number, origin, shortKey } from "../model/words";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
@@ -78,7 +78,7 @@ export function Domains({ domains, after }: { domains: ComparedDomains; after: b
   const names = Object.keys({ ...domains.before, ...(after ? domains.after : {}) }).sort((a, b) => order.compare(a, b));
   const counts = after ? domains.after : domains.before;
   const hard = domains.whenUnsatisfiable === "DoNotSchedule";
-  const skew = spread(Object.values(counts));
+  const skew = skewOf(domains, counts);
   const over = skew > domains.maxSkew;
   const shown = names.map((name): DomainCount => {
     const lost = after && !(name in domains.after);
@@ -105,7 +105,7 @@ export function Domains({ domains, after }: { domains: ComparedDomains; after: b
       </p>
       <DomainBars
         domains={shown}
-        minimum={minimumOf(counts, domains.minDomains)}
+        minimum={minimumOf(domains, counts)}
         maxSkew={domains.maxSkew}
         hard={hard}
         caption={`Pods of each ${shortKey(domains.topologyKey)}${after ? ", before and after" : ""}`}
@@ -117,7 +117,7 @@ export function Domains({ domains, after }: { domains: ComparedDomains; after: b
   );
 }
 
-function Stages({ stages }: { stages: WhatIfAnswer["domains"][number] }) {
+function Stages({ stages }: { stages: WhatIf["domains"][number] }) {
   const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((a, b) => a + b, 0);
   return (
     <p class="quiet">
@@ -127,7 +127,7 @@ function Stages({ stages }: { stages: WhatIfAnswer["domains"][number] }) {
   );
 }
 
-const OUTCOMES: Record<DisplacedPodFields["outcome"], string> = {
+const OUTCOMES: Record<DisplacedPod["outcome"], string> = {
   recovered: "got a node again",
   pending: "stay pending",
   notRecreated: "are not recreated",
@@ -135,9 +135,9 @@ const OUTCOMES: Record<DisplacedPodFields["outcome"], string> = {
 };
 const MOST_LISTED = 100;
 
-function Displaced({ whatIf }: { whatIf: WhatIfAnswer }) {
+function Displaced({ whatIf }: { whatIf: WhatIf }) {
   const others = whatIf.displaced.filter((pod) => !pod.own);
-  const outcomes = (Object.keys(OUTCOMES) as DisplacedPodFields["outcome"][]).map((outcome) => ({
+  const outcomes = (Object.keys(OUTCOMES) as DisplacedPod["outcome"][]).map((outcome) => ({
     outcome,
     pods: others.filter((pod) => pod.outcome === outcome),
   }));

@@ -5,7 +5,7 @@ import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { inline, number } from "../model/words";
 import { useRequest } from "../parts/request";
-import { Badge, Failure, Name, Notice, Waiting } from "../parts/text";
+import { Badge, Failure, Guarantees, Name, Notice, Waiting } from "../parts/text";
 import { RolloutView } from "./RolloutView";
 
 interface Props {
@@ -74,6 +74,7 @@ export function RolloutPanel({ client, cluster, detail, manifest, kind, edited, 
                   <Badge tone="good">largest skew at the end {found.worstSkews.map(number).join(", ")}</Badge>
                   <span class="quiet"> It gives up: {found.cost}.</span>
                 </p>
+                <Guarantees guarantees={found.givenUp} />
                 {found.edits.length > 0 && (
                   <button
                     class="primary"

@@ -1,10 +1,11 @@
 /** How a workload is spread and where its next pod goes: what `evenkeel explain` answers. */
-import type { ExplainAnswer, ExplainedConstraint, SuggestedChange } from "../api-types";
+import type { ExplainAnswer, ConstraintStats, SuggestedChange } from "../api-types";
 import { violations } from "../model/compared";
+import { minimumOf } from "../model/skew";
 import { rejectionWords } from "../model/verdicts";
 import { count, inline, number, origin, shortKey } from "../model/words";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
-import { Badge, Fact, Limits, Name, Notice } from "../parts/text";
+import { Badge, Fact, Guarantees, Limits, Name, Notice } from "../parts/text";
 
 interface Props {
   explain: ExplainAnswer;
@@ -122,18 +123,11 @@ function Constraints({ explain }: { explain: ExplainAnswer }) {
   );
 }
 
-function Constraint({
-  constraint,
-  at,
-  policy,
-}: {
-  constraint: ExplainedConstraint;
-  at: number;
-  policy: string | null;
-}) {
+function Constraint({ constraint, at, policy }: { constraint: ConstraintStats; at: number; policy: string | null }) {
   const hard = constraint.whenUnsatisfiable === "DoNotSchedule";
-  const minimum =
-    constraint.globalMinimum ?? Math.min(...constraint.domains.map((domain) => domain.matching), Infinity);
+  const counted = constraint.domains.filter((domain) => domain.counted);
+  const counts = Object.fromEntries(counted.map((domain) => [domain.value, domain.matching]));
+  const minimum = constraint.globalMinimum ?? minimumOf(constraint, counts);
   const shown = constraint.domains.map((domain): DomainCount => ({
     name: domain.value,
     pods: domain.matching,
@@ -197,7 +191,7 @@ function Constraint({
       </p>
       <DomainBars
         domains={shown}
-        minimum={Number.isFinite(minimum) ? minimum : 0}
+        minimum={minimum}
         maxSkew={constraint.maxSkew}
         hard={hard}
         caption={`Pods of each ${shortKey(constraint.topologyKey)}`}
@@ -217,7 +211,7 @@ function capitalized(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function policyWords(constraint: ExplainedConstraint): string {
+function policyWords(constraint: ConstraintStats): string {
   const affinity =
     constraint.nodeAffinityPolicy === "Honor"
       ? "nodes that its node affinity allows"
@@ -227,7 +221,7 @@ function policyWords(constraint: ExplainedConstraint): string {
   return `Its domains are those of ${affinity}, ${taints}.`;
 }
 
-function domainNote(domain: ExplainedConstraint["domains"][number], constraint: ExplainedConstraint): string {
+function domainNote(domain: ConstraintStats["domains"][number], constraint: ConstraintStats): string {
   if (!domain.counted) return `${count(domain.feasibleNodes, "node")} take it`;
   const skew = domain.skew === null ? "" : `, skew ${number(domain.skew)}`;
   if (domain.fits === false) return `refused: skew ${number(domain.skew ?? 0)} > ${number(constraint.maxSkew)}`;
@@ -235,12 +229,12 @@ function domainNote(domain: ExplainedConstraint["domains"][number], constraint: 
 }
 
 function Refusing({ explain }: { explain: ExplainAnswer }) {
-  if (explain.refusing.length === 0) return null;
+  if (explain.rejections.length === 0) return null;
   return (
     <section class="panel" aria-label="Nodes that refuse the pod">
       <h2>Nodes that refuse the next pod</h2>
       <ul class="groups">
-        {explain.refusing.map((group, at) => (
+        {explain.rejections.map((group, at) => (
           <li key={at}>
             <p>
               <strong>{count(group.nodes, "node")}</strong>{" "}
@@ -255,15 +249,15 @@ function Refusing({ explain }: { explain: ExplainAnswer }) {
               </span>
             </p>
             <ul class="reasons">
-              {group.refusals.map((refusal, position) => (
+              {group.rejections.map((rejection, position) => (
                 <li key={position}>
-                  <span class="plugin">{refusal.plugin}</span>
-                  {rejectionWords(refusal, explain.constraints).map((words) => (
+                  <span class="plugin">{rejection.plugin}</span>
+                  {rejectionWords(rejection, explain.constraints).map((words) => (
                     <span key={words} class="why">
                       <Name>{words}</Name>
                     </span>
                   ))}
-                  {refusal.code === "Unschedulable" && <span class="quiet why">Evicting pods could help.</span>}
+                  {rejection.code === "Unschedulable" && <span class="quiet why">Evicting pods could help.</span>}
                 </li>
               ))}
             </ul>
@@ -402,6 +396,7 @@ function Suggestion({ change, at, onApply }: { change: SuggestedChange; at: numb
         )}
         <span class="quiet"> It gives up: {change.costs.join("; ")}.</span>
       </p>
+      <Guarantees guarantees={change.givenUp} />
       {onApply && change.edits.length > 0 && (
         <button
           class="primary"

@@ -1,13 +1,14 @@
 /** Workloads by risk with their skew, for the page and for the report of an audit. */
 import { useMemo } from "preact/hooks";
 import type { AuditedWorkload } from "../api-types";
-import { byRisk, filtered, RISKS, riskLabel, type Risk } from "../model/risk";
+import { filtered, RISKS, riskLabel, type Risk } from "../model/risk";
 import { count, number, printable } from "../model/words";
 import { SkewBar } from "../parts/SkewBar";
 import { Badge, Empty, Name, Title } from "../parts/text";
 import { VirtualRows } from "../parts/VirtualRows";
 
 interface Props {
+  /** The workloads, the riskiest first. */
   workloads: readonly AuditedWorkload[];
   filter: string;
   risk: string | null;
@@ -22,8 +23,7 @@ const SHOWN_CONSTRAINTS = 2;
 
 export function WorkloadList({ workloads, filter, risk, onFilter, onOpen, none }: Props) {
   const known = RISKS.find((found) => found.risk === risk)?.risk ?? null;
-  const sorted = useMemo(() => byRisk(workloads), [workloads]);
-  const shown = useMemo(() => filtered(sorted, { text: filter, risk: known }), [sorted, filter, known]);
+  const shown = useMemo(() => filtered(workloads, { text: filter, risk: known }), [workloads, filter, known]);
   const counts = useMemo(() => {
     const found = new Map<Risk, number>();
     for (const workload of workloads)

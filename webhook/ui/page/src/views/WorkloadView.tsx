@@ -4,8 +4,9 @@ import type { ExplainAnswer, FieldEdit, WorkloadDetail } from "../api-types";
 import type { Client, RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
 import { encode, MOST_EDITED, TABS, type PageState, type Tab, type WorkloadState } from "../model/fragment";
-import { comparedDomains, minimumOf } from "../model/compared";
+import { comparedDomains } from "../model/compared";
 import { pictureOf } from "../model/picture";
+import { minimumOf } from "../model/skew";
 import { rebalanceCommand, whatIfBody } from "../model/whatif";
 import { shortKind } from "../model/words";
 import { announce } from "../parts/live";
@@ -290,7 +291,7 @@ function Saving({ client, state, detail, manifest, explain, onFail, settled }: S
     const constraints = comparedDomains(answer, explain).map((found) => ({
       title: `${found.topologyKey}, ${found.whenUnsatisfiable}, maxSkew ${found.maxSkew}`,
       maxSkew: found.maxSkew,
-      minimum: minimumOf(found.after, found.minDomains),
+      minimum: minimumOf(found, found.after),
       domains: Object.keys({ ...found.before, ...found.after }).map((name) => ({
         name,
         pods: found.before[name] ?? 0,

@@ -1,5 +1,7 @@
 /** All workloads by risk, while the audit runs and after. */
+import { useMemo } from "preact/hooks";
 import { workloadState, type ListState, type PageState } from "../model/fragment";
+import { byRisk } from "../model/risk";
 import { count, number } from "../model/words";
 import { Failure, Notice, Waiting } from "../parts/text";
 import type { Audit } from "./audit";
@@ -14,6 +16,7 @@ interface Props {
 }
 
 export function WorkloadsView({ audit, all, state, go }: Props) {
+  const workloads = useMemo(() => byRisk(audit.workloads), [audit.workloads]);
   const others = audit.done ? all - audit.workloads.length : 0;
   return (
     <>
@@ -35,7 +38,7 @@ export function WorkloadsView({ audit, all, state, go }: Props) {
       )}
       {(audit.workloads.length > 0 || audit.done) && (
         <WorkloadList
-          workloads={audit.workloads}
+          workloads={workloads}
           filter={state.filter}
           risk={state.risk}
           onFilter={(filter, risk) => {

@@ -1,0 +1,92 @@
+"""The requests of the page: a manifest that a person edits, and what is to be done with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Final, TypeAlias
+
+from policies.manifests.edits import FieldEdit
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, required_value
+from policies.manifests.wire import Form, Received
+from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID, Checked
+from webhook.requests.placement import PlacementFields
+from webhook.requests.score import ScoreRequest
+from webhook.requests.simulate import Seed, SimulateRequest, SimulationFields
+
+#: Bytes of a text that a person edits: its YAML takes 10 µs a byte, again and again as they type. The objects
+#: that people write have a tenth of it.
+MOST_TEXT_BYTES: Final = 2**18
+
+
+def _check_text(text: str, path: FieldPath, found: ErrorList) -> None:
+    if not text.strip():
+        found.add(required_value(path, "is empty", FIELD_MISSING))
+    elif len(text.encode(errors="surrogatepass")) > MOST_TEXT_BYTES:
+        problem = f"has more than {MOST_TEXT_BYTES >> 10} KiB, use evenkeel lint and evenkeel explain"
+        found.add(FieldError(path, problem, ErrorKind.TOO_LONG, VALUE_INVALID))
+
+
+#: One object as a person writes it, YAML or JSON.
+_Manifest: TypeAlias = Annotated[str, Checked(_check_text)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManifestBody(Received):
+    """A manifest.
+
+    Attributes:
+        manifest: One object, YAML or JSON.
+    """
+
+    manifest: _Manifest
+
+    def request(self, obj: dict[str, Any]) -> PlacementFields:
+        """Return the request of ``/v1`` about the object of the manifest."""
+        return ScoreRequest(pod=obj)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIfBody(SimulationFields, ManifestBody):
+    """A manifest whose replicas are scheduled; as ``POST /v1/simulate`` in all else."""
+
+    def request(self, obj: dict[str, Any]) -> SimulateRequest:
+        """Return the request of ``/v1/simulate``."""
+        shared = {entry.name: getattr(self, entry.name) for entry in fields(SimulationFields)}
+        return SimulateRequest(workload=obj, **shared)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutBody(ManifestBody):
+    """A manifest that is rolled out as the new revision of what runs.
+
+    Attributes:
+        seed: Chooses among the best nodes at random; left out, the first by name is taken.
+    """
+
+    seed: Seed | None = None
+
+    def request(self, obj: dict[str, Any]) -> SimulateRequest:
+        """Return the request of ``/v1/simulate``."""
+        return SimulateRequest(workload=obj, rollout=True, seed=self.seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuggestBody(ManifestBody):
+    """A manifest, and a suggestion of its explanation.
+
+    Attributes:
+        edits: The edits of the suggestion.
+    """
+
+    edits: Annotated[list[dict[str, Any]], Form(list[FieldEdit])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatchBody(ManifestBody):
+    """A manifest, and what it was before.
+
+    Attributes:
+        original: What it was.
+    """
+
+    original: _Manifest
