@@ -74,6 +74,23 @@ def a_workload(
     return workload
 
 
+def a_deployment(
+    *constraints: Any,
+    replicas: int = 3,
+    cpu: str | None = None,
+    spec: dict[str, Any] | None = None,
+    **metadata: Any,
+) -> dict[str, Any]:
+    """Return a Deployment with constraints, by default none; ``cpu`` is what its container requests."""
+    given: dict[str, Any] = {"topologySpreadConstraints": list(constraints)} if constraints else {}
+    if cpu is not None:
+        resources = {"requests": {"cpu": cpu}}
+        given["containers"] = [{"name": "c", "image": "web:1", "resources": resources}]
+    workload = a_workload(spec=given | (spec or {}), **metadata)
+    workload["spec"]["replicas"] = replicas
+    return workload
+
+
 def kind_of(kind: str, group: str = "") -> WorkloadKind:
     """Return a known kind by name."""
     return next(known for known in KNOWN_KINDS if (known.group, known.kind) == (group, kind))

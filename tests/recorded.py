@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from policies.conformance.case import ConformanceCase
-from webhook.admission.respond import Phase
-from webhook.conformance.corpus import Corpus, open_corpus
+from conformance.case import ConformanceCase
+from conformance.corpus import Corpus, open_corpus
+from webhook.admission.request import Phase
 
 DATA = Path(__file__).parent / "data"
 
@@ -51,6 +51,15 @@ def recorded_profiles() -> Iterator[dict[str, Any]]:
 def recorded_sequences() -> Iterator[dict[str, Any]]:
     """Yield each cluster and queue of pods with where the scheduler bound them, one after another."""
     return map(_flat, corpus_cases("sequences.jsonl.gz"))
+
+
+def recorded_storage() -> Iterator[dict[str, Any]]:
+    """Yield clusters with volumes, and with priorities, with what the default profile answered."""
+    for name in ("volumes.jsonl.gz", "preemption.jsonl.gz"):
+        for case in corpus_cases(name):
+            yield {"name": case.id, **case.request["cluster"], "pod": case.request["pod"]} | {
+                "expected": case.expected
+            }
 
 
 def _flat(case: ConformanceCase) -> dict[str, Any]:

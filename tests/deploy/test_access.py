@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.deploy.manifests import Manifests, base, render, rendered
-from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.kube.service_proxy import DEFAULT_SERVICE, account_of, proxied
+from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import GROUP
 
 #: A right: API group, resource, name (empty for any), verb.

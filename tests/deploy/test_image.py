@@ -63,12 +63,13 @@ def test_what_is_copied_exists_and_is_not_left_out(source: str) -> None:
 
 
 def test_the_image_has_every_package_of_ours() -> None:
-    """What setuptools would find is what is copied."""
+    """What setuptools would find is what is copied, and conformance is not."""
     packages = [
         pattern.rstrip("*") for pattern in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
     ]
 
     assert all(f"COPY {package} {package}\n" in DOCKERFILE for package in packages)
+    assert "conformance" not in DOCKERFILE
 
 
 def test_the_image_runs_as_the_pod_says() -> None:
@@ -83,7 +84,10 @@ def test_the_image_runs_as_the_pod_says() -> None:
 
 
 def test_one_version_says_what_is_installed() -> None:
-    """Chart, program and image move together."""
+    """Chart, program, image and conformance move together."""
+    apart = tomllib.loads((ROOT / "conformance" / "pyproject.toml").read_text())["project"]
     chart = (DEPLOY / "helm/evenkeel/Chart.yaml").read_text()
 
     assert [PROJECT["project"]["version"]] * 2 == re.findall(r"^(?:appV|v)ersion: (.*)$", chart, re.MULTILINE)
+    assert PROJECT["project"]["version"] == apart["version"]
+    assert f"evenkeel=={apart['version']}" in apart["dependencies"]

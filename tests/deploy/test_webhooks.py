@@ -19,7 +19,9 @@ from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from policies.scheduler.index import ClusterIndex
 from tests.deploy.manifests import DEPLOY, Manifests, base, missing, render, template
 from tests.recorded import phase_of, recorded_reviews
-from webhook.admission.respond import Phase, decide
+from tests.webhook.reviewing import a_review_request
+from webhook.admission.request import Phase
+from webhook.admission.respond import decide
 from webhook.admission.review import Review
 
 KINDS = {Phase.MUTATE: "MutatingWebhookConfiguration", Phase.VALIDATE: "ValidatingWebhookConfiguration"}
@@ -250,7 +252,7 @@ def test_what_is_passed_over_would_have_got_no_answer() -> None:
         reasons = _passed_over(json.loads(body)["request"], phase)
         if not reasons:
             continue
-        decision = decide(review, phase, _context())
+        decision = decide(review, a_review_request(b"", phase), _context())
         for reason in reasons:
             kept_away[reason] += 1
 

@@ -7,12 +7,12 @@ from functools import cache
 
 import pytest
 
+from conformance.case import ConformanceCase
+from conformance.corpus import open_corpus
 from docs.generator import releases
 from docs.generator.release_evidence import MEASURED, read_evidence, tells
-from policies.conformance.case import ConformanceCase
 from policies.model.version import KubernetesVersion
 from policies.scheduler.releases import CHANGES
-from webhook.conformance.corpus import open_corpus
 
 EVIDENCE = read_evidence()
 

@@ -17,6 +17,7 @@ from tests.e2e.kubectl import Kubectl
 from tests.e2e.load import Tally
 from tests.e2e.objects import ZONES, namespace, node
 from tests.e2e.processes import Processes
+from tests.run_notes import NOTES
 
 #: What the loads of this run came to, for its summary.
 _TALLIES = pytest.StashKey[list[Tally]]()
@@ -24,8 +25,6 @@ _TALLIES = pytest.StashKey[list[Tally]]()
 _PROCESSES = pytest.StashKey[Processes]()
 #: Tell namespaces apart.
 _NUMBERS = itertools.count(1)
-#: Whether tests were left out for want of an API server.
-_UNTESTED = pytest.StashKey[bool]()
 
 
 @pytest.fixture(scope="session")
@@ -107,17 +106,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
     items[:] = [item for item in items if item not in ours]
     config.hook.pytest_deselected(items=ours)
-    config.stash[_UNTESTED] = bool(ours)
+    if ours:
+        config.stash[NOTES].append((missing_assets(os.environ), True))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say what the loads came to, or that there was nothing to load."""
-    if config.stash.get(_UNTESTED, False):
-        terminalreporter.line(missing_assets(os.environ), red=True, bold=True)
-    if tallies := config.stash.get(_TALLIES, []):
-        terminalreporter.section("load")
-        for made in tallies:
-            terminalreporter.line(str(made), red=made.failed > 0)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Say what the loads came to."""
+    for made in session.config.stash.get(_TALLIES, []):
+        session.config.stash[NOTES].append((f"load: {made}", made.failed > 0))
 
 
 def _add_nodes(control_plane: ControlPlane) -> None:

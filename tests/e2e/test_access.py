@@ -13,7 +13,7 @@ from tests.e2e.installation import CONFIGURATIONS, NAME, Installation
 from tests.e2e.kubectl import Manifest
 from tests.e2e.objects import deployment, pod
 from tests.e2e.readiness import asked
-from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
+from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import AUDIENCE
 
 pytestmark = pytest.mark.usefixtures("installed")

@@ -24,7 +24,7 @@ from tests.e2e.objects import ZONES, constraint, deployment, pod, service
 from tests.e2e.processes import eventually
 from tests.e2e.readiness import Readiness
 from tests.webhook.running import review_of
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 #: Seconds of load before and after what happens.
 SETTLED_S = 1.0

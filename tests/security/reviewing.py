@@ -17,7 +17,9 @@ from policies.scheduler.index import ClusterIndex
 from tests.builders import a_policy
 from tests.security.shapes import as_pod
 from webhook.admission.budget import Budget
-from webhook.admission.respond import Phase, respond
+from webhook.admission.reply import Reply
+from webhook.admission.request import Phase, ReviewRequest
+from webhook.admission.respond import respond
 
 #: Bytes of the largest object that the API server takes.
 MAX_BODY_BYTES = 3 * 2**20
@@ -111,11 +113,8 @@ def answer(body: bytes, phase: Phase, context: AdmissionContext) -> Answer:
         # What was derived for another pod is of no use to one that asks for something else.
         inventory.memo.clear()
     started = time.process_time()
-    budget, rules_budget = (Budget(query="timeout=10s", started=time.monotonic()) for _ in range(2))
-    if phase is Phase.VALIDATE:
-        reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget)
-    else:
-        reply = respond(body, phase, context)
+    reply = respond(ReviewRequest(body, phase, Budget("timeout=10s", time.monotonic())), context)
+    assert isinstance(reply, Reply)
     seconds = time.process_time() - started - reading
     gc.enable()
     return Answer(seconds, orjson.loads(reply.body)["response"])

@@ -18,7 +18,7 @@ from policies.model.labels import LabelSelector
 from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
 from tests.webhook.kube.test_informer import a_cluster, an_object
 from webhook.kube.informer import ClusterCache
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 #: Hostile objects of each kind, in each of the runs, unless the environment says otherwise.
 _OBJECTS = int(os.environ.get("EVENKEEL_HOSTILE_OBJECTS", "40"))

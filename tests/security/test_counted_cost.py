@@ -19,8 +19,9 @@ from policies.scheduler.workload_topology import WorkloadTopology
 from tests.builders import kind_of
 from tests.security.combinations import CHOICES, an_object, drawn
 from tests.security.reviewing import a_context, review_of
-from webhook.admission.budget import Budget
-from webhook.admission.respond import Phase, respond
+from tests.webhook.reviewing import a_review_request
+from webhook.admission.request import Phase
+from webhook.admission.respond import respond
 
 #: Bytes of a review that are tried: each is read, whatever is judged, and calls cost ten times as much here.
 MAX_BYTES = 60_000
@@ -34,7 +35,7 @@ CALLS, CALLS_A_BYTE = 30_000, 5
 def calls_of(body: bytes, context: AdmissionContext) -> int:
     """Return how many functions a review calls on a cluster of which nothing was derived yet."""
     count = 0
-    budget, rules_budget = (Budget(query="", started=0.0, clock=lambda: 0.0) for _ in range(2))
+    request = a_review_request(body, Phase.VALIDATE)
 
     def on_event(_frame: FrameType, event: str, _argument: Any) -> None:
         nonlocal count
@@ -43,7 +44,7 @@ def calls_of(body: bytes, context: AdmissionContext) -> int:
     before = sys.getprofile()
     sys.setprofile(on_event)
     try:
-        respond(body, Phase.VALIDATE, context, budget=budget, rules_budget=rules_budget)
+        respond(request, context)
     finally:
         sys.setprofile(before)
     return count

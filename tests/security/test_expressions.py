@@ -29,7 +29,7 @@ ANYWHERE = {
     "policies.manifests.yaml_events._COLONS": re.Pattern.finditer,
     "policies.manifests.yaml_events._LINE_BREAK": re.Pattern.finditer,
     "webhook.lint.reports._BREAK": re.Pattern.finditer,
-    "webhook.http.scoring.screen._STEERING": re.Pattern.finditer,
+    "webhook.requests.screen._STEERING": re.Pattern.finditer,
     "webhook.lint.charts._SOURCE": re.Pattern.finditer,
     "webhook.lint.parse._DIRECTIVE": re.Pattern.search,
     "webhook.lint.parse._DOCUMENT_START": re.Pattern.search,

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from policies.config.context import AdmissionContext
+from tests.for_each import for_each
 from tests.security.reviewing import MAX_BODY_BYTES, Answer, a_context, answer, review_of
 from tests.security.shapes import Shape, a_rich_workload, shapes
-from webhook.admission.respond import Phase
+from webhook.admission.request import Phase
 
 #: Nodes of the cluster.
 NODES = 200
@@ -39,7 +40,7 @@ def _seconds(body: bytes) -> float:
     return min(answer(body, Phase.VALIDATE, context()).seconds for _ in range(3))
 
 
-@pytest.mark.parametrize("shape", chosen(), ids=[shape.name for shape in chosen()])
+@for_each(chosen(), name=lambda shape: shape.name)
 def test_growth(shape: Shape) -> None:
     """Ten times as much costs some ten times as much, and never holds up all others."""
     body = review_of(shape.make(LARGER))

@@ -15,6 +15,8 @@ import pytest
 from tests.security.slow_clients import CROWD, HEAD, Misbehavior, beside, dripped_head, one_byte_records
 from tests.webhook.running import eventually, serving
 
+pytestmark = pytest.mark.slow
+
 #: Seconds that any answer may take beside them. One that stopped the server would do so for its patience.
 BOUND_S = 2.0
 #: Seconds that a client has for a request.

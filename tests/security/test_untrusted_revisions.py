@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.policies.placement.planned import NODES, a_deployment
+from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.lint.git import commit_all, make_repository
 
-COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "plan", "--from", "HEAD"]
 CONFIG = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "LintConfig"}
 
 
@@ -38,14 +36,10 @@ def _plan(
 ) -> subprocess.CompletedProcess[str]:
     cluster = root.parent / "cluster.json"
     cluster.write_text(json.dumps({"kind": "List", "items": NODES}))
-    return subprocess.run(
-        [*COMMAND, "--cluster", str(cluster), "-o", "json", *arguments],
-        cwd=root / folder,
-        capture_output=True,
-        check=False,
-        env={**os.environ, **({} if temporary is None else {"TMPDIR": str(temporary)})},
-        text=True,
-    )
+    environment = {} if temporary is None else {"TMPDIR": str(temporary)}
+    given = ["plan", "--from", "HEAD", "--cluster", str(cluster), "-o", "json", *arguments]
+    done = evenkeel(*given, folder=root / folder, environment=environment)
+    return subprocess.CompletedProcess(given, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def _rewrite(root: Path, name: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from policies.config.context import AdmissionContext
+from webhook.admission.current_context import CurrentContext
 from webhook.http.authorization.authorizer import OpenAuthorizer
 from webhook.http.state import ServerState
 from webhook.settings import LogFormat, LogLevel, Settings
@@ -16,23 +16,14 @@ from webhook.telemetry.logs import EventLog
 from webhook.telemetry.metrics import Telemetry
 
 
-@dataclass
-class Valid:
-    """From when until when a certificate is valid."""
-
-    not_before: datetime
-    not_after: datetime
-
-
 @pytest.fixture
 def state() -> ServerState:
     """A server that is ready on 20 November 2026."""
     return ServerState(
         settings=Settings(self_signed=True),
-        context=AdmissionContext(policies=()),
+        current=CurrentContext(AdmissionContext(policies=())),
         telemetry=Telemetry("1", registry=CollectorRegistry()),
         events=EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=2),
-        certificate=lambda: Valid(datetime(2026, 11, 19, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)),
         now=lambda: datetime(2026, 11, 20, tzinfo=UTC),
         access=OpenAuthorizer(),
     )

@@ -33,6 +33,8 @@ from tests.webhook.running import (
     serving,
 )
 
+pytestmark = pytest.mark.slow
+
 BROKEN = {"topologySpreadConstraints": [a_constraint(maxSkew=0)]}
 HEAD = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 

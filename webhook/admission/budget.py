@@ -8,14 +8,17 @@ costs takes nothing from the review of another. What the API server gets too lat
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, TypeVar
 from urllib.parse import parse_qs
 
-from policies.admission.review_cost import NoTime
+from policies.admission.review_cost import NoTime, ReviewLimits
 
 #: Seconds for a request that does not say: what Kubernetes gives a webhook without ``timeoutSeconds``.
 DEFAULT_TIMEOUT_S: Final = 10.0
@@ -37,37 +40,46 @@ _PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|
 _DURATION: Final = re.compile(rf"([+-]?)((?:{_PART.pattern})+|0)")
 
 
+@dataclass(slots=True)
 class Budget:
     """The time of one review.
 
     Attributes:
-        spent_s: Seconds that the verdict took; None if none was begun.
+        query: The query of the request's URL, which has the timeout.
+        started: When the request came, by ``clock``.
+        clock: Seconds that never go back.
+        rules_s: Seconds that the rules took that look at every node; None if they were not begun.
+        forecast_s: Seconds that the forecast of the next pod took; None if it was not begun.
     """
 
-    __slots__ = ("_clock", "_query", "_started", "spent_s")
+    query: str
+    started: float
+    clock: Callable[[], float] = time.monotonic
+    rules_s: float | None = field(default=None, init=False)
+    forecast_s: float | None = field(default=None, init=False)
 
-    def __init__(self, *, query: str, started: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start with what the request says.
+    def limits(self) -> ReviewLimits:
+        """Return what holds a review to its time."""
+        return ReviewLimits(self._run_rules, self._forecast, datetime.now(UTC).date())
 
-        Args:
-            query: The query of the request's URL.
-            started: When the request had been read, by the same clock.
-            clock: Seconds that never go back.
-        """
-        self.spent_s: float | None = None
-        self._query = query
-        self._started = started
-        self._clock = clock
+    def deadline(self, longest_s: float = math.inf, *, share: float = 1.0) -> float:
+        """Return when a share of the usable time is over, by the clock; after so many seconds at most."""
+        return self.started + min(usable_s(self.query) * share, longest_s)
 
-    def within(self, work: Callable[[], _T]) -> _T | NoTime:
-        """Do some work if it can be done in time."""
-        began = self._clock()
-        if self._started + usable_s(self._query) - began < VERDICT_S:
-            return NoTime.NO_TIME
-        try:
-            return work()
-        finally:
-            self.spent_s = self._clock() - began
+    def _run_rules(self, work: Callable[[], _T]) -> _T | NoTime:
+        found, self.rules_s = self._timed(work)
+        return found
+
+    def _forecast(self, work: Callable[[], _T]) -> _T | NoTime:
+        found, self.forecast_s = self._timed(work)
+        return found
+
+    def _timed(self, work: Callable[[], _T]) -> tuple[_T | NoTime, float | None]:
+        """Do some work if it can be done in time; return what it gives and the seconds that it took."""
+        began = self.clock()
+        if self.deadline() - began < VERDICT_S:
+            return NoTime.NO_TIME, None
+        return work(), self.clock() - began
 
 
 @lru_cache(maxsize=64)

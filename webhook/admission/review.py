@@ -10,6 +10,7 @@ from itertools import islice
 from types import NoneType
 from typing import Any, NamedTuple
 
+from policies.config import spread_policy
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
@@ -29,6 +30,8 @@ _OBJECT_FOLLOWS = re.compile(rb',\s*+"object"\s*+:')
 _MOST_PLACES = 8
 #: The only version of AdmissionReview that a registered webhook gets here.
 API_VERSION = "admission.k8s.io/v1"
+#: The group and the kind of policies.
+SPREAD_POLICY = (spread_policy.GROUP, spread_policy.KIND)
 #: The rule that a body breaks which is no AdmissionReview.
 NOT_A_REVIEW = "not-a-review"
 

@@ -9,7 +9,7 @@ to one that is not; and while the API server is away, what is served stays.
 
 from __future__ import annotations
 
-import threading
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,11 +24,15 @@ from certs.keyring import serving_data
 from certs.rotate import Action, is_better, serving_problem
 from webhook.cert_rotation.configurations import Configuration, Registration
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
+from webhook.component import Component
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
+from webhook.kube.leader_loop import LeaderLoop
 from webhook.telemetry.logs import LOGGER
+from webhook.telemetry.problem_log import ProblemLog
 
 if TYPE_CHECKING:
     from webhook.kube.election import Elect
+    from webhook.telemetry.metrics import Telemetry
 
 #: Seconds between two looks. A caBundle that was overwritten is restored within them.
 LOOK_EVERY_S: Final = 5.0
@@ -39,7 +43,7 @@ LOOK_AGAIN_S: Final = 1.0
 _TIMEOUT_S: Final = 60.0
 
 
-class CertificateController:
+class CertificateController(Component):
     """One replica's serving certificate: ``provision`` before listening, then ``start``, and ``stop``."""
 
     def __init__(
@@ -64,21 +68,16 @@ class CertificateController:
         self.key: Path = folder / store.SERVING_KEY
         self._reconciler = reconciler
         self._folder = folder
-        self._elect = elect
-        self._wake = threading.Event()
-        self._stopping = False
-        self._leading = False
-        self._resign: Callable[[], None] | None = None
-        self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
+        self._loop = LeaderLoop("certificates", self._look, elect=elect, event="leading")
         self._served: KeyPair | None = None
         self._observed: ObservedState | None = None
         self._problem = "the certificates of the cluster were not read yet"
-        self._reported: dict[str, str] = {}
+        self._problems = ProblemLog()
 
     @property
     def leading(self) -> bool:
         """Whether this replica reconciles what it finds."""
-        return self._leading
+        return self._loop.leading
 
     @property
     def authority_expiry(self) -> datetime | None:
@@ -98,6 +97,17 @@ class CertificateController:
         found = [fault for entry in self._registrations.values() for fault in entry.faults]
         return [*found, *filter(None, [clock_problem(self.skew)])]
 
+    def observe(self, telemetry: Telemetry) -> None:
+        """Tell the metrics how the certificates are."""
+        expiry = self.authority_expiry
+        telemetry.certificates_kept(
+            authority_expires_at=expiry.timestamp() if expiry else None,
+            current=not self.problem(),
+            leading=self.leading,
+            skew_s=self.skew.total_seconds(),
+            registered=self.registered(),
+        )
+
     def registered(self) -> dict[str, bool]:
         """Return whether the API server sends workloads to each webhook; empty before the first look."""
         return {webhook: entry.reviewed for webhook, entry in self._registrations.items()}
@@ -111,7 +121,7 @@ class CertificateController:
         return self._problem
 
     def provision(
-        self, *, timeout_s: float = _TIMEOUT_S, sleep: Callable[[float], object] | None = None
+        self, *, timeout_s: float = _TIMEOUT_S, sleep: Callable[[float], object] = time.sleep
     ) -> None:
         """Get a pair to serve, from the Secret or, where that has none, by creating one.
 
@@ -126,7 +136,6 @@ class CertificateController:
             ClusterError: There is no pair to be had, and why.
             CertificateError: The pair cannot be written to the folder.
         """
-        sleep = sleep or self._wake.wait
         left = timeout_s
         while True:
             try:
@@ -134,7 +143,7 @@ class CertificateController:
             except (ApiError, UnreachableError) as error:
                 if left <= 0 or (isinstance(error, ApiError) and error.forbidden):
                     raise
-                self._report("cluster", "certificates_unavailable", str(error))
+                self._problems.report("certificates_unavailable", str(error))
                 left -= LOOK_AGAIN_S
                 sleep(LOOK_AGAIN_S)
             else:
@@ -146,16 +155,11 @@ class CertificateController:
             self._served = store.read_pair(self.certificate, self.key)
         except CertificateError:
             self._served = None
-        self._stand_for_election()
-        self._thread.start()
+        self._loop.start()
 
     def stop(self) -> None:
         """Let another replica lead, and follow no more; the pair stays."""
-        self._stopping = True
-        self._wake.set()
-        self._resign_from_election()
-        if self._thread.is_alive():
-            self._thread.join(2.0)  # a look that is under way
+        self._loop.stop()
 
     def _provision(self) -> None:
         observed, reconciler = self._reconciler.observe(), self._reconciler
@@ -166,71 +170,53 @@ class CertificateController:
                 raise ClockError(f"there is nothing to serve, and none is issued: {rotation.plan.reason}")
         self._adopt(observed)
 
-    def _stand_for_election(self) -> None:
-        if self._resign is None and not self._stopping:
-            self._resign = self._elect(self._begin_to_lead, self._end_to_lead)
-
-    def _resign_from_election(self) -> None:
-        resign, self._resign = self._resign, None
-        if resign is not None:
-            resign()
-
-    def _begin_to_lead(self) -> None:
-        self._leading = True
-        LOGGER.info("leading_started")
-        self._wake.set()
-
-    def _end_to_lead(self) -> None:
-        self._leading = False
-        LOGGER.info("leading_stopped")
-
-    def _run(self) -> None:
-        pause_s = 0.0
-        while not self._stopping:
-            self._wake.wait(pause_s)
-            self._wake.clear()
-            if not self._stopping:
-                pause_s = LOOK_EVERY_S if self._look() else LOOK_AGAIN_S
-
-    def _look(self) -> bool:
-        """Read, reconcile while leading, and serve what is good; return whether all is in order."""
+    def _look(self) -> float:
+        """Reconcile, and return the seconds until that is due again."""
         try:
-            observed = self._reconciler.observe()
-            self._check_clock()
-            self._check_secret(observed)
-            action = Action.KEEP
-            if self._leading:
-                observed, rotation = self._reconciler.reconcile(observed)
-                action = rotation.plan.action
-            self._adopt(observed)
+            in_order = self._reconcile()
         except (ClusterError, CertificateError) as error:
-            self._report("cluster", "certificates_unavailable", str(error))
-            return isinstance(error, UnreachableError)  # no hurry: it may be down for long
+            self._problems.report("certificates_unavailable", str(error))
+            in_order = isinstance(error, UnreachableError)  # no hurry: it may be down for long
         except Exception as error:  # noqa: BLE001  # nothing would start this thread again
-            self._report(
-                "cluster", "certificates_unavailable", f"{type(error).__name__}: {error}", trace=error
-            )
-            return True
-        self._report("cluster", "certificates_unavailable", "")
-        return (
-            action in {Action.KEEP, Action.REFUSE} and not self._problem and not self._reported.get("secret")
-        )
+            self._problems.report("certificates_unavailable", f"{type(error).__name__}: {error}", trace=error)
+            in_order = True
+        else:
+            self._problems.report("certificates_unavailable", "")
+        return LOOK_EVERY_S if in_order else LOOK_AGAIN_S
+
+    def _reconcile(self) -> bool:
+        """Read, reconcile while leading, and serve what is good; return whether all is in order.
+
+        Raises:
+            ClusterError: The cluster cannot be read or written.
+            CertificateError: The folder cannot be written.
+        """
+        observed = self._reconciler.observe()
+        self._check_clock()
+        self._check_secret(observed)
+        action = Action.KEEP
+        if self.leading:
+            observed, rotation = self._reconciler.reconcile(observed)
+            action = rotation.plan.action
+        self._adopt(observed)
+        broken = self._problem or self._problems.reason("certificate_secret_broken")
+        return action in {Action.KEEP, Action.REFUSE} and not broken
 
     def _check_clock(self) -> None:
         """Leave it to others to lead while this machine's clock is wrong: it must sign nothing."""
         problem = clock_problem(self.skew)
-        self._report("clock", "clock_differs", problem)
+        self._problems.report("clock_differs", problem)
         if problem:
-            self._resign_from_election()
+            self._loop.resign()
         else:
-            self._stand_for_election()
+            self._loop.stand()
 
     def _check_secret(self, observed: ObservedState) -> None:
         """Report what is wrong with the Secret."""
         keyring, names, now = observed.keyring, self._reconciler.names, self._reconciler.now()
         unfit = serving_problem(keyring.serving, names, now)
         broken = "; ".join(keyring.problems) or (unfit and f"{observed.stored.source}: {unfit}")
-        self._report("secret", "certificate_secret_broken", broken)
+        self._problems.report("certificate_secret_broken", broken)
 
     def _adopt(self, observed: ObservedState) -> None:
         """Serve what the Secret holds if that is better than what is served, and remember what is wrong."""
@@ -244,10 +230,10 @@ class CertificateController:
             fields = {"fingerprint": offered.fingerprint, "not_after": expiry}
             LOGGER.info("certificate_adopted", extra={"fields": fields})
         missing = [found.source for found in observed.configurations if found.manifest is None]
-        self._report("missing", "webhook_configuration_missing", ", ".join(missing))
+        self._problems.report("webhook_configuration_missing", ", ".join(missing))
         found = {entry.webhook: self._judge(entry) for entry in observed.configurations}
         told = [fault for entry in found.values() for fault in entry.faults]
-        self._report("idle", "webhook_reviews_nothing", "" if missing else "; ".join(told))
+        self._problems.report("webhook_reviews_nothing", "" if missing else "; ".join(told))
         self._registrations = found
         self._observed = observed
         self._problem = self._distrusted_by(observed)
@@ -264,13 +250,3 @@ class CertificateController:
                     why = "does not lead to the served certificate" if bundle else "is empty or broken"
                     return f"{configuration.source}: the caBundle of {webhook} {why}"
         return ""
-
-    def _report(self, subject: str, event: str, reason: str, *, trace: Exception | None = None) -> None:
-        """Log what is wrong when it begins, when it becomes something else, and when it is over."""
-        if reason == self._reported.get(subject, ""):
-            return
-        if reason:
-            LOGGER.warning(event, extra={"fields": {"reason": reason}}, exc_info=trace)
-        else:
-            LOGGER.info(f"{event}_resolved")
-        self._reported[subject] = reason

@@ -13,7 +13,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath, shown
 from policies.model.taints import Taint, TaintEffect
-from policies.placement.actions import (
+from policies.placement.core.actions import (
     MOST_ADDED,
     Action,
     AddNodes,
@@ -23,9 +23,9 @@ from policies.placement.actions import (
     TaintNode,
     topology_key,
 )
-from policies.placement.pod_objects import PodObjects
-from policies.placement.recovery import MOST_OTHERS
-from policies.placement.scheduling_queue import PlannedActions
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.recovery import MOST_OTHERS
+from policies.placement.simulate.scheduling_queue import PlannedActions
 from webhook.cli.command import OPTION_ORDER
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

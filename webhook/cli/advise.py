@@ -15,12 +15,12 @@ from policies.manifests.fields import FieldPath, shown
 from policies.model.repository import Repository
 from policies.model.scaling import ReplicaRange
 from policies.model.workload import Workload
-from policies.placement.actions import MOST_ADDED, topology_key
-from policies.placement.advise import Advice, advise, why_unadvised
-from policies.placement.goal import Goal, parse_limit, parse_range
-from policies.placement.goal_simulator import MOST_REPLICAS
-from policies.placement.node_groups import described_nodes, domains_key, groups_for
-from policies.placement.placement import PlacementError, read_workload
+from policies.placement.advise.advise import Advice, advise, why_unadvised
+from policies.placement.advise.goal import Goal, parse_limit, parse_range
+from policies.placement.advise.goal_simulator import MOST_REPLICAS
+from policies.placement.advise.node_groups import described_nodes, domains_key, groups_for
+from policies.placement.core.actions import MOST_ADDED, topology_key
+from policies.placement.core.placement import PlacementError, read_workload
 from policies.reports import advise_json, advise_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
 from webhook.cli.command import Command

@@ -12,7 +12,7 @@ import yaml
 
 from policies.manifests.documents import ManifestObject
 from webhook.http.problems import problem
-from webhook.json_request import RequestError
+from webhook.requests.frame import RequestError
 
 #: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
 FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3

@@ -11,7 +11,7 @@ import click
 
 from policies.config.lint_config import FailOn
 from policies.manifests.findings import Severity
-from policies.placement.audit import audit
+from policies.placement.audit.audit import audit
 from policies.reports import audit_json, audit_markdown, audit_text, policy_report
 from policies.reports.audit_run import AuditedCluster, AuditRun, AuditScope
 from webhook.cli.answers import HTML, HTML_NOTE, format_option_with, print_answer
@@ -70,13 +70,14 @@ def command(
     SpreadPolicy's, or the scheduler's defaults. A ReplicaSet stands for the Deployment that owns it.
 
     \b
-    violated     the skew of a DoNotSchedule constraint is above maxSkew (error)
-    pending      pods are pending, and spread is a reason (error)
-    one-domain   several pods, all in one zone or on one node, and no constraint but built-in ones (warning)
-    no-room      no further replica fits, and spread is a reason (warning)
-    never-binds  a constraint that can neither refuse a node nor prefer one (warning)
-    uneven       the skew of a ScheduleAnyway constraint is above maxSkew (note)
-    invalid      the API server would refuse the object today (warning)
+    violated       the skew of a DoNotSchedule constraint is above maxSkew (error)
+    would-violate  as violated, by a constraint that a policy gives to new pods alone (warning)
+    pending        pods are pending, and spread is a reason (error)
+    one-domain     several pods, all in one zone or on one node, and no constraint but built-in ones (warning)
+    no-room        no further replica fits, and spread is a reason (warning)
+    never-binds    a constraint that can neither refuse a node nor prefer one (warning)
+    uneven         the skew of a ScheduleAnyway constraint is above maxSkew (note)
+    invalid        the API server would refuse the object today (warning)
 
     Room is how many more replicas fit: at most so many with several DoNotSchedule constraints, and where pods
     ask for what is not modeled.

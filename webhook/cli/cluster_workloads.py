@@ -11,7 +11,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.model.label_query import parse_label_query
-from policies.placement.cluster_workloads import ClusterWorkload, ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions, cluster_options, note

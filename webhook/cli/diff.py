@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from policies.manifests.errors import UsageError
-from policies.placement.release_diff import DiffKind, diff_releases
+from policies.placement.audit.release_diff import DiffKind, diff_releases
 from policies.reports import release_diff_json, release_diff_text
 from policies.reports.release_diff_text import ReleaseDiff
 from policies.scheduler.releases import parse_release

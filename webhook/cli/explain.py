@@ -9,9 +9,10 @@ from typing import Any, Final
 import click
 import orjson
 
+from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
-from policies.placement.explain import explain_object
+from policies.placement.explain.explain import Explained, explain_object
 from policies.reports import explain_json, explain_text
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.cli.answers import (
@@ -27,6 +28,7 @@ from webhook.cli.answers import (
 from webhook.cli.command import Command
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
+from webhook.cli.progress import INTERRUPTED, MANY_NODES, interruptible, status
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
 
 #: Columns of the text where there is no terminal: what terminals have had for long.
@@ -67,31 +69,35 @@ def command(
     snapshot. A file has a Pod, or a workload whose next pod is scheduled. Services and Namespaces in it are
     added to the cluster.
 
-    Exit codes: 0 the pod fits a node, 1 it fits none, 2 bad usage or input, 3 could not run. With --diff:
-    0 printed, 2 there is no such suggestion, or it cannot be printed as a diff.
+    A new revision over running pods replaces them: the headline says how its rollout ends.
+
+    Exit codes: 0 the pod fits a node, or the rollout of a new revision leaves none pending, 1 otherwise,
+    2 bad usage or input, 3 could not run, 130 ended by Ctrl-C, after which the explanation has the replicas
+    and changes that were tried. With --diff: 0 printed, 2 there is no such suggestion, or it cannot be
+    printed as a diff.
     """
     options = PlacementOptions(**values).with_default_cluster()
     tell = answer_printer(form, "explain")
     if number is not None:
         tell = partial(_print_suggestion, number, options)
     try:
-        fits = _explain(context, options, wide=form == "wide", tell=tell)
+        code = _explain(context, options, wide=form == "wide", tell=tell)
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)
-    context.exit(FITS if fits or number is not None else FITS_NOWHERE)
+    context.exit(FITS if code == FITS_NOWHERE and number is not None else code)
 
 
-def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
-    """Print an explanation, or what is made of it; return whether the pod fits some node."""
+def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> int:
+    """Print an explanation, or what is made of it; return the exit code: whether the pod fits some node."""
     if options.live:
         # Importing the cluster client takes long.
         from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
         fits = show_remote(context, options, "/v1/explain", piped=PIPED, wide=wide, tell=tell)
         if fits is not None:
-            return fits
-    judge = partial(explain_object, examples=EVERY_NODE if wide else EXAMPLES)
+            return FITS if fits else FITS_NOWHERE
+    judge = _Judge(EVERY_NODE if wide else EXAMPLES)
     explained, entry, _, node = evaluate_object(options, judge, tells_node=True)
     explained = replace(explained, node=node)
     if tell is not None:
@@ -102,7 +108,29 @@ def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, t
             lambda width, color: explain_text.render(explained, width=width, color=color, wide=wide),
             piped=PIPED,
         )
-    return bool(explained.placement.verdict.feasible_count)
+    if judge.stopped:
+        return INTERRUPTED
+    return FITS if explained.succeeds else FITS_NOWHERE
+
+
+class _Judge:
+    """Explains an object until Ctrl-C ends the counting of replicas and the search for changes.
+
+    Attributes:
+        stopped: Whether it did.
+    """
+
+    def __init__(self, examples: int) -> None:
+        self._examples = examples
+        self.stopped = False
+
+    def __call__(self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str) -> Explained:
+        """Explain an object; see ``explain_object``."""
+        long = context.cluster is not None and context.cluster.node_count >= MANY_NODES
+        with status("Placing replicas, trying changes", long=long), interruptible() as stop:
+            found = explain_object(obj, context, namespace=namespace, examples=self._examples, stop=stop)
+            self.stopped = stop()
+        return found
 
 
 def _print_suggestion(number: int, options: PlacementOptions, body: bytes, entry: ManifestObject) -> None:

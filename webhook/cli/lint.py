@@ -178,8 +178,8 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     """
     # Only who asks for a live cluster waits for what talks to it.
     from webhook.kube.api_server import known_version  # noqa: PLC0415
-    from webhook.kube.list import NODES  # noqa: PLC0415
     from webhook.kube.snapshot import read_index  # noqa: PLC0415
+    from webhook.kube.watched_resources import NODES  # noqa: PLC0415
 
     api = api_server(context)
     version = config.kubernetes_version or known_version(api, _note).exact

@@ -1,12 +1,10 @@
-"""What commands share that talk to a live cluster: which one, the way there, and how far reading it is."""
+"""What commands share that talk to a live cluster: which one, and the way there."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import click
@@ -18,9 +16,6 @@ if TYPE_CHECKING:
     from webhook.kube.client import KubernetesApiServer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-#: Objects between two steps of the progress: two pages of a list.
-_STEP: Final = 500
 
 
 def context_option(parameter: str = "context") -> Callable[[_Command], _Command]:
@@ -78,24 +73,3 @@ def list_objects(
         note(f"{kind}s are left out, since they cannot be read: {error}")
         return []
     return [{"apiVersion": api_version, "kind": kind, **obj} for obj in listed]
-
-
-@contextmanager
-def reading_progress() -> Iterator[Callable[[str], None]]:
-    """Show on a terminal how many objects were read; gives what is told the kind of each."""
-    if not sys.stderr.isatty():
-        yield lambda _kind: None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.live import Live  # noqa: PLC0415
-
-    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as line:
-        count = 0
-
-        def advance(kind: str) -> None:
-            nonlocal count
-            count += 1
-            if count % _STEP == 1:
-                line.update(f"Reading the cluster: {count:,} objects, now {kind}", refresh=True)
-
-        yield advance

@@ -7,28 +7,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import click
-import orjson
 
 from policies.config.context import AdmissionContext
 from policies.config.context_loader import load_context
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown_name
+from policies.manifests.wire import dumps
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
-from policies.placement.placement import PlacementError, place_object
+from policies.placement.core.placement import PlacementError, evaluate_manifest
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
-from webhook.cli.live import api_server, reading_progress
+from webhook.cli.live import api_server
 from webhook.cli.manifest import read_content, read_objects, told
 from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
+from webhook.cli.progress import reading_progress
 from webhook.cli.targets import fetch
 from webhook.http.problems import JSON
-from webhook.http.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, PENDING_PODS, TEXT, harmless
 from webhook.kube.api_server import Answer, known_version
-from webhook.kube.list import WATCHED_RESOURCES, ListedResource
 from webhook.kube.service_proxy import Installation, NotInstalledError
 from webhook.kube.snapshot import read_index
+from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
+from webhook.requests.placement import PlacementFields
+from webhook.requests.score import ScoreRequest
+from webhook.requests.screen import FEASIBLE_NODES, MOST_COLUMNS, PENDING_PODS, TEXT, harmless
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ def show_remote(
     piped: int,
     wide: bool = False,
     tell: Callable[[bytes, ManifestObject], None] | None = None,
-    as_request: Callable[[dict[str, Any]], dict[str, Any]] = lambda obj: {"pod": obj},
+    as_request: Callable[[dict[str, Any]], PlacementFields] = lambda obj: ScoreRequest(pod=obj),
 ) -> bool | None:
     """Print what the Evenkeel of the cluster says of the object that is asked about.
 
@@ -191,7 +194,7 @@ def fetch_target(options: PlacementOptions) -> ManifestObject:
 def _question(
     options: PlacementOptions,
     route: str,
-    as_request: Callable[[dict[str, Any]], dict[str, Any]],
+    as_request: Callable[[dict[str, Any]], PlacementFields],
     *,
     wide: bool,
 ) -> PlacementQuery | None:
@@ -213,9 +216,9 @@ def _question(
     context = replace(without, cluster=ClusterIndex())
     try:
         # What is wrong with the object has a line here, which Evenkeel would not know.
-        place_object(entry.value, context, namespace=options.namespace)
+        evaluate_manifest(entry.value, context, namespace=options.namespace)
         request = as_request(_named(entry.value, options.namespace))
-        body = orjson.dumps(request | {"kubernetesVersion": version or None})
+        body = dumps(replace(request, kubernetes_version=version or None))
     except PlacementError as error:
         raise DocumentError(told(entry, error.errors)) from error
     except TypeError as error:

@@ -47,10 +47,26 @@ COMMANDS: Final[Mapping[str, str]] = {
     "ui": "Show a cluster in the browser: how workloads are spread, why pods are pending, and what if.",
 }
 
+#: Commands in distributions of their own, by their modules.
+APART: Final[Mapping[str, str]] = {"conformance": "conformance.command"}
+
 #: Exit codes, as the documentation of every command lists them.
 BAD_INPUT: Final = 2
 #: The work could not be done, through no fault of the input.
 CANNOT_RUN: Final = 3
+
+
+class MissingDistributionError(EvenkeelError):
+    """The distribution of a command is not installed."""
+
+    def __init__(self, name: str) -> None:
+        from importlib.metadata import version  # noqa: PLC0415  # a hundredth of a second, for this alone
+
+        release = version("evenkeel")
+        super().__init__(
+            f"evenkeel {name} is not installed: it is the distribution evenkeel-{name}, in the folder "
+            f"{name} of the sources of Evenkeel {release} (pip install ./{name})"
+        )
 
 
 class _LazyGroup(click.Group):
@@ -62,7 +78,12 @@ class _LazyGroup(click.Group):
     def get_command(self, _context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"webhook.cli.{name}").command
+        try:
+            command: click.Command = import_module(APART.get(name, f"webhook.cli.{name}")).command
+        except ModuleNotFoundError as error:
+            if error.name not in (APART.get(name), APART.get(name, "").partition(".")[0]):
+                raise
+            raise MissingDistributionError(name) from error
         return command
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -75,7 +96,10 @@ class _LazyGroup(click.Group):
         # click would import every command to find similar names.
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            context.fail(f"no such command: {name!r}; there are {', '.join(COMMANDS)}")
+            from policies.manifests.fields import did_you_mean  # noqa: PLC0415  # a start needs it seldom
+
+            hint = did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            context.fail(f"no such command: {name!r}{hint}")
         return super().resolve_command(context, args)
 
 
@@ -131,7 +155,7 @@ def _guarded(program: str) -> int:
     except KeyboardInterrupt:
         _say("ended by Ctrl-C")
         return INTERRUPTED
-    except (ListenError, ClusterError) as error:
+    except (ListenError, ClusterError, MissingDistributionError) as error:
         _say(str(error))
         return CANNOT_RUN
     except (EvenkeelError, CertificateError) as error:
@@ -143,8 +167,8 @@ def _guarded(program: str) -> int:
         return BAD_INPUT if error.filename else CANNOT_RUN
     except Exception as error:  # noqa: BLE001  # the last line before the user
         _debug()
-        name = type(error).__name__
-        _say(f"internal error: {name}: {error}; please report it (EVENKEEL_DEBUG=1 shows where)")
+        text = ", ".join((f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())))
+        _say(f"internal error: {text}; please report it (EVENKEEL_DEBUG=1 shows where)")
         return CANNOT_RUN
 
 

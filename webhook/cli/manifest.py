@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -13,12 +14,14 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
 from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKinds
+from webhook.cli.progress import reading_progress
 from webhook.cli.targets import spellings
+from webhook.lint.files import shown_file
 
 #: The name that means standard input.
 STDIN: Final = "-"
-#: What standard input is called in messages.
-STDIN_SHOWN: Final = "<stdin>"
+#: Bytes from which reading a file is shown: packed, they may take half a second.
+LONG_FILE: Final = 2**18
 #: Objects that an error lists.
 MOST_LISTED: Final = 10
 
@@ -51,9 +54,11 @@ def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
     return found
 
 
-def shown_file(file: str) -> str:
-    """Return what a file is called in messages."""
-    return STDIN_SHOWN if file == STDIN else shown_name(file)
+def snapshot_progress(file: str) -> AbstractContextManager[Callable[[str], None]]:
+    """Show how far reading a snapshot is, unless that takes no time; of a pipe nobody knows."""
+    path = Path(file)
+    long = not path.is_file() or path.stat().st_size >= LONG_FILE
+    return reading_progress(shown_file(file), long=long)
 
 
 def read_content(file: str) -> bytes:

@@ -14,13 +14,13 @@ from policies.model.node import Node
 from policies.model.replica_sources import ReplicaSources
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
-from policies.placement.actions import domains_of
-from policies.placement.placement import PlacementError
-from policies.placement.plan import with_namespace
+from policies.placement.core.actions import domains_of
+from policies.placement.core.placement import PlacementError
+from policies.placement.plan.plan import with_namespace
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import list_objects
-from webhook.cli.manifest import STDIN, read_objects, shown_file, told
+from webhook.cli.manifest import STDIN, read_objects, snapshot_progress, told
 from webhook.cli.placement_options import (
     APPLIED_ALONG,
     PlacementOptions,
@@ -30,7 +30,8 @@ from webhook.cli.placement_options import (
     note,
 )
 from webhook.cli.targets import Finder, as_manifest
-from webhook.kube.list import EVERYTHING, WATCHED_RESOURCES
+from webhook.kube.watched_resources import EVERYTHING, WATCHED_RESOURCES
+from webhook.lint.files import shown_file
 
 #: Standard input as a file that can be opened.
 STDIN_FILE: Final = "/dev/stdin"
@@ -69,9 +70,17 @@ def read_context(
         return read_live_context(
             options, resources=EVERYTHING if everything else WATCHED_RESOURCES, seen=seen, warn=warn
         )
-    if options.cluster == STDIN:
-        options = replace(options, cluster=STDIN_FILE)
-    return build_context(options, warn, seen=seen)
+    if not options.cluster:
+        return build_context(options, warn)
+    with snapshot_progress(options.cluster) as advance:
+
+        def look(obj: dict[str, Any]) -> None:
+            advance(kind_of(obj)[1])
+            seen(obj)
+
+        if options.cluster == STDIN:
+            options = replace(options, cluster=STDIN_FILE)
+        return build_context(options, warn, seen=look)
 
 
 class Evaluator(Protocol[_Found]):
@@ -195,7 +204,7 @@ def read_input(
         seen(obj)
 
     context = read_context(options, show_all, everything=everything)
-    context = replace(context, replica_sources=sources)
+    context = replace(context, replica_sources=sources, reads_stored=target is not None)
     if described is not None:
         context = replace(context, cluster=_cluster_of(described))
     entries, along, node = _objects(options, context, finder, every=every)

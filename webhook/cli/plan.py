@@ -18,11 +18,12 @@ import yaml
 from policies.lint.baseline import Baseline, raised_findings
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.skipped import Skipped
+from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
-from policies.placement.cluster_workloads import ClusterWorkloads
-from policies.placement.known_pods import KnownPods
-from policies.placement.plan import make_plan, unfinished_workloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.plan.plan import make_plan, unfinished_workloads
 from policies.reports import plan_json, plan_markdown, plan_text
 from policies.reports.plan_run import FORMATS, PlanRun
 from policies.scheduler.index import ClusterIndex
@@ -30,15 +31,21 @@ from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats
 from webhook.cli.lint import read_options
 from webhook.cli.lint_progress import uncollected
-from webhook.cli.live import api_server, check_cluster, context_option, reading_progress
+from webhook.cli.live import api_server, check_cluster, context_option
+from webhook.cli.manifest import snapshot_progress
 from webhook.cli.manifest_options import manifest_options, rule_options
 from webhook.cli.placement_options import note
 from webhook.cli.plan_cluster import fetch_workloads, find_workloads
 from webhook.cli.plan_from import CLUSTER, GitRevision, parse_from, read_revision
-from webhook.cli.progress import INTERRUPTED, interruptible, progress
+from webhook.cli.progress import (
+    INTERRUPTED,
+    interruptible,
+    progress,
+    reading_progress,
+)
 from webhook.kube.api_server import ApiServer, known_version
-from webhook.kube.list import WITH_PENDING_PODS
 from webhook.kube.snapshot import SnapshotFile, read_index
+from webhook.kube.watched_resources import WITH_PENDING_PODS
 from webhook.lint.files import STDIN
 from webhook.lint.options import LintOptions
 from webhook.lint.plan_sets import LintedSet, SetReader
@@ -177,11 +184,14 @@ def _read_cluster(
         workloads = ClusterWorkloads(kinds, every_kind=True)
         known = KnownPods()
 
-        def look(obj: dict[str, Any]) -> None:
-            workloads(obj)
-            known(obj)
+        with snapshot_progress(file) as advance:
 
-        source = SnapshotFile(Path("/dev/stdin" if file == STDIN else file), look)
+            def look(obj: dict[str, Any]) -> None:
+                advance(kind_of(obj)[1])
+                workloads(obj)
+                known(obj)
+
+            source = SnapshotFile(Path("/dev/stdin" if file == STDIN else file), look)
         for problem in source.problems:
             note(problem)
         return _Cluster(source.index, known, workloads, file, name=f"the workloads of {file}"), options

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from policies.manifests.documents import ManifestObject
 from policies.model.workload import Workload
-from policies.placement.cluster_workloads import ClusterWorkloads
-from policies.placement.replica_set_owner import owner_object
+from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.placement.core.replica_set_owner import owner_object
 from webhook.cli.targets import ObjectTarget, as_manifest, fetch
 from webhook.kube.api_server import ApiError, ApiServer
 

@@ -16,12 +16,14 @@ from policies.manifests.documents import ManifestObject, load_strictly, objects_
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, unsupported_value
 from policies.manifests.findings import Finding, Severity
+from policies.model.snapshot import kind_of
 from policies.reports import policy_json as json_report
 from policies.reports import policy_text as text_report
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
 from webhook.cli import policy_emit, policy_preview, policy_samples
 from webhook.cli.command import CommandGroup
 from webhook.cli.completing import complete_builtin, complete_policies
+from webhook.cli.manifest import snapshot_progress
 from webhook.kube.snapshot import SnapshotFile
 from webhook.lint.discovery import SUFFIXES
 from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
@@ -67,7 +69,8 @@ def check(
     """
     scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
     if cluster is not None:
-        SnapshotFile(Path(cluster))
+        with snapshot_progress(cluster) as advance:
+            SnapshotFile(Path(cluster), lambda obj: advance(kind_of(obj)[1]))
     documents, unreadable = _read_all(files)
     found = inspect(documents, scheduler=scheduler, has_cluster=cluster is not None)
     _print([*unreadable, *found], report, len(documents))

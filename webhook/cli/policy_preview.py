@@ -13,7 +13,7 @@ from policies.config.policy_resource import read_policy_resource
 from policies.config.spread_policy import KIND, SpreadPolicy
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import member, text_member
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.reports import preview_json, preview_text
 from policies.reports.preview_run import PreviewRun
 from webhook.admission.context import check_sources
@@ -25,7 +25,8 @@ from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions, cluster_options, note
 from webhook.cli.progress import INTERRUPTED, interruptible
 from webhook.kube.api_server import ApiError
-from webhook.kube.list import SPREAD_POLICIES, ListedResource, list_objects
+from webhook.kube.list import list_objects
+from webhook.kube.watched_resources import SPREAD_POLICIES, ListedResource
 
 #: Exit codes: nothing that --fail-on names, something of it.
 CLEAN, FINDINGS = 0, 1

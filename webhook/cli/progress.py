@@ -1,4 +1,7 @@
-"""How long work is shown on a terminal, and how Ctrl-C ends it with what there is until then."""
+"""How long work is shown on a terminal, and how Ctrl-C ends it with what there is until then.
+
+Where stderr is no terminal nothing is shown, as with git and kubectl: a log has no use for it.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,16 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from policies.manifests.sanitize import one_line
+
 #: Exit code of a command that Ctrl-C ended: 128 and the number of SIGINT, as shells count.
 INTERRUPTED: Final = 130
 #: The share of the work after which the progress is drawn anew; a hundred times a run.
 STEP: Final = 0.01
+#: Nodes from which placing pods on them is shown: each trial copies what is known of them.
+MANY_NODES: Final = 200
+#: Objects that are read between two steps of the progress: two pages of a list.
+READ_STEP: Final = 500
 
 
 @contextmanager
@@ -36,6 +45,36 @@ def progress(title: str, *, long: bool) -> Iterator[Callable[[float], None]]:
                 bar.update(task, completed=share, refresh=True)
 
         yield show
+
+
+@contextmanager
+def status(text: str, *, long: bool) -> Iterator[Callable[[str], None]]:
+    """Show a line about long work if stderr is a terminal; gives what replaces it."""
+    if not long or not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.live import Live  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    with Live(Text(text), console=Console(stderr=True), transient=True, auto_refresh=False) as line:
+        line.refresh()
+        yield lambda replaced: line.update(Text(replaced), refresh=True)
+
+
+@contextmanager
+def reading_progress(what: str = "the cluster", *, long: bool = True) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal how many objects were read; gives what is told the kind of each."""
+    with status(f"Reading {what}", long=long) as show:
+        count = 0
+
+        def advance(kind: str) -> None:
+            nonlocal count
+            count += 1
+            if count % READ_STEP == 1:
+                show(f"Reading {what}: {count:,} objects, now {one_line(kind)}")
+
+        yield advance
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.validation import INT32_MAX
-from policies.placement.deletion_costs import DeletionCosts, NoCosts, deletion_costs
-from policies.placement.known_pods import KnownPods
-from policies.placement.placement import PreparedPod, prepare, read_workload
-from policies.placement.rebalance import NoPlan, RebalancePlan, rebalance
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.placement import PreparedPod, prepare, read_workload
+from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts, deletion_costs
+from policies.placement.rebalance.rebalance import NoPlan, RebalancePlan, rebalance
 from policies.reports import deletion_costs_json, deletion_costs_text, rebalance_json, rebalance_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
 from webhook.cli.command import Command

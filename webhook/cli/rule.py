@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from policies.reports.rule_manual import explained
 from policies.rules.base import all_rules
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_rule
@@ -22,7 +23,7 @@ def command(ids: tuple[str, ...]) -> None:
     for rule in map(rules.__getitem__, dict.fromkeys(ids)):
         needs = "\nNeeds the cluster's nodes or domains (--cluster, or topology of a SpreadPolicy)."
         fix = "\n`evenkeel fix` can fix its findings."
-        click.echo(f"# {rule.id} ({rule.severity})\n\n{rule.manual.strip()}\n\nSee {rule.see}", nl=False)
+        click.echo(f"# {rule.id} ({rule.severity})\n\n{explained(rule)}\nSee {rule.see}", nl=False)
         opt_in = "\nRuns only where --enable or --select names it, or a SpreadPolicy sets its severity."
         notes = ((needs, rule.needs_inventory), (fix, rule.fixable), (opt_in, rule.opt_in))
         click.echo("".join(note for note, holds in notes if holds))

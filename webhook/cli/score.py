@@ -10,13 +10,13 @@ import click
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError
-from policies.placement.placement import place_object
+from policies.placement.core.placement import evaluate_manifest
 from policies.reports import score_json, score_table
 from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_lines, answer_printer
 from webhook.cli.command import Command
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
-from webhook.http.scoring.place import place_request
+from webhook.requests.score import place_request
 
 #: Columns of the table where there is no terminal.
 PIPED: Final = 120
@@ -84,7 +84,7 @@ def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tel
         fits = show_remote(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
         if fits is not None:
             return fits
-    placement, entry, *_ = evaluate_object(options, place_object)
+    placement, entry, *_ = evaluate_object(options, evaluate_manifest)
     if tell is not None:
         tell(score_json.render(placement), entry)
     else:

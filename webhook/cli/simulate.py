@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
-from policies.placement.known_pods import KnownPods
-from policies.placement.pod_objects import PodObjects
-from policies.placement.rollout import MOST_REPLICAS, RolloutSettings
-from policies.placement.rollout_suggestions import SimulatedRollout, roll_out
-from policies.placement.scheduling_queue import (
+from policies.manifests.wire import members
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.rollout.rollout import MOST_REPLICAS
+from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
+from policies.placement.simulate.scheduling_queue import (
     MOST_PODS,
-    PLAIN,
     PlannedActions,
     SchedulingQueue,
     SimulatedQueue,
@@ -26,7 +27,6 @@ from policies.placement.scheduling_queue import (
     queue_replicas,
     simulate_queue,
 )
-from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.cli.action_options import Happening, action_options
 from webhook.cli.answers import (
     BAD_INPUT,
@@ -43,15 +43,16 @@ from webhook.cli.command import Command
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import INTERRUPTED, interruptible, progress
-from webhook.http.scoring.simulate_request import (
+from webhook.requests.simulate import (
     ADAPTIVE_NODES,
     MOST_SEED,
     POD_COST,
-    as_request,
+    SimulateRequest,
+    SimulationFields,
     simulate_request,
     tie_breaker,
 )
-from webhook.http.scoring.simulated import render_json, render_text
+from webhook.requests.simulated import render_json, render_text
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
@@ -72,39 +73,28 @@ evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.json
 """
 
 
-def _read_percentage(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+def _read_percentage(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
     if value is None or value == ADAPTIVE_NODES:
-        return None if value is None else ADAPTIVE
+        return value
     if not (value.isascii() and value.isdecimal() and 1 <= int(value[:4]) <= 100):
         raise click.BadParameter("must be adaptive, or a whole number from 1 to 100")
     return int(value)
 
 
-class _Asked(NamedTuple):
-    """What is to be simulated."""
+def _check(asked: SimulateRequest, happening: Happening) -> None:
+    """Check that the options go together.
 
-    settings: SimulationSettings = PLAIN
-    replicas: int | None = None
-    is_rollout: bool = False
-    scale: int | None = None
+    Raises:
+        UsageError: They do not.
+    """
+    # Which actions there are is known to the options alone.
+    asked = replace(asked, actions=[] if happening.actions else None)
+    for other, name in asked.exclusions():
+        raise UsageError(f"{_option(name)} and {_option(other)} exclude each other")
 
-    def check(self, happening: Happening) -> None:
-        """Check that the options go together.
 
-        Raises:
-            UsageError: They do not.
-        """
-        given = {
-            "--rollout": self.is_rollout or None,
-            "--scale": self.scale,
-            "--replicas": self.replicas,
-            "--runs": self.settings.runs,
-            "--nodes-to-score": self.settings.percentage,
-            "what happens to nodes": happening.actions or None,
-        }
-        names = [name for name, value in given.items() if value is not None]
-        if len(names) > 1 and names[0] in {"--rollout", "--scale"}:
-            raise UsageError(f"{names[0]} and {names[1]} exclude each other")
+def _option(name: str) -> str:
+    return "what happens to nodes" if name == "actions" else f"--{name.replace('_', '-')}"
 
 
 @click.command(cls=Command, epilog=_EXAMPLES)
@@ -132,7 +122,6 @@ class _Asked(NamedTuple):
 )
 @click.option(
     "--nodes-to-score",
-    "percentage",
     callback=_read_percentage,
     metavar="adaptive|PERCENT",
     help="The scheduler's percentageOfNodesToScore, whose default is adaptive: from 100 nodes on it stops "
@@ -140,7 +129,6 @@ class _Asked(NamedTuple):
 )
 @click.option(
     "--rollout",
-    "is_rollout",
     is_flag=True,
     help="Roll the object out as the new revision of what runs, step by step as its controller does.",
 )
@@ -164,8 +152,8 @@ def command(
     replicas: int | None,
     seed: int | None,
     runs: int | None,
-    percentage: int | None,
-    is_rollout: bool,
+    nodes_to_score: Any,
+    rollout: bool,
     scale: int | None,
     **values: Any,
 ) -> None:  # the common options
@@ -189,20 +177,29 @@ def command(
     stdout, in order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without
     "cluster" uses --cluster, or the live cluster as read once at the start.
 
+    A new revision over running pods replaces them: without --replicas, --runs and changes of nodes the
+    headline says how its rollout ends, and the exit code is that of --rollout.
+
     Exit codes: 0 every pod got a node, 1 some stay pending (in some run), 2 bad usage or input, 3 could not
     run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line
     was invalid, else 1 if some pod stays pending.
     """
     happening = Happening.read(context, values)
     options = PlacementOptions(**values).with_default_cluster()
-    settings = SimulationSettings(seed=seed, runs=runs, percentage=percentage)
-    asked = _Asked(settings, replicas, is_rollout, scale)
-    asked.check(happening)
+    asked = SimulateRequest(
+        replicas=replicas,
+        seed=seed,
+        runs=runs,
+        nodes_to_score=nodes_to_score,
+        rollout=rollout or None,
+        scale=scale,
+    )
+    _check(asked, happening)
     if jsonl:
         options.check_lines()
-        if asked != _Asked() or happening.actions:
-            fields = "replicas, seed, runs, nodesToScore, rollout, scale and actions"
-            raise UsageError(f"--jsonl: {fields} are fields of each request")
+        if asked != SimulateRequest() or happening.actions:
+            shared = ", ".join(entry.name for entry in members(SimulationFields))
+            raise UsageError(f"--jsonl: {shared} and rollout are fields of each request")
         running, known = PodObjects(), _known(options)
 
         def look(obj: dict[str, Any]) -> None:
@@ -223,7 +220,7 @@ def command(
 def _report(
     context: click.Context,
     options: PlacementOptions,
-    asked: _Asked,
+    asked: SimulateRequest,
     happening: Happening,
     *,
     tell: Printer | None,
@@ -233,12 +230,14 @@ def _report(
         # Only who asks for a live cluster waits for what talks to it.
         from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
-        request = partial(as_request, **asked._asdict())
-        fits = show_remote(context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=request)
+        def as_request(obj: dict[str, Any]) -> SimulateRequest:
+            return replace(asked, workload=obj)
+
+        fits = show_remote(context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=as_request)
         if fits is not None:
             return FITS if fits else FITS_NOWHERE
     simulated: SimulatedQueue | SimulatedRollout
-    if asked.is_rollout or asked.scale is not None:
+    if asked.rolls_out:
         simulated, entry, *_ = _roll_out(options, asked)
     else:
         judge = partial(queue_replicas, count=asked.replicas)
@@ -257,9 +256,9 @@ def _report(
     return FITS_NOWHERE if simulated.pending else FITS
 
 
-def _roll_out(options: PlacementOptions, asked: _Asked) -> PlacementAnswer[SimulatedRollout]:
-    known, seed = _known(options), asked.settings.seed
-    settings = RolloutSettings(scale=asked.scale, known=known, choose=tie_breaker(seed), seed=seed)
+def _roll_out(options: PlacementOptions, asked: SimulateRequest) -> PlacementAnswer[SimulatedRollout]:
+    known = _known(options)
+    settings = asked.rollout_settings(known)
     return evaluate_object(options, partial(roll_out, settings=settings), known, everything=True)
 
 

@@ -14,15 +14,17 @@ import click
 from policies.manifests.errors import UsageError
 from webhook.atomic_write import atomic_write
 from webhook.cli.command import Command
-from webhook.cli.live import api_server, context_option, reading_progress
+from webhook.cli.live import api_server, context_option
 from webhook.cli.placement_options import note
-from webhook.kube.list import EVERYTHING, read_objects
+from webhook.cli.progress import reading_progress
+from webhook.kube.list import read_objects
 from webhook.kube.snapshot import snapshot_time, written_list
+from webhook.kube.watched_resources import EVERYTHING
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel snapshot --output cluster.json
-evenkeel snapshot --context production --gzip --output cluster.json.gz
+evenkeel snapshot --context production --output cluster.json.gz
 evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 """
 
@@ -30,7 +32,12 @@ evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 @click.command(cls=Command, epilog=_EXAMPLES)
 @context_option()
 @click.option("--output", default="", metavar="FILE", help="File to write; default: stdout.")
-@click.option("--gzip", "packed", is_flag=True, help="Compress with gzip; --cluster reads it as is.")
+@click.option(
+    "--gzip",
+    "packed",
+    is_flag=True,
+    help="Compress with gzip, as for a FILE that ends in .gz; --cluster reads it.",
+)
 def command(*, context: str, output: str, packed: bool) -> None:
     """Save a live cluster's state to a file: nodes, pods, services, namespaces and owners of pods.
 
@@ -42,6 +49,7 @@ def command(*, context: str, output: str, packed: bool) -> None:
     """
     if packed and not output and sys.stdout.isatty():
         raise UsageError("--gzip needs --output FILE when standard output is a terminal")
+    packed = packed or output.endswith(".gz")
     api = api_server(context)
     with _opened(output) as file, reading_progress() as advance:
         taken = snapshot_time(datetime.now(UTC))

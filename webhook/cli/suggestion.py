@@ -11,8 +11,9 @@ from policies.manifests.fields import FieldPath
 from policies.manifests.merge_patch import merge_patch
 from policies.manifests.rewrite import RewriteRefusal, rewrite_object
 from policies.reports import diff, kubectl
-from webhook.cli.manifest import read_content, shown_file
+from webhook.cli.manifest import read_content
 from webhook.cli.targets import ObjectTarget
+from webhook.lint.files import shown_file
 
 
 def suggestion(report: dict[str, Any], number: int) -> tuple[Edit, ...]:

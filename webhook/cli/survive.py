@@ -9,26 +9,24 @@ import click
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
 from policies.model.workload import Workload
-from policies.placement.actions import topology_key
-from policies.placement.loss import Loss
-from policies.placement.placement import PlacementError, prepare, read_workload
-from policies.placement.pod_objects import PodObjects
-from policies.placement.recovery import MOST_OTHERS
-from policies.placement.survival_report import SurvivalReport
-from policies.placement.survive import LossOptions, Survival, why_unjudged
-from policies.placement.survive_suggestions import SurvivalHelp, find_help
+from policies.placement.core.actions import topology_key
+from policies.placement.core.placement import PlacementError, prepare, read_workload
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.recovery import MOST_OTHERS
+from policies.placement.survive.loss import Loss
+from policies.placement.survive.survival_report import SurvivalReport
+from policies.placement.survive.survive import LossOptions, Survival, why_unjudged
+from policies.placement.survive.survive_suggestions import find_help
 from policies.reports import survive_json, survive_text
 from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, format_option, print_answer
 from webhook.cli.command import Command
 from webhook.cli.manifest import told
 from webhook.cli.placement import PlacementInput, check_key, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options, show
-from webhook.cli.progress import INTERRUPTED, interruptible, progress
+from webhook.cli.progress import INTERRUPTED, MANY_NODES, interruptible, progress, status
 
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
-#: Nodes from which the progress is shown: each loss copies what is known of them.
-LONG: Final = 200
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -93,7 +91,8 @@ def command(
     judged.
 
     Exit codes: 0 every workload survives every single loss, 1 some do not, 2 bad usage or input, 3 could not
-    run. Ctrl-C reports the losses that were tried; exit code 130.
+    run, 130 ended by Ctrl-C, after which the report has the losses that were tried, and no verdict unless one
+    of them decides it.
     """
     options = PlacementOptions(**values).with_default_cluster()
     losing = LossOptions(
@@ -113,9 +112,9 @@ def command(
         show(context, lambda width, color: survive_text.render(report, width=width, color=color), piped=PIPED)
     else:
         print_answer(survive_json.render(report), form)
-    if not report.complete:
+    if report.stopped:
         context.exit(INTERRUPTED)
-    context.exit(FITS if report.all_survive else FITS_NOWHERE)
+    context.exit(FITS if report.verdict else FITS_NOWHERE)
 
 
 def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> SurvivalReport:
@@ -127,22 +126,31 @@ def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> 
     """
     check_key(given, options.key)
     workloads, unjudged = _read_workloads(given)
-    long = given.context.cluster is not None and given.context.cluster.node_count >= LONG
+    long = given.context.cluster is not None and given.context.cluster.node_count >= MANY_NODES
     losses: list[Loss] = []
-    helps: tuple[SurvivalHelp, ...] = ()
-    with progress("Losing domains", long=long) as advance, interruptible() as stop:
-        survival = Survival(workloads, given.context, options, running, stop=stop)
-        for loss in survival.losses():
-            losses.append(loss)
-            advance(len(losses) / len(survival.domains))
-        if not stop():
-            helps = tuple(find_help(survival, tuple(losses), given.context, running))
+    with interruptible() as stop:
+        with progress("Losing domains", long=long) as advance:
+            survival = Survival(
+                workloads,
+                given.context,
+                options,
+                running,
+                stop=stop,
+                on_step=lambda share: advance((len(losses) + share) / len(survival.domains)),
+            )
+            for loss in survival.losses():
+                losses.append(loss)
+                advance(len(losses) / len(survival.domains))
+        with status("Trying changes", long=long and not all(loss.survives for loss in losses)):
+            helps = tuple(find_help(survival, tuple(losses), given.context, running, stop=stop))
+        stopped = stop()
     return SurvivalReport(
         survival=survival,
         losses=tuple(losses),
         helps=helps,
         unjudged=tuple(unjudged),
         version=given.context.kubernetes_version,
+        stopped=stopped,
     )
 
 

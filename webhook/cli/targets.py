@@ -14,7 +14,7 @@ from policies.manifests.fields import member, shown, shown_name
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
-from policies.placement.replica_set_owner import owner_note, owner_object
+from policies.placement.core.replica_set_owner import owner_note, owner_object
 from webhook.kube.api_server import ApiError, ApiServer
 
 #: Short names, by group and kind: those of kubectl, and those that the custom resources register.

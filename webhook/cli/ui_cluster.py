@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,22 +10,23 @@ from typing import Any, Final
 
 from policies.manifests.errors import DocumentError
 from policies.manifests.sanitize import one_line
-from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import WorkloadRef
+from policies.model.workload_ref import WorkloadRef
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
-from webhook.cli.live import api_server, reading_progress
-from webhook.cli.manifest import STDIN, shown_file
+from webhook.cli.live import api_server
+from webhook.cli.manifest import STDIN
 from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions, note
 from webhook.cli.targets import ObjectTarget, fetch
 from webhook.http.problems import JSON
 from webhook.kube.api_server import ApiError, ApiServer, known_version
-from webhook.kube.list import ListedResource, list_objects
+from webhook.kube.list import list_objects
 from webhook.kube.service_proxy import Installation, NotInstalledError
+from webhook.kube.watched_resources import ListedResource
+from webhook.lint.files import shown_file
 from webhook.ui.cluster import ClusterObjects, PageCluster
 
 #: Lines that the page is sent of what was left out; the terminal has them all.
@@ -52,13 +52,7 @@ def read_page_cluster(options: PlacementOptions) -> PageCluster:
     kinds, notes = options.kinds(), list[str]()
     objects = ClusterObjects(kinds, datetime.now(UTC).timestamp() if options.live else 0.0)
     try:
-        with _progress(options) as advance:
-
-            def look(obj: dict[str, Any]) -> None:
-                advance(kind_of(obj)[1])
-                objects(obj)
-
-            context = read_context(options, look, everything=True, warn=partial(_warn, notes))
+        context = read_context(options, objects, everything=True, warn=partial(_warn, notes))
     except ApiError as error:
         if options.live and error.forbidden:
             return _read_namespace(options, error)
@@ -76,11 +70,6 @@ def read_page_cluster(options: PlacementOptions) -> PageCluster:
         notes=tuple(notes),
         fetch=partial(_fetch, api_server(options.context), kinds) if options.live else None,
     )
-
-
-def _progress(options: PlacementOptions) -> AbstractContextManager[Callable[[str], None]]:
-    """Show how far reading a file is; of a live cluster that is shown anyway."""
-    return nullcontext(lambda _kind: None) if options.live else reading_progress()
 
 
 def _default_namespace(options: PlacementOptions) -> str:

@@ -96,16 +96,18 @@ def _clocks(observed: Observations) -> Iterator[CheckResult]:
         yield ok("the clock of this machine agrees with the API server's")
 
 
-def _validity(certificate: x509.Certificate, what: str, remedy: str, observed: Observations) -> CheckResult:
+def _validity(
+    certificate: x509.Certificate, what: str, suggestion: str, observed: Observations
+) -> CheckResult:
     begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     left = ends - observed.now
     if observed.now < begins:
-        return problem(f"{what} is not valid before {begins:%Y-%m-%d %H:%M} UTC", remedy)
+        return problem(f"{what} is not valid before {begins:%Y-%m-%d %H:%M} UTC", suggestion)
     if left < timedelta(0):
-        return problem(f"{what} expired on {ends:%Y-%m-%d}", remedy)
+        return problem(f"{what} expired on {ends:%Y-%m-%d}", suggestion)
     expires = f"{what} expires on {ends:%Y-%m-%d}, in {plural(math.floor(left / timedelta(days=1)), 'day')}"
     late = left < LATE * (ends - begins)
-    return warning(f"{expires}: its renewal is overdue", remedy) if late else ok(expires)
+    return warning(f"{expires}: its renewal is overdue", suggestion) if late else ok(expires)
 
 
 def _valid(certificate: x509.Certificate, observed: Observations) -> bool:

@@ -25,14 +25,14 @@ class CheckResult:
         check: The check's id, for programs; set when the check has run. An id never changes its meaning.
         status: How bad it is.
         evidence: What was observed, with names and numbers, on one line.
-        remedy: What to do, a command where there is one; None if there is nothing to do.
+        suggestion: What to do, a command where there is one; None if there is nothing to do.
     """
 
     group: str
     check: str
     status: CheckStatus
     evidence: str
-    remedy: str | None = None
+    suggestion: str | None = None
 
 
 def ok(evidence: str) -> CheckResult:
@@ -45,14 +45,14 @@ def skipped(reason: str) -> CheckResult:
     return CheckResult("", "", CheckStatus.SKIPPED, reason)
 
 
-def warning(evidence: str, remedy: str) -> CheckResult:
+def warning(evidence: str, suggestion: str) -> CheckResult:
     """Return what may go wrong."""
-    return CheckResult("", "", CheckStatus.WARNING, evidence, remedy)
+    return CheckResult("", "", CheckStatus.WARNING, evidence, suggestion)
 
 
-def problem(evidence: str, remedy: str) -> CheckResult:
+def problem(evidence: str, suggestion: str) -> CheckResult:
     """Return what does not work, or keeps other things from working."""
-    return CheckResult("", "", CheckStatus.PROBLEM, evidence, remedy)
+    return CheckResult("", "", CheckStatus.PROBLEM, evidence, suggestion)
 
 
 def joined(names: Iterable[object], *, most: int = 5) -> str:

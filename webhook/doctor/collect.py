@@ -29,15 +29,14 @@ from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.doctor.replica_pod import ReplicaPod
 from webhook.doctor.replica_status import read_status, read_statuses
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
-from webhook.kube.list import LABELED_OBJECTS
 from webhook.kube.selected import selects_any
+from webhook.kube.watched_resources import LABELED_OBJECTS
 
 #: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.
 TIMEOUT_S: Final = 30.0
 _REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
 #: Lists of objects that a webhook is sent.
 _LABELED_OBJECTS: Final = (*LABELED_OBJECTS, "/apis/apps/v1/deployments")
-_NOT_YET: Final = Missing("not read yet")
 
 
 def collect(
@@ -83,17 +82,10 @@ def collect(
         ),
         namespaces=observe(lambda: _namespaces(reader, "kube-system", names.namespace)),
         all_namespaces=observe(lambda: tuple(reader.list("/api/v1/namespaces"))),
-        selected=_NOT_YET,
-        probe=_NOT_YET,
         service=service,
-        through_service=_NOT_YET,
         deployment=deployment,
         replicas=replicas,
         statuses=statuses,
-        certificate=_NOT_YET,
-        permissions=_NOT_YET,
-        client_permissions=_NOT_YET,
-        injection=_NOT_YET,
     )
     observed = replace(observed, selected=observe(lambda: _selected(bounded, observed)))
     return replace(

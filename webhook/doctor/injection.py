@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.model.workload_ref import WorkloadRef
 from policies.reports.lint_run import plural
 from webhook.doctor.check_result import CheckResult, ok, warning
-from webhook.doctor.observations import Controller, Observations
+from webhook.doctor.observations import Observations
 
 #: Controllers that are reported one by one.
 _MOST: Final = 10
@@ -36,10 +37,10 @@ def _partly(observed: Observations) -> Iterator[CheckResult]:
         )
 
 
-def restart_command(controller: Controller) -> str:
+def restart_command(controller: WorkloadRef) -> str:
     """Return the command that recreates the pods of a controller.
 
-    >>> restart_command(Controller("ReplicaSet", "shop", "web-5d4"))
+    >>> restart_command(WorkloadRef("shop", "ReplicaSet", "web-5d4"))
     'recreate the pods, such as with kubectl -n shop rollout restart deployment/web'
     """
     match controller.kind:

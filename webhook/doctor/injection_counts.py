@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from policies.model.pod_template import INJECTED_ANNOTATION
-from webhook.doctor.observations import Controller, InjectionCounts
+from policies.model.workload_ref import WorkloadRef
+from webhook.doctor.observations import InjectionCounts
 from webhook.kube.api_server import ApiServer
-from webhook.kube.list import ListedResource, Listing
+from webhook.kube.list import Listing
+from webhook.kube.watched_resources import ListedResource
 
 #: Pods that run or will.
 _PODS: Final = ListedResource("v1", "Pod", "/api/v1/pods", "status.phase!=Succeeded,status.phase!=Failed")
@@ -23,7 +25,7 @@ def count_injected(api: ApiServer) -> InjectionCounts:
     Raises:
         ClusterError: The pods cannot be listed.
     """
-    listing, pods, counts = Listing(api, _PODS), 0, Counter[tuple[Controller, bool]]()
+    listing, pods, counts = Listing(api, _PODS), 0, Counter[tuple[WorkloadRef, bool]]()
     while page := listing.next():
         if page.first:
             # A list that begins anew repeats itself.
@@ -38,7 +40,7 @@ def count_injected(api: ApiServer) -> InjectionCounts:
     return InjectionCounts(pods, tuple(sorted(partly, key=lambda entry: (-entry[1], entry[0]))))
 
 
-def _controlled(pods: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Controller, bool]]:
+def _controlled(pods: Iterable[Mapping[str, Any]]) -> Iterator[tuple[WorkloadRef, bool]]:
     """Yield the controller of each pod that has one and does not terminate, and whether it was injected."""
     for pod in pods:
         metadata = pod["metadata"]
@@ -46,4 +48,4 @@ def _controlled(pods: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Controller,
         for owner in owners:
             if owner.get("controller") and owner["kind"] in _KINDS:
                 injected = INJECTED_ANNOTATION in (metadata.get("annotations") or {})
-                yield Controller(owner["kind"], metadata["namespace"], owner["name"]), injected
+                yield WorkloadRef(metadata["namespace"], owner["kind"], owner["name"]), injected

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, Final, Generic, NamedTuple, NoReturn, TypeVar
 
 from policies.model.version import KubernetesVersion
 from policies.model.workload_kinds import KNOWN_KINDS
+from policies.model.workload_ref import WorkloadRef
 from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.doctor.replica_pod import ReplicaPod
 from webhook.kube.service_proxy import account_of
@@ -110,14 +111,6 @@ class DryRunAnswer(NamedTuple):
     refusal: str
 
 
-class Controller(NamedTuple):
-    """What creates pods."""
-
-    kind: str
-    namespace: str
-    name: str
-
-
 class InjectionCounts(NamedTuple):
     """How many pods were counted, and the controllers some of whose pods were injected and some not.
 
@@ -127,7 +120,11 @@ class InjectionCounts(NamedTuple):
     """
 
     pods: int
-    partly: tuple[tuple[Controller, int, int], ...]
+    partly: tuple[tuple[WorkloadRef, int, int], ...]
+
+
+#: What is read after what it depends on.
+_NOT_YET: Final = Missing("not read yet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,17 +160,17 @@ class Observations:
     webhooks: Observation[Mapping[str, tuple[RegisteredWebhook, ...] | None]]
     namespaces: Observation[tuple[Object, ...]]
     all_namespaces: Observation[tuple[Object, ...]]
-    selected: Observation[Mapping[str, bool]]
-    probe: Observation[DryRunAnswer]
+    selected: Observation[Mapping[str, bool]] = _NOT_YET
+    probe: Observation[DryRunAnswer] = _NOT_YET
     service: Observation[Object | None]
-    through_service: Observation[ReplicaStatus]
+    through_service: Observation[ReplicaStatus] = _NOT_YET
     deployment: Observation[Object | None]
     replicas: Observation[tuple[ReplicaPod, ...]]
     statuses: Mapping[str, ReplicaStatus]
-    certificate: Observation[bytes]
-    permissions: Observation[Mapping[str, bool]]
-    client_permissions: Observation[Mapping[str, bool]]
-    injection: Observation[InjectionCounts]
+    certificate: Observation[bytes] = _NOT_YET
+    permissions: Observation[Mapping[str, bool]] = _NOT_YET
+    client_permissions: Observation[Mapping[str, bool]] = _NOT_YET
+    injection: Observation[InjectionCounts] = _NOT_YET
 
     def all_webhooks(self) -> tuple[RegisteredWebhook, ...]:
         """Return the webhooks of both configurations; skips the check if there are none."""

@@ -11,7 +11,7 @@ from typing import Final
 from policies.config.spread_policy import CRD_NAME
 from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
 from webhook.doctor.observations import Observations
-from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
+from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import GROUP, Resource
 from webhook.settings import Access
 

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 from webhook.doctor.observations import Missing, MissingError, Observation, Observed
 from webhook.doctor.permissions import review_attributes
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
-from webhook.kube.list import ListedResource, list_objects
+from webhook.kube.list import list_objects
+from webhook.kube.watched_resources import ListedResource
 
 T = TypeVar("T")
 

@@ -124,16 +124,16 @@ def _inclusion(webhook: RegisteredWebhook, namespace: Object, observed: Observat
     if condition := webhook.condition_on(name):
         return ok(f"{webhook.name} excludes {name} by matchCondition {condition}, as far as its text says")
     whose = "Evenkeel's own pods" if own else "pods"
-    remedy = f"{webhook.edit}, and exclude {name} in its namespaceSelector"
+    suggestion = f"{webhook.edit}, and exclude {name} in its namespaceSelector"
     if webhook.fails_closed:
         return problem(
             f"{webhook.name} matches {whose} in {name} with failurePolicy Fail: once no replica answers, "
             "none of them can start",
-            remedy,
+            suggestion,
         )
     return warning(
         f"{webhook.name} matches {whose} in {name}: each waits {webhook.timeout_s} s if no replica answers",
-        remedy,
+        suggestion,
     )
 
 

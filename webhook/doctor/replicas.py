@@ -67,12 +67,12 @@ def _report_ready(observed: Observations) -> Iterator[CheckResult]:
     for (kind, sentence), names in said.items():
         grave = problem if kind == "reasons" and none_ready else warning
         text = f"not ready: {sentence}" if kind == "reasons" else sentence
-        yield grave(f"{joined(names)}: {text}", _remedy(observed, sentence, names[0]))
+        yield grave(f"{joined(names)}: {text}", _suggestion(observed, sentence, names[0]))
     if answers and not said:
         yield ok(f"{plural(len(answers), 'replica')} answered: ready, without warnings")
 
 
-def _remedy(observed: Observations, sentence: str, replica: str) -> str:
+def _suggestion(observed: Observations, sentence: str, replica: str) -> str:
     """Return what to do about a reason or a warning of a replica."""
     if CRD_NAME in sentence:
         return f"{observed.install}, which brings it"

@@ -86,8 +86,8 @@ def _result(alike: list[CheckResult]) -> Iterator[str]:
     bold = result.status is CheckStatus.PROBLEM or None
     status = click.style(f"{result.status:<{_WIDTH}}", fg=_COLORS[result.status], bold=bold)
     yield f"  {status}  {checks}: {one_line(result.evidence)}"
-    if result.remedy:
-        yield f"  {'':{_WIDTH}}  {click.style('do:', bold=True)} {one_line(result.remedy)}"
+    if result.suggestion:
+        yield f"  {'':{_WIDTH}}  {click.style('do:', bold=True)} {one_line(result.suggestion)}"
 
 
 def _summary(diagnosis: Diagnosis) -> str:

@@ -48,8 +48,18 @@ _MOST_CHUNKS: Final = 1000
 _MOST_DIGITS: Final = 18
 #: What changes how a request is read or answered; gunicorn knows how.
 _UNUSUAL: Final = frozenset({b"connection", b"expect", b"transfer-encoding", b"upgrade"})
-#: Returns the body of an answer of JSON to the body of a request; None where the ASGI application answers.
-AnswerAtOnce: TypeAlias = Callable[[bytes], bytes | None]
+
+
+class BegunRequest(Protocol):
+    """A request that the application was given without ASGI."""
+
+    @property
+    def body(self) -> bytes | None:
+        """The answer, JSON; None where the ASGI application goes on with what was begun."""
+
+
+#: Begins to answer a request whose body has come.
+AnswerAtOnce: TypeAlias = Callable[[bytes], BegunRequest]
 #: Returns what answers a request whose head has come, given what an ASGI scope has of it; None likewise.
 AtOnce: TypeAlias = Callable[[dict[str, Any]], AnswerAtOnce | None]
 #: The head of such an answer: as gunicorn writes it.
@@ -116,6 +126,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         # While a request comes that may be answered at once: what does that, and the parts of its body.
         self._at_once: AnswerAtOnce | None = None
         self._parts: list[bytes] = []
+        # What it has begun and not ended, until the ASGI application is called.
+        self._begun: BegunRequest | None = None
         self._answered = False
         # What came after a request that was answered at once, until its turn comes.
         self._rest = b""
@@ -239,7 +251,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             self._parts.clear()
             if self._answer(answer_at_once, body):
                 return
-            # From the beginning, as if the body had come a moment later.
+            # As if the body had come a moment later; the application knows what it has begun.
             super()._on_headers_complete()
             super()._on_body(body)
         self._hand_over_chunks()
@@ -295,8 +307,10 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         """Answer a request that has come if that can be done without waiting; return whether it was."""
         if self.worker.draining or self._flow_control.write_paused:
             return False
-        answer = answer_at_once(body)
+        begun = answer_at_once(body)
+        answer = begun.body
         if answer is None:
+            self._begun = begun
             return False
         self._safe_write(_HEAD % (len(answer), _get_cached_date_header()) + answer)
         self._answered = True
@@ -339,6 +353,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         scope: dict[str, Any] = super()._build_http_scope(*arguments)
         scope["extensions"] = self._extensions
         scope["evenkeel.arrived"] = self.arrived
+        scope["evenkeel.begun"], self._begun = self._begun, None
         return scope
 
     def _is_websocket_upgrade(self, _request: object) -> bool:

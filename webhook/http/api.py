@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from policies.config.context import AdmissionContext
-from policies.placement.cluster_workloads import ClusterWorkloads
-from webhook.http.scoring.screen import Screen
+from policies.manifests.wire import Received
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from webhook.rbac import Resource
+from webhook.requests.screen import Screen
 from webhook.settings import Settings
 from webhook.telemetry.logs import Value
 
@@ -57,7 +58,7 @@ class ApiRoute(NamedTuple):
     Attributes:
         compute: Computes an answer, in a child process, or raises RequestError. The first line of its
             docstring is the summary of the route.
-        request: The TypedDict of the request.
+        request: The type of the request.
         answer: The TypedDict of the answer.
         resource: What its callers must have the right to create.
         limit: Returns the most bytes that a body may have.
@@ -67,7 +68,7 @@ class ApiRoute(NamedTuple):
     """
 
     compute: Callable[[ApiCall], ApiReply]
-    request: type
+    request: type[Received]
     answer: type
     resource: Resource
     limit: Callable[[Settings], int]

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from policies.reports.advise_answer import AdviseAnswer
-from policies.reports.audit_answer import AuditAnswer
-from policies.reports.explain_answer import ExplainAnswer
+from policies.reports.advise_json import AdviseAnswer
+from policies.reports.audit_json import AuditAnswer
+from policies.reports.explain_json import ExplainAnswer
 from policies.reports.lint_report import LintReport
 from policies.reports.score_answer import ScoreAnswer
-from policies.reports.simulate_answer import SimulateAnswer
+from policies.reports.simulate_json import SimulateAnswer
 from webhook.http.api import ApiRoute
-from webhook.http.scoring.advise_request import AdviseBody
-from webhook.http.scoring.audit_request import AuditBody
-from webhook.http.scoring.request import ScoreBody
-from webhook.http.scoring.screen import FEASIBLE_NODES, PENDING_PODS
-from webhook.http.scoring.simulate_request import SimulateBody
 from webhook.http.views.auditing import audit
 from webhook.http.views.linting import lint
 from webhook.http.views.scoring import advise, explain, score, simulate
-from webhook.lint.request import LintBody
 from webhook.rbac import Resource
+from webhook.requests.advise import AdviseRequest
+from webhook.requests.audit import AuditRequest
+from webhook.requests.lint import LintRequest
+from webhook.requests.score import ScoreRequest
+from webhook.requests.screen import FEASIBLE_NODES, PENDING_PODS
+from webhook.requests.simulate import SimulateRequest
 from webhook.settings import Settings
 
 
@@ -35,7 +35,7 @@ def _body_limit(settings: Settings) -> int:
 
 _SCORE: Final = ApiRoute(
     score,
-    ScoreBody,
+    ScoreRequest,
     ScoreAnswer,
     Resource.PLACEMENTS,
     _score_limit,
@@ -50,14 +50,14 @@ API_ROUTES: Final[Mapping[str, ApiRoute]] = {
     "/v1/explain": _SCORE._replace(compute=explain, answer=ExplainAnswer),
     "/v1/simulate": _SCORE._replace(
         compute=simulate,
-        request=SimulateBody,
+        request=SimulateRequest,
         answer=SimulateAnswer,
         headers={PENDING_PODS: "Pods that got no node."},
         screen=("columns", "color"),
     ),
     "/v1/audit": _SCORE._replace(
         compute=audit,
-        request=AuditBody,
+        request=AuditRequest,
         answer=AuditAnswer,
         event="audited",
         headers={},
@@ -65,11 +65,11 @@ API_ROUTES: Final[Mapping[str, ApiRoute]] = {
     ),
     "/v1/advise": _SCORE._replace(
         compute=advise,
-        request=AdviseBody,
+        request=AdviseRequest,
         answer=AdviseAnswer,
         event="advised",
         headers={},
         screen=("columns", "color"),
     ),
-    "/v1/lint": ApiRoute(lint, LintBody, LintReport, Resource.LINT_REPORTS, _body_limit, event="linted"),
+    "/v1/lint": ApiRoute(lint, LintRequest, LintReport, Resource.LINT_REPORTS, _body_limit, event="linted"),
 }

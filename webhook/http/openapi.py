@@ -14,8 +14,8 @@ from webhook.admission.review import API_VERSION
 from webhook.http.api import ApiRoute
 from webhook.http.api_routes import API_ROUTES
 from webhook.http.problems import JSON, ErrorAnswer
-from webhook.http.scoring.screen import Screen
 from webhook.rbac import PROXIED_HEADER
+from webhook.requests.screen import Screen
 
 #: The version of the format.
 OPENAPI: Final = "3.1.1"

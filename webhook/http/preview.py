@@ -35,13 +35,13 @@ def preview_change(
         state: The server's.
         deadline: When the answer must be there, by ``time.monotonic()``.
     """
-    before, workloads, controller = state.usable_context(), state.workloads, state.policies
-    if state.live is None or workloads is None or controller is None:
+    before, workloads, with_policy = state.current.usable(), state.workloads, state.with_policy
+    if not before.live or workloads is None or with_policy is None:
         return []
     if before.cluster is None:
         return [not_looked_at(before.withheld)]
     of_namespace = change.name if isinstance(change, NamespaceChange) else ""
-    policies = () if isinstance(change, NamespaceChange) else controller.with_policy(change)
+    policies = () if isinstance(change, NamespaceChange) else with_policy(change)
     last = deadline - _RESERVE_S
 
     def compute() -> list[str]:

@@ -24,7 +24,7 @@ import orjson
 from policies.manifests.errors import EvenkeelError, UsageError
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.version import KubernetesVersion
-from policies.scheduler.releases import OLDEST_VERSION, judged_as
+from policies.scheduler.releases import OLDEST_VERSION, newer_than_known
 
 #: Seconds for one answer that is not a stream. The API server itself gives most requests 60 s.
 TIMEOUT_S = 30.0
@@ -175,8 +175,9 @@ class ApiServer(ABC):
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
+        most_bytes: int | None = None,
     ) -> Answer:
-        """Send a request and return the whole answer, also one that is an error.
+        """Send a request and return the whole answer, or so many bytes of it, also one that is an error.
 
         Raises:
             UnreachableError: There is none.
@@ -228,7 +229,7 @@ class ApiServer(ABC):
             ApiError: The API server refuses.
             UnreachableError: There is no answer.
         """
-        return self._accepted("GET", path, params=params, timeout_s=timeout_s).body[:most_bytes]
+        return self._accepted("GET", path, params=params, timeout_s=timeout_s, most_bytes=most_bytes).body
 
     def _accepted(self, method: str, path: str, **options: Any) -> Answer:
         """Send a request, and return its answer unless that is a refusal."""
@@ -309,9 +310,8 @@ def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVers
     """
     version = kubernetes_version(api)
     if version >= OLDEST_VERSION:
-        known = judged_as(version)
-        if known != version:
-            warn(f"Kubernetes {version} is newer than any release that is known: judged as {known}")
+        if newer := newer_than_known(version):
+            warn(newer)
         return version
     warn(f"Kubernetes {version} is older than any release that is known: judged as {OLDEST_VERSION}")
     return OLDEST_VERSION

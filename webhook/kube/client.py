@@ -240,28 +240,15 @@ class KubernetesApiServer(ApiServer):
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
+        most_bytes: int | None = None,
     ) -> Answer:
         """Send a request over one of the kept connections: see ``ApiServer``."""
         with self._opened(method, path, params or {}, body, headers or {}, read_s=timeout_s) as response:
             return Answer(
                 response.status,
-                response.read(),
+                response.read(most_bytes),
                 {name.lower(): value for name, value in response.headers.itermerged()},
             )
-
-    def fetch(
-        self,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        timeout_s: float = TIMEOUT_S,
-        most_bytes: int | None = None,
-    ) -> bytes:
-        """Return an answer, or so many bytes of it, after which no more is read: see ``ApiServer``."""
-        with self._opened("GET", path, params or {}, None, {}, read_s=timeout_s) as response:
-            if response.status != HTTPStatus.OK:
-                raise status_error(response.status, response.read(), response.headers.get("retry-after", ""))
-            return response.read(most_bytes)
 
     @contextmanager
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[KubernetesWatch]:

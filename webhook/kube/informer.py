@@ -7,14 +7,14 @@ import threading
 import time
 from collections.abc import Callable
 
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindStatus
 from webhook.kube.left_out import LeftOutObject
-from webhook.kube.list import WATCHED_RESOURCES, WITH_PENDING_PODS
 from webhook.kube.reflector import WATCH_S, Reflector
+from webhook.kube.watched_resources import WATCHED_RESOURCES, WITH_PENDING_PODS
 from webhook.kube.workload_store import WorkloadStore
 
 #: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes

@@ -18,7 +18,8 @@ from webhook.kube.api_server import ApiError, ApiServer, ClusterError, Unreachab
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, KindStatus
 from webhook.kube.left_out import LeftOutObject
-from webhook.kube.list import CHANGES, ListedResource, Listing, identity, watch_event
+from webhook.kube.list import CHANGES, Listing, identity, watch_event
+from webhook.kube.watched_resources import ListedResource
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that

@@ -23,7 +23,8 @@ from policies.model.revisions import written_digest
 from policies.model.snapshot import kind_of
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from webhook.kube.api_server import ApiServer
-from webhook.kube.list import WATCHED_RESOURCES, ListedResource, read_objects
+from webhook.kube.list import read_objects
+from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
 
 #: How a gzip file starts: RFC 1952.
 GZIP_MAGIC = b"\x1f\x8b"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from policies.manifests.fields import FieldError, member
 from policies.model.snapshot import SELECTING_OWNERS, kind_of
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import POD, ClusterIndex
 from webhook.kube.list import identity
 from webhook.kube.snapshot import without_secrets

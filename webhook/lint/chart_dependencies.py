@@ -37,8 +37,8 @@ _LOCAL: Final = "file://"
 _STAND_IN: Final = "evenkeel-not-here.yaml"
 _ANY_VERSION: Final = "0.0.0"
 _NUMBER: Final = re.compile(rb"^number: (\d+)", re.MULTILINE)
-#: What helm says of a chart that uses templates of one which is not there.
-_NO_TEMPLATE: Final = "no template "
+#: What helm says where a chart itself rejects its values.
+_REJECTED: Final = "execution error at "
 #: A chart that tells whether a version fits: helm's own reading of ranges is the one that counts.
 _FITS: Final = "fits: {{ semverCompare .Values.range .Values.version }}"
 
@@ -96,12 +96,16 @@ class Complete:
             raise _not_here(needed)
 
     def explained(self, error: ToolError) -> ToolError:
-        """Return helm's error, or that a dependency is not there if this may be why."""
-        return _not_here(map(str, self.absent)) if self.absent and _NO_TEMPLATE in str(error) else error
+        """Return helm's error, or that a dependency is not there if this may be why.
+
+        A chart may use the templates and the default values of a dependency that is off.
+        """
+        may_be_why = error.reason is SkipReason.TOOL_FAILED and _REJECTED not in str(error)
+        return _not_here(map(str, self.absent)) if self.absent and may_be_why else error
 
 
 def _not_here(needed: Iterable[str]) -> ToolError:
-    text = "dependencies missing (helm dependency build downloads them)"
+    text = "dependencies missing"
     return ToolError(text, SkipReason.DOWNLOAD_NEEDED, tuple(dict.fromkeys(needed)))
 
 

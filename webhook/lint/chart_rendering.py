@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +22,10 @@ from webhook.lint.external_tools import ToolError
 from webhook.lint.files import Text, absolute, shown_file
 from webhook.lint.gitops import Deployed, find_deployed
 
-#: Where chart-testing has the values by which a chart is installed in tests.
-_TEST_VALUES: Final = "ci/*-values.yaml"
+#: Where chart-testing has the values by which a chart is installed in tests, and where charts show some.
+_TEST_VALUES: Final = (
+    "ci/*-values.yaml", "ci/*-values.yml", "examples/*values*.yaml", "examples/*/*values*.yaml",
+)  # fmt: skip
 #: Files of them that are tried; charts have one to three.
 MAX_TEST_VALUES: Final = 10
 #: How often charts may install charts that install charts; an app of apps of apps is deep.
@@ -97,6 +100,7 @@ class _Renderer:
 
     charts: Charts
     _done: dict[tuple[str, Release], list[Text] | ToolError] = field(default_factory=dict)
+    _tried: dict[str, str] = field(default_factory=dict)
     _helm: Helm | None = None
 
     def __post_init__(self) -> None:
@@ -110,8 +114,11 @@ class _Renderer:
         return outcome if isinstance(outcome, list) else []
 
     def skipped(self, rendering: _Rendering) -> Iterator[Skipped]:
-        """Yield why a chart does not render, if it does not."""
+        """Yield why a chart does not render, or not with its own values."""
         outcome = self._outcome(rendering)
+        if rendering.release == Release() and (file := self._tried.get(rendering.folder)):
+            message = f"only rendered with {shown_file(file)}, since it fails with its defaults"
+            yield replace(rendering.source, reason=SkipReason.TEST_VALUES, message=message)
         if isinstance(outcome, ToolError):
             source = rendering.source
             message = f"{source.message}{outcome}"
@@ -139,10 +146,18 @@ class _Renderer:
         except ToolError as error:
             if rendering.release != Release() or error.reason is not SkipReason.TOOL_FAILED:
                 raise
-            for file in sorted(Path(rendering.folder).glob(_TEST_VALUES))[:MAX_TEST_VALUES]:
+            for file in _test_values(Path(rendering.folder)):
                 with suppress(ToolError):
-                    return render_chart(rendering.folder, Release(values=(str(file),)), helm)
+                    texts = render_chart(rendering.folder, Release(values=(file,)), helm)
+                    self._tried[rendering.folder] = file
+                    return texts
             raise
+
+
+def _test_values(chart: Path) -> list[str]:
+    """Return files with values that a chart's tests and examples have, those of the tests first."""
+    found = (str(file) for pattern in _TEST_VALUES for file in sorted(chart.glob(pattern)))
+    return list(islice(found, MAX_TEST_VALUES))
 
 
 def _renderings(found: Found, deployed: list[Deployed], charts: Charts) -> Iterator[_Rendering]:

@@ -95,7 +95,7 @@ def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
 def _options(release: Release, helm: Helm) -> list[str]:
     remote = tuple(file for file in release.values if "://" in file)
     if remote:
-        raise ToolError("values not in this repository", SkipReason.DOWNLOAD_NEEDED, remote)
+        raise ToolError("values not in this repository", SkipReason.VALUES_MISSING, remote)
     for file in release.values:
         if is_special(Path(file)):
             raise ToolError(f"values {shown_file(file)}: not a regular file", SkipReason.NOT_A_FILE)

@@ -222,8 +222,9 @@ _WARNING: Final = re.compile(
 )
 #: What kustomize says of each folder on the way to the one that is wrong: it is no file, so it was entered.
 _ENTERED: Final = re.compile(
-    r"accumulating resources: accumulation err='accumulating resources from '[^']*': '[^']*' must resolve to"
-    r" a file': recursed accumulation of path '([^']*)': "
+    r"accumulating resources: accumulation err='accumulating resources from '[^']*': "
+    r"(?:'[^']*' must resolve to a file|read [^']*: is a directory)': "
+    r"recursed accumulation of path '([^']*)': "
 )
 #: What it says of a resource that is neither a file nor a folder: the same cause twice.
 _TWICE: Final = re.compile(

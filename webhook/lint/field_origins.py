@@ -19,7 +19,7 @@ from typing import Any, Final
 from policies.manifests.documents import Document, ManifestObject, decoded, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
-from policies.manifests.kustomize_layers import Inline, Layer
+from policies.manifests.kustomize_layers import STATING, Inline, Layer
 from policies.manifests.origins import BuiltObject, Origin
 from webhook.lint.files import absolute, read_file, shown_file
 from webhook.lint.kustomizations import Kustomization, kustomization_in
@@ -148,6 +148,7 @@ class _Walk:
         for target, layer in self._patches(each):
             for candidate in self._patched(target, layer, found, by_name):
                 candidate.layers.append(layer)
+                _rename_by(candidate, layer.value)
         for candidate in found:
             _rename(candidate, value)
         return found
@@ -260,6 +261,17 @@ def _candidate(manifest: ManifestObject) -> _Candidate:
     name, namespace = _names(manifest.value)
     layers = [Layer(manifest.document, manifest.path)]
     return _Candidate(name, namespace, manifest.value, layers, {name})
+
+
+def _rename_by(candidate: _Candidate, patch: Any) -> None:
+    """Give an object the name and the namespace that the operations of a JSON Patch write."""
+    written: dict[Any, Any] = {}
+    for operation in patch if isinstance(patch, list) else ():
+        if isinstance(operation, dict) and operation.get("op") in STATING:
+            written[operation.get("path")] = operation.get("value")
+    candidate.name = str(written.get("/metadata/name") or candidate.name)
+    candidate.names.add(candidate.name)
+    candidate.namespace = str(written.get("/metadata/namespace") or candidate.namespace)
 
 
 def _rename(candidate: _Candidate, kustomization: Mapping[str, Any]) -> None:

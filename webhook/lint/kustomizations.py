@@ -36,6 +36,8 @@ _ADDRESS: Final = re.compile(r"[:@?]|//|^(www\.)?github\.com", re.IGNORECASE)
 _HOST: Final = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?[/:]|.*\.git(/|$)")
 #: What may be in a text that is YAML of an object, and so is not taken for the name of a file.
 _LIKE_OBJECT: Final = re.compile(r"[{}\[\]:]")
+#: The fields of a kustomization that say nothing of what it builds; kustomize builds none without others.
+_TYPE: Final = frozenset({"apiVersion", "kind"})
 #: Problems that are reported of one kustomization; more than anyone fixes at once.
 _MAX_REPORTED: Final = 10
 
@@ -95,7 +97,7 @@ def read_kustomization(file: str) -> Kustomization:
         documents = load(content, shown_file(file))
     except DocumentError as error:
         return Kustomization(file, refusals=(BuildRefusal(SkipReason.UNSUPPORTED, str(error)),))
-    if not documents:
+    if not any(map(_says_something, documents)):
         return Kustomization(
             file, refusals=(BuildRefusal(SkipReason.EMPTY, f"{shown_file(file)}: is empty"),)
         )
@@ -105,6 +107,11 @@ def read_kustomization(file: str) -> Kustomization:
     listed = listed_by(documents[0])
     listed.errors += text_errors(content)
     return _Reader(Path(file), listed, documents[0]).read()
+
+
+def _says_something(document: Document) -> bool:
+    value = document.value
+    return not isinstance(value, dict) or any(value[name] is not None for name in value.keys() - _TYPE)
 
 
 def check(made_from: Iterable[Kustomization]) -> None:

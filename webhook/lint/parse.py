@@ -11,7 +11,7 @@ from typing import Final
 
 from policies.manifests.documents import Document, ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldPath
+from policies.manifests.fields import FieldPath, member
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from webhook.lint.files import STDIN, UNREADABLE, Text, unreadable
@@ -116,11 +116,11 @@ def _without_yaml(text: Text, error: DocumentError) -> Parsed:
         return Parsed(problems=list(map(_without_line, problems)))
     if _is_template(text.content):
         # In the same words for all: a repository may have hundreds, which are told in one line.
-        why = "a template by its {{ }}, and no YAML; render it"
+        why = "a template by its {{ }}, and no YAML"
         return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
     first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
     if mark := _placeholder(text, first):
-        why = f"a template by its {mark}, and no YAML in line {first}; render it"
+        why = f"a template by its {mark}, and no YAML in line {first}"
         return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
     return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
 
@@ -214,12 +214,15 @@ def _is_object(entry: ManifestObject) -> bool:
 
 
 def _untyped(entries: list[ManifestObject]) -> Iterator[Finding]:
-    """Yield what is wrong with workloads that only say half of what they are: kubectl refuses them."""
+    """Yield what is wrong with workloads that only say half of what they are: kubectl refuses them.
+
+    Only a template with a spec is taken for one of pods.
+    """
     for entry in entries:
         value = entry.value
         missing = [name for name in ("apiVersion", "kind") if not isinstance(value.get(name), str)]
-        spec = value.get("spec")
-        if len(missing) == 1 and isinstance(spec, dict) and isinstance(spec.get("template"), dict):
+        template = member(member(value, "spec"), "template")
+        if len(missing) == 1 and isinstance(template.get("spec"), dict):
             path = FieldPath((missing[0],))
             at = entry.location(path)
             yield Finding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -15,9 +15,9 @@ from policies.manifests.findings import Finding
 from policies.manifests.skipped import Skipped
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
-from policies.placement.placement import read_workload
-from policies.placement.plan import APPLIED_ALONG, ManifestSet, with_namespace
-from policies.placement.plan_differences import BuiltWorkload, Source
+from policies.placement.core.placement import read_workload
+from policies.placement.plan.plan import APPLIED_ALONG, ManifestSet, with_namespace
+from policies.placement.plan.plan_differences import BuiltWorkload, Source
 from policies.scheduler.index import ClusterIndex
 from webhook.lint.files import STDIN
 from webhook.lint.inputs import gather_texts
@@ -95,7 +95,8 @@ class SetReader:
         listed = list(objects)
         result = lint(listed, job.context, selection=job.selection, inventory=job.inventory, today=job.today)
         found = self._set(job, (), ())
-        workloads = [read_workload(entry.value, job.context, namespace=self.namespace) for entry in listed]
+        context = replace(job.context, reads_stored=True)
+        workloads = [read_workload(entry.value, context, namespace=self.namespace) for entry in listed]
         found.manifests = ManifestSet(workloads=workloads, context=job.context)
         found.findings = result.findings
         return found

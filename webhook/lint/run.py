@@ -22,6 +22,7 @@ from policies.manifests.findings import Finding
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.topology import ClusterTopology
 from policies.rules.base import all_rules, unknown_rule
+from policies.scheduler.releases import newer_than_known
 from webhook.lint.files import STDIN, UNREADABLE, Text, read_text, shown_file
 from webhook.lint.parse import parse, pieces
 
@@ -132,7 +133,7 @@ def build_job(
     Args:
         config: The options.
         today: The day.
-        warn: Called with each line about what was left out of the cluster's file.
+        warn: Called with each line about the release, and about what was left out of the cluster's file.
         cluster: The nodes of a cluster, in place of a file.
 
     Raises:
@@ -147,6 +148,8 @@ def build_job(
         kubernetes_version=config.kubernetes_version,
         workload_kinds=config.workload_kinds,
     )
+    if newer := newer_than_known(context.kubernetes_version):
+        warn(newer)
     for policy in context.policies:
         for rule in policy.rules:
             if rule not in all_rules():

@@ -10,17 +10,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from policies.config.policy_resource import PolicyResource
 from policies.config.policy_set import PolicySet
 from policies.config.policy_status import summary_of
 from policies.config.spread_policy import CRD_NAME, KIND, SpreadPolicy
+from webhook.component import Component
 from webhook.kube.left_out import left_out_warning
 from webhook.kube.reflector import Reflector
 from webhook.policy_controller.files import PolicyFiles
 from webhook.policy_controller.resources import PolicyResources, policies_of
-from webhook.telemetry.logs import LOGGER, Value
+from webhook.telemetry.logs import LOGGER
+from webhook.telemetry.problem_log import ProblemLog
+
+if TYPE_CHECKING:
+    from webhook.telemetry.metrics import Telemetry
 
 #: Seconds between two looks at the files: a mounted ConfigMap changes a minute late anyway.
 LOOK_EVERY_S: Final = 0.5
@@ -33,7 +38,7 @@ _REFUSED_S: Final = 5.0
 _LISTED: Final = 20
 
 
-class PolicyController:
+class PolicyController(Component):
     """The policies of one server process, from ``start`` to ``stop``, once.
 
     Attributes:
@@ -66,8 +71,7 @@ class PolicyController:
         # Those that the server began with are in its first line.
         self._at_start = files.policies or default
         self._in_force: PolicySet | None = None
-        self._reported: dict[str, str] = {}
-        self._reported_missing = False
+        self._problems = ProblemLog()
 
     def watch(self, resources: PolicyResources, reflector: Reflector) -> None:
         """Have the policies of a cluster followed, too; before ``start``."""
@@ -96,10 +100,10 @@ class PolicyController:
         """Note that a policy of the cluster has changed."""
         self._wake.set()
 
-    @property
-    def unsynced(self) -> bool:
-        """Whether the policies of the cluster are not in force yet, but may be soon."""
-        return self._reflector is not None and (self._listing or self._in_force is None)
+    def unsynced(self) -> str:
+        """Return that the policies of the cluster may be in force soon and are not yet, else nothing."""
+        waits = self._reflector is not None and (self._listing or self._in_force is None)
+        return "the policies of the cluster are not listed yet" if waits else ""
 
     @property
     def _listing(self) -> bool:
@@ -127,6 +131,10 @@ class PolicyController:
             listed = self.resources.listed()
             found["cluster"] = (len(policies_of(listed)), sum(bool(entry.errors) for entry in listed))
         return found
+
+    def observe(self, telemetry: Telemetry) -> None:
+        """Tell the metrics how many policies there are."""
+        telemetry.policies_followed(self.counts())
 
     def warnings(self) -> list[str]:
         """Return which policies are not in force as they are written, and why."""
@@ -184,19 +192,9 @@ class PolicyController:
         found = {f"{KIND} {entry.name}": _problem(entry) for entry in listed if entry.errors}
         if self.files.problem:
             found["files"] = self.files.problem
-        for source, problem in found.items():
-            if self._reported.get(source) != problem:
-                LOGGER.warning("policy_invalid", extra={"fields": {"policy": source, "problem": problem}})
-        for source in self._reported.keys() - found.keys():
-            LOGGER.info("policy_invalid_resolved", extra={"fields": {"policy": source}})
-        self._reported = found
-        if self._missing != self._reported_missing:
-            self._reported_missing = self._missing
-            fields: dict[str, Value] = {"definition": CRD_NAME}
-            if self._missing:
-                LOGGER.warning("policy_definition_missing", extra={"fields": fields})
-            else:
-                LOGGER.info("policy_definition_missing_resolved", extra={"fields": fields})
+        self._problems.report_all("policy_invalid", found)
+        missing = f"CustomResourceDefinition {CRD_NAME} is not installed" if self._missing else ""
+        self._problems.report("policy_definition_missing", missing)
 
 
 def _problem(resource: PolicyResource) -> str:

@@ -6,7 +6,6 @@ there alone. Workloads are counted afterwards, and now and then again.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -17,11 +16,13 @@ from policies.config.context import AdmissionContext
 from policies.config.policy_resource import PolicyResource
 from policies.config.policy_status import PolicyWorkloads, policy_status
 from policies.config.spread_policy import SpreadPolicy
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
+from webhook.component import Component
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
-from webhook.kube.list import SPREAD_POLICIES
+from webhook.kube.leader_loop import LeaderLoop
+from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.resources import PolicyResources, policies_of
-from webhook.telemetry.logs import LOGGER
+from webhook.telemetry.problem_log import ProblemLog
 
 if TYPE_CHECKING:
     from webhook.kube.election import Elect
@@ -36,7 +37,7 @@ _COUNT_PAUSE_S: Final = 10.0
 _YIELD: Final = 4.0
 
 
-class PolicyStatusWriter:
+class PolicyStatusWriter(Component):
     """Writes while this process leads, from ``start`` to ``stop``."""
 
     def __init__(
@@ -63,35 +64,26 @@ class PolicyStatusWriter:
         self._resources = resources
         self._workloads = workloads
         self._context = context
-        self._elect = elect
         self._clock = clock
-        self._leading = threading.Event()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="policy-status", daemon=True)
-        self._resign: Callable[[], None] | None = None
+        self._loop = LeaderLoop("policy-status", self._step, elect=elect)
+        self._problems = ProblemLog()
         self._counted: dict[str, PolicyWorkloads] = {}
         self._counted_for: tuple[SpreadPolicy, ...] | None = None
         self._count_at = 0.0
-        self._problem = ""
 
     def start(self) -> None:
         """Stand for election, and write while leading."""
-        self._resign = self._elect(self._leading.set, self._leading.clear)
-        self._thread.start()
+        self._loop.start()
 
     def stop(self) -> None:
         """Let another replica lead."""
-        self._stopping.set()
-        self._leading.clear()
-        if self._resign is not None:
-            self._resign()
-        if self._thread.is_alive():
-            self._thread.join(1.0)
+        self._loop.stop()
 
-    def _run(self) -> None:
-        while not self._stopping.wait(_LOOK_EVERY_S):
-            if self._leading.is_set():
-                self.reconcile()
+    def _step(self) -> float:
+        """Reconcile while this process leads; return the seconds until the next look."""
+        if self._loop.leading:
+            self.reconcile()
+        return _LOOK_EVERY_S
 
     def reconcile(self) -> None:
         """Write every status that is not as it should be, then count workloads if that is due."""
@@ -100,15 +92,16 @@ class PolicyStatusWriter:
             if self._resources.listed() and self._count():
                 self._write_all()
         except ClusterError as error:
-            self._report(str(error))
+            self._problems.report("policy_status_failed", str(error))
         except Exception as error:  # noqa: BLE001  # nothing would start this thread again
-            self._report(f"{type(error).__name__}: {error}", trace=error)
+            reason = f"{type(error).__name__}: {error}"
+            self._problems.report("policy_status_failed", reason, trace=error)
         else:
-            self._report("")
+            self._problems.report("policy_status_failed", "")
 
     def _write_all(self) -> None:
         for resource in self._resources.listed():
-            if not self._leading.is_set():
+            if not self._loop.leading:
                 return
             status = policy_status(resource, self._counted.get(resource.name), now=datetime.now(UTC))
             if status != resource.status:
@@ -159,17 +152,7 @@ class PolicyStatusWriter:
         for entry in self._workloads().each():
             if entry is not None:
                 found.add(entry.workload.obj, self._context())
-            if self._stopping.wait(_YIELD * (time.thread_time() - began)) or not self._leading.is_set():
+            if not self._loop.pause(_YIELD * (time.thread_time() - began)):
                 return None
             began = time.thread_time()
         return found.effects()
-
-    def _report(self, problem: str, *, trace: Exception | None = None) -> None:
-        """Log why no status is written, when that begins, changes and ends."""
-        if problem == self._problem:
-            return
-        self._problem = problem
-        if problem:
-            LOGGER.warning("policy_status_failed", extra={"fields": {"error": problem}}, exc_info=trace)
-        else:
-            LOGGER.info("policy_status_failed_resolved")

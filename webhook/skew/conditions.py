@@ -8,8 +8,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from policies.manifests.sanitize import one_line
-from policies.placement.audit import Risk
-from policies.placement.skew import WorkloadSkew
+from policies.placement.audit.audit import Risk, WorkloadAudit
 from policies.reports.audit_wording import skew_text
 
 #: Seconds for which something must be wrong before an Event says so: rollouts and new pods pass by.
@@ -66,7 +65,7 @@ class Conditions:
     held: dict[Subject, Condition] = field(default_factory=dict)
     _present: set[Subject] = field(default_factory=set)
 
-    def update(self, workloads: Iterable[WorkloadSkew], now: float) -> None:
+    def update(self, workloads: Iterable[WorkloadAudit], now: float) -> None:
         """Take over what is wrong now. What is over of a workload that is gone needs no Event."""
         found: dict[Subject, str] = {}
         known: set[tuple[str, ...]] = set()
@@ -110,7 +109,7 @@ class Conditions:
         self.held.pop(subject, None)
 
 
-def _reasons(found: WorkloadSkew) -> Iterator[tuple[EventReason, str]]:
+def _reasons(found: WorkloadAudit) -> Iterator[tuple[EventReason, str]]:
     violated = [
         skew_text(found.constraints[problem.constraint])
         for problem in found.problems
@@ -122,7 +121,7 @@ def _reasons(found: WorkloadSkew) -> Iterator[tuple[EventReason, str]]:
         yield EventReason.PENDING, f"{found.pending:,} pending: {one_line(found.message)}"
 
 
-def _subject(reason: EventReason, found: WorkloadSkew) -> Subject:
+def _subject(reason: EventReason, found: WorkloadAudit) -> Subject:
     return Subject(reason, found.api_version, found.kind, found.namespace, found.name, found.uid)
 
 

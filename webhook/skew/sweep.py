@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from policies.admission.review_cost import ReviewCost
 from policies.config.context import AdmissionContext
-from policies.placement.cluster_workloads import ClusterWorkload, ClusterWorkloads
-from policies.placement.skew import WorkloadSkew, workload_skew
+from policies.placement.audit.audit import WorkloadAudit
+from policies.placement.audit.skew import workload_skew
+from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.skew.throttle import Throttle
 from webhook.telemetry.skew_metrics import SkewReport
@@ -42,7 +43,7 @@ def sweep(
     # A cache that is not synced may have no workload yet, of which nothing would be wrong.
     _cluster_of(context())
     began = clock()
-    measured: list[WorkloadSkew] = []
+    measured: list[WorkloadAudit] = []
     problems: list[str] = []
     for entry in workloads.each():
         if entry is not None:
@@ -55,7 +56,7 @@ def sweep(
     return SkewReport(began, clock() - began, tuple(measured), tuple(problems))
 
 
-def _measure(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadSkew | str:
+def _measure(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit | str:
     """Return the spread of a workload, or why it cannot be measured."""
     cluster = _cluster_of(context)
     try:

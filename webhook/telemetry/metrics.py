@@ -16,20 +16,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client import values as client_values
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.values import MultiProcessValue
 
-from policies.admission.decision import AdmissionVerdict
 from webhook.telemetry.cluster_metrics import ClusterMetrics, KeptCertificates, PolicyMetrics
 from webhook.telemetry.metric_files import MetricFile
+from webhook.telemetry.review_metrics import ReviewMetrics
 from webhook.telemetry.skew_series import SkewSeries
 
 if TYPE_CHECKING:
-    from webhook.admission.respond import Reply
     from webhook.kube.kind_record import KindStatus
 
 #: The media type of ``render()``.
@@ -37,12 +36,6 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 #: The variable with the folder of the workers' files.
 _SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
-#: The two webhooks.
-_PHASES: Final = ("mutate", "validate")
-#: Upper bounds in seconds. A review takes some 60 µs; the cluster's patience ends at 1 to 30 s.
-DURATION_BUCKETS: Final = (
-    50e-6, 75e-6, 100e-6, 150e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 100e-3, 250e-3, 1.0,
-)  # fmt: skip
 
 
 class _ProcessId:
@@ -65,98 +58,22 @@ if _SHARED_FOLDER in os.environ:
 
 
 class Telemetry:
-    """Every metric of the server. Children are looked up once: a lookup by labels costs 2 µs."""
+    """Every metric of the server."""
 
     def __init__(self, version: str, *, registry: CollectorRegistry | None = None) -> None:
         self._registry = registry if registry is not None else CollectorRegistry()
-        requests = Counter(
-            "evenkeel_admission_requests_total",
-            "Reviews answered, by phase (mutate, validate) and verdict.",
-            ["phase", "verdict"],
-            registry=self._registry,
-        )
-        duration = Histogram(
-            "evenkeel_admission_duration_seconds",
-            "Time to decide a review, without reading and sending it.",
-            ["phase"],
-            buckets=DURATION_BUCKETS,
-            registry=self._registry,
-        )
-        self._count = {
-            (phase, v): requests.labels(phase, v.value) for phase in _PHASES for v in AdmissionVerdict
-        }
-        self._duration = {phase: duration.labels(phase) for phase in _PHASES}
-        self._set_up_rare_counters()
-        # Two who ask for the metrics at once would otherwise count the same twice.
-        self._taking_over = threading.Lock()
-        self._cluster: ClusterMetrics | None = None
-        self._kept: KeptCertificates | None = None
-        shared = os.environ.get(_SHARED_FOLDER)
-        self._skew = SkewSeries(Path(shared) if shared else None)
-        self._policies: PolicyMetrics | None = None
-        self._set_up_process_metrics(version)
-
-    def _set_up_rare_counters(self) -> None:
+        #: Those of answered reviews.
+        self.reviews = ReviewMetrics(self._registry)
         self._failures = Counter(
             "evenkeel_admission_failures_total",
             "Admission requests that got an HTTP error, by phase and status code.",
             ["phase", "code"],
             registry=self._registry,
         )
-        self._injected = Counter(
-            "evenkeel_injected_constraints_total",
-            "Constraints that patches added.",
-            registry=self._registry,
-        )
-        self._forecasts = Histogram(
-            "evenkeel_forecast_duration_seconds",
-            "Time of the verdict on a workload's next pod, where one was made.",
-            buckets=DURATION_BUCKETS,
-            registry=self._registry,
-        )
-        self._forecasts_skipped = Counter(
-            "evenkeel_forecasts_skipped_total",
-            "Verdicts on the next pod that were not begun: the timeout was near, or the object too large.",
-            registry=self._registry,
-        )
-        self._node_rules = Histogram(
-            "evenkeel_node_rules_duration_seconds",
-            "Time of the rules that look at every node, where they were asked.",
-            buckets=DURATION_BUCKETS,
-            registry=self._registry,
-        )
-        self._node_rules_skipped = Counter(
-            "evenkeel_node_rules_skipped_total",
-            "Reviews in which rules were not begun: the timeout was near, or the object too large.",
-            registry=self._registry,
-        )
-        self._unreviewable = Counter(
-            "evenkeel_unreviewable_total",
-            "Objects that could not be reviewed, by phase and verdict (denied, warned, allowed).",
-            ["phase", "verdict"],
-            registry=self._registry,
-        )
         self._access = Counter(
             "evenkeel_access_reviews_total",
             "Requests to authorized routes, by result (allowed, denied, unauthenticated, error).",
             ["result"],
-            registry=self._registry,
-        )
-        self._exemptions = Counter(
-            "evenkeel_exemptions_total",
-            "Reviews that broke a rule from which they are exempt, by rule and source (annotation, policy).",
-            ["rule", "source"],
-            registry=self._registry,
-        )
-        self._cache_waits = Counter(
-            "evenkeel_cache_waits_total",
-            "Reviews that waited for an owner or namespace to be in the cache, by result (found, missing).",
-            ["result"],
-            registry=self._registry,
-        )
-        self._cache_misses = Counter(
-            "evenkeel_cache_misses_total",
-            "Reviews decided without an owner or namespace that was not in the cache: nothing was injected.",
             registry=self._registry,
         )
         self._log_lines_dropped = Counter(
@@ -170,12 +87,14 @@ class Telemetry:
             ["reason"],
             registry=self._registry,
         )
-        self._violations = Counter(
-            "evenkeel_rule_violations_total",
-            "Reviews that broke a rule, by the rule's id.",
-            ["rule"],
-            registry=self._registry,
-        )
+        # Two who ask for the metrics at once would otherwise count the same twice.
+        self._taking_over = threading.Lock()
+        self._cluster: ClusterMetrics | None = None
+        self._kept: KeptCertificates | None = None
+        shared = os.environ.get(_SHARED_FOLDER)
+        self._skew = SkewSeries(Path(shared) if shared else None)
+        self._policies: PolicyMetrics | None = None
+        self._set_up_process_metrics(version)
 
     def _set_up_process_metrics(self, version: str) -> None:
         self._certificate_begin = Gauge(
@@ -204,34 +123,6 @@ class Telemetry:
             multiprocess_mode="max",
         )
         build.labels(version).set(1)
-
-    def count_review(self, phase: str, reply: Reply, *, seconds: float) -> None:
-        """Count one answered review that took so many seconds."""
-        self._count[phase, reply.verdict].inc()
-        self._duration[phase].observe(seconds)
-        if reply.forecast_s is not None:
-            self._forecasts.observe(reply.forecast_s)
-        if reply.forecast_skipped:
-            self._forecasts_skipped.inc()
-        if reply.rules_s is not None:
-            self._node_rules.observe(reply.rules_s)
-        if reply.rules_skipped:
-            self._node_rules_skipped.inc()
-        self._count_rare(phase, reply)
-        for exemption in reply.exempted:
-            self._exemptions.labels(*exemption).inc()
-        for rule in reply.rules:
-            self._violations.labels(rule).inc()
-
-    def _count_rare(self, phase: str, reply: Reply) -> None:
-        if reply.waited_s is not None:
-            self._cache_waits.labels("missing" if reply.missed else "found").inc()
-        if reply.missed:
-            self._cache_misses.inc()
-        if reply.unreviewable:
-            self._unreviewable.labels(phase, reply.verdict.value).inc()
-        if reply.injected:
-            self._injected.inc(reply.injected)
 
     def count_failure(self, phase: str, code: int) -> None:
         """Count an admission request that got an HTTP error."""

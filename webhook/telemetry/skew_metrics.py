@@ -11,15 +11,21 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from policies.manifests.sanitize import one_line
-from policies.placement.audit import ConstraintSkew, Risk
-from policies.placement.skew import WorkloadSkew
+from policies.placement.audit.audit import ConstraintSkew, Risk, WorkloadAudit
 
 #: Characters of a label value: the longest name in Kubernetes, a topology key with its prefix.
 _LONGEST_VALUE: Final = 317
 _WORKLOAD: Final = ("namespace", "kind", "workload")
 _CONSTRAINT: Final = (*_WORKLOAD, "topology_key", "when_unsatisfiable")
 #: The risks that the skew shows, and that of pending pods.
-_RISKS: Final = (Risk.VIOLATED, Risk.PENDING, Risk.UNEVEN, Risk.NEVER_BINDS, Risk.INVALID)
+_RISKS: Final = (
+    Risk.VIOLATED,
+    Risk.WOULD_VIOLATE,
+    Risk.PENDING,
+    Risk.UNEVEN,
+    Risk.NEVER_BINDS,
+    Risk.INVALID,
+)
 
 
 class SkewReport(NamedTuple):
@@ -34,7 +40,7 @@ class SkewReport(NamedTuple):
 
     measured_at: float
     seconds: float
-    workloads: tuple[WorkloadSkew, ...]
+    workloads: tuple[WorkloadAudit, ...]
     problems: tuple[str, ...] = ()
 
 
@@ -46,10 +52,11 @@ class _Entry(NamedTuple):
     pending: int
 
     @property
-    def order(self) -> tuple[bool, bool, int, tuple[str, ...]]:
-        """Sorts by urgency: violated, pods pending, how far the skew is above maxSkew, then by name."""
-        excess = self.skew.skew - self.skew.applied.constraint.max_skew
-        return not (self.skew.applied.is_hard and excess > 0), not self.pending, -excess, self.labels
+    def order(self) -> tuple[bool, bool, bool, float, tuple[str, ...]]:
+        """Sorts as an audit does: violated, pods pending, uneven, the share of pods in excess, the name."""
+        found = self.skew
+        violated = found.applied.is_hard and not found.within
+        return not violated, not self.pending, found.within, -found.excess, self.labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,7 @@ class ExportedSkew:
     left_out: int
 
     @classmethod
-    def of(cls, workloads: Iterable[WorkloadSkew], limit: int) -> ExportedSkew:
+    def of(cls, workloads: Iterable[WorkloadAudit], limit: int) -> ExportedSkew:
         """Choose the constraints to export, at most ``limit``.
 
         Of two with the same labels, as the ReplicaSets of a Deployment have during a rollout, the worse one
@@ -80,7 +87,7 @@ class ExportedSkew:
         return cls(tuple(chosen.values())[:limit], max(0, len(chosen) - limit))
 
 
-def _entries(found: WorkloadSkew) -> Iterator[_Entry]:
+def _entries(found: WorkloadAudit) -> Iterator[_Entry]:
     for skew in found.constraints:
         constraint = skew.applied.constraint
         named = (found.namespace, found.kind, found.name, constraint.topology_key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.admission.review_cost import NoTime
+from policies.admission.review_cost import NoTime, TimeLimit
 from webhook.admission.budget import (
     DEFAULT_TIMEOUT_S,
     LEAST_RESERVE_S,
@@ -88,42 +88,52 @@ def test_short_timeouts_leave_nothing(query: str) -> None:
     assert LEAST_RESERVE_S > 0
 
 
-def test_a_verdict_in_time(clock: Clock) -> None:
-    """What there is time for is done, and measured."""
-    budget = Budget(query="timeout=1s", started=clock.now, clock=clock)
+def test_work_in_time(clock: Clock) -> None:
+    """What there is time for is done, and measured, rules and forecast apart."""
+    budget = Budget("timeout=1s", clock.now, clock)
+    limits = budget.limits()
+    assert limits.rules is not None
+    assert limits.forecast is not None
 
     def work() -> str:
         clock.now += 0.25
         return "done"
 
-    assert "done" == budget.within(work)
-    assert 0.25 == budget.spent_s
+    assert "done" == limits.rules(work)
+    assert (0.25, None) == (budget.rules_s, budget.forecast_s)
+    assert "done" == limits.forecast(work)
+    assert (0.25, 0.25) == (budget.rules_s, budget.forecast_s)
+
+
+def rules_limit(budget: Budget) -> TimeLimit:
+    limit = budget.limits().rules
+    assert limit is not None
+    return limit
 
 
 @pytest.mark.parametrize("query", ["timeout=1ms", "timeout=140ms"])
-def test_no_time_for_a_verdict(clock: Clock, query: str) -> None:
+def test_no_time_for_work(clock: Clock, query: str) -> None:
     """What there is no time for is not begun."""
-    budget = Budget(query=query, started=clock.now, clock=clock)
+    budget = Budget(query, clock.now, clock)
 
-    assert budget.within(lambda: pytest.fail("it was begun")) is NoTime.NO_TIME
-    assert budget.spent_s is None
+    assert rules_limit(budget)(lambda: pytest.fail("it was begun")) is NoTime.NO_TIME
+    assert budget.rules_s is None
 
 
 def test_waiting_counts(clock: Clock) -> None:
     """Time that went by since the request came is gone."""
-    budget = Budget(query="timeout=1s", started=clock.now, clock=clock)
+    budget = Budget("timeout=1s", clock.now, clock)
     clock.now += 0.8 - VERDICT_S / 2
 
-    assert budget.within(lambda: "done") is NoTime.NO_TIME
+    assert rules_limit(budget)(lambda: "done") is NoTime.NO_TIME
 
 
-def test_a_failure_is_measured_too(clock: Clock) -> None:
-    """A verdict that fails has taken its time."""
-    budget = Budget(query="", started=clock.now, clock=clock)
-
-    with pytest.raises(ZeroDivisionError):
-        budget.within(lambda: 1 / 0)
-    assert 0.0 == budget.spent_s
+@pytest.mark.parametrize(
+    ("longest_s", "share", "seconds"), [(1.0, 1.0, 1.0), (60.0, 1.0, 8.0), (60.0, 0.5, 4.0)]
+)
+def test_deadlines(clock: Clock, longest_s: float, share: float, seconds: float) -> None:
+    """What a review waits for ends with its share of the timeout, or earlier."""
+    assert clock.now + seconds == Budget("timeout=10s", clock.now, clock).deadline(longest_s, share=share)
 
 
 def test_the_shortest_timeout_leaves_time() -> None:
@@ -137,6 +147,6 @@ def test_reviews_take_nothing_from_each_other(clock: Clock) -> None:
     def slow() -> None:
         clock.now += 60.0
 
-    Budget(query="", started=clock.now, clock=clock).within(slow)
+    rules_limit(Budget("", clock.now, clock))(slow)
 
-    assert "done" == Budget(query="", started=clock.now, clock=clock).within(lambda: "done")
+    assert "done" == rules_limit(Budget("", clock.now, clock))(lambda: "done")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -19,12 +20,14 @@ from policies.config.context import AdmissionContext
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.for_each import for_each
 from tests.policies.config.contexts import HOST, ZONE, a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
 from tests.recorded import phase_of, recorded_reviews
-from webhook.admission.budget import Budget
-from webhook.admission.respond import AUDIT_LENGTH, Phase, Reply, respond
-from webhook.admission.review import ReviewError
+from tests.webhook.reviewing import a_review_request, answered
+from webhook.admission.reply import AUDIT_LENGTH, Reply
+from webhook.admission.request import Phase
+from webhook.admission.respond import RefusedReview, respond
 from webhook.registration import PROBE_ANNOTATION, probe_answer
 
 RECORDED = sorted(recorded_reviews())
@@ -85,11 +88,11 @@ MISTAKEN = {
 }
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@for_each(RECORDED)
 def test_recorded_reviews_are_allowed_as_they_are(name: str) -> None:
     """With the checks alone, all that a real cluster did is allowed, unchanged, under the review's uid."""
     body = recorded_reviews()[name]
-    reply = respond(body, phase_of(name), a_context(a_policy(rules={"selector-missing": WARN})))
+    reply = answered(body, phase_of(name), a_context(a_policy(rules={"selector-missing": WARN})))
     answer = response(reply)
 
     assert MISTAKEN.get(name, ()) == reply.rules
@@ -105,11 +108,11 @@ def test_recorded_reviews_are_allowed_as_they_are(name: str) -> None:
 INJECTED = {"deployment-plain.mutate.CREATE-deployments", "deployment-plain.mutate.CREATE-pods"}
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@for_each(RECORDED)
 def test_recorded_reviews_under_a_policy_with_defaults(name: str) -> None:
     """Only what is new, has no constraints and has a selector is changed; the patch applies and marks it."""
     body = recorded_reviews()[name]
-    answer = response(respond(body, phase_of(name), INJECTING))
+    answer = response(answered(body, phase_of(name), INJECTING))
 
     assert answer["allowed"] or name in MISTAKEN
     assert (name in INJECTED) == ("patch" in answer)
@@ -128,7 +131,7 @@ def test_a_rule_of_the_linter_is_named() -> None:
     body = review(
         a_workload(spec={"topologySpreadConstraints": [a_constraint(labelSelector=None)]}), name="web"
     )
-    reply = respond(body, Phase.VALIDATE, a_context())
+    reply = answered(body, Phase.VALIDATE, a_context())
     status = response(reply)["status"]
     field = "spec.template.spec.topologySpreadConstraints[0].labelSelector"
 
@@ -145,7 +148,7 @@ def test_a_denial_says_everything() -> None:
     """A denial is 403 Forbidden, one line an error for people and one cause an error for programs."""
     constraints = [a_constraint(maxSkew=0, whenUnsatisfiable="Maybe"), a_constraint(topologyKey="")]
     body = review(a_workload(spec={"topologySpreadConstraints": constraints}), name="web")
-    reply = respond(body, Phase.VALIDATE, a_context())
+    reply = answered(body, Phase.VALIDATE, a_context())
     answer = response(reply)
     at = "spec.template.spec.topologySpreadConstraints"
 
@@ -191,7 +194,7 @@ def test_a_denial_of_many_errors_is_short(constraint: dict[str, Any], rules: set
     obj = a_workload(
         spec={"topologySpreadConstraints": [a_constraint(**constraint), a_constraint(maxSkew=0)]}
     )
-    answer = response(respond(review(obj), Phase.VALIDATE, a_context(a_policy())))
+    answer = response(answered(review(obj), Phase.VALIDATE, a_context(a_policy())))
     status = answer["status"]
 
     assert len(status["message"]) < 40_000
@@ -219,7 +222,7 @@ def test_a_denial_names_the_object(name: str, namespace: str, headline: str) -> 
     """Of a List, kubectl names the file alone."""
     obj = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
     obj["metadata"] = {"generateName": "web-"}
-    reply = respond(review(obj, name=name, namespace=namespace), Phase.VALIDATE, a_context())
+    reply = answered(review(obj, name=name, namespace=namespace), Phase.VALIDATE, a_context())
 
     assert headline == response(reply)["status"]["message"].splitlines()[0]
 
@@ -228,7 +231,7 @@ def test_mutation_never_refuses() -> None:
     """The mutating webhook leaves an invalid object as it is: refusing is the validating one's."""
     body = review(a_workload(spec={"topologySpreadConstraints": [{"maxSkew": 0}]}))
 
-    assert {"uid": "0b1c", "allowed": True} == response(respond(body, Phase.MUTATE, INJECTING))
+    assert {"uid": "0b1c", "allowed": True} == response(answered(body, Phase.MUTATE, INJECTING))
 
 
 @pytest.mark.parametrize(
@@ -247,14 +250,14 @@ def test_mutation_never_refuses() -> None:
 def test_what_is_never_injected(request_fields: dict[str, Any]) -> None:
     """Only new objects of kinds with pods are changed."""
     obj = request_fields.pop("obj", a_workload())
-    reply = respond(review(obj, **request_fields), Phase.MUTATE, INJECTING)
+    reply = answered(review(obj, **request_fields), Phase.MUTATE, INJECTING)
 
     assert (AdmissionVerdict.IGNORED, False) == (reply.verdict, "patch" in response(reply))
 
 
 def test_dry_run_answers_alike() -> None:
     """A dry run gets the same answer, for there is nothing that a review leaves behind."""
-    dry, real = (respond(review(a_workload(), dryRun=dry), Phase.MUTATE, INJECTING) for dry in (True, False))
+    dry, real = (answered(review(a_workload(), dryRun=dry), Phase.MUTATE, INJECTING) for dry in (True, False))
 
     assert dry.body == real.body
     assert (True, False) == (dry.dry_run, real.dry_run)
@@ -264,7 +267,7 @@ def test_dry_run_answers_alike() -> None:
 def test_a_probe_is_answered(phase: Phase) -> None:
     """Who tries whether the webhooks are asked reads which were; what would be stored is no probe."""
     probe = a_workload(annotations={PROBE_ANNOTATION: ""})
-    dry, real = (respond(review(probe, dryRun=dry), phase, INJECTING) for dry in (True, False))
+    dry, real = (answered(review(probe, dryRun=dry), phase, INJECTING) for dry in (True, False))
     told, silent = (response(reply).get("warnings", []) for reply in (dry, real))
 
     assert [probe_answer(f"/{phase}"), *silent] == told
@@ -283,7 +286,7 @@ def test_warnings_are_few_short_and_plain(annotations: dict[str, str], count: in
     key = "a\nb\u0085\x7f" * 60
     constraints = [a_constraint(labelSelector={"matchLabels": {f"{key}{number}": ""}}) for number in range(9)]
     workload = a_workload(spec={"topologySpreadConstraints": constraints}, annotations=annotations)
-    reply = respond(review(workload), Phase.VALIDATE, context)
+    reply = answered(review(workload), Phase.VALIDATE, context)
     warnings = response(reply)["warnings"]
 
     assert count == len(warnings)
@@ -305,7 +308,7 @@ def test_audit_annotations_can_be_printed(reason: str) -> None:
     """What a user wrote steers no terminal of those who read the audit log; lines stay lines."""
     ignored = {"evenkeel.dev/ignore": f"max-skew-not-positive: {reason}"}
     workload = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]}, annotations=ignored)
-    audit = response(respond(review(workload), Phase.VALIDATE, a_context()))["auditAnnotations"]
+    audit = response(answered(review(workload), Phase.VALIDATE, a_context()))["auditAnnotations"]
 
     assert any("max-skew-not-positive" in text for text in audit.values())
     assert all(text.replace("\n", "").isprintable() for text in audit.values())
@@ -315,8 +318,7 @@ def test_audit_annotations_can_be_printed(reason: str) -> None:
 def test_a_forecast_is_a_warning_and_an_annotation(wording: Callable[[str], str]) -> None:
     """A workload whose next pod fits nowhere is allowed, with a warning that the API server passes on."""
     body = review(a_workload(spec={"topologySpreadConstraints": [a_constraint()]}))
-    budget = a_budget()
-    reply = respond(body, Phase.VALIDATE, FORESEEING, budget=budget)
+    reply = answered(body, Phase.VALIDATE, FORESEEING)
     answer = response(reply)
 
     assert answer["allowed"]
@@ -326,15 +328,15 @@ def test_a_forecast_is_a_warning_and_an_annotation(wording: Callable[[str], str]
     assert (0.0, False) == (reply.forecast_s, reply.forecast_skipped)
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@for_each(RECORDED)
 def test_forecasts_of_recorded_reviews(name: str) -> None:
     """Only what a person creates, or changes so that it makes pods, is judged, and allowed in any case."""
-    budget = a_budget()
-    answer = response(respond(recorded_reviews()[name], phase_of(name), FORESEEING, budget=budget))
+    reply = answered(recorded_reviews()[name], phase_of(name), FORESEEING)
+    answer = response(reply)
     request = json.loads(recorded_reviews()[name])["request"]
 
     assert answer["allowed"]
-    if budget.spent_s is not None:
+    if reply.forecast_s is not None:
         assert phase_of(name) is Phase.VALIDATE
         assert "ownerReferences" not in request["object"]["metadata"]
         assert request["operation"] == "CREATE" or request["object"]["spec"] != request["oldObject"]["spec"]
@@ -345,7 +347,7 @@ def test_generated_names_are_told() -> None:
     pod = a_pod()
     pod["metadata"] = {"generateName": "web-", "labels": {}}
 
-    assert "web-" == respond(review(pod), Phase.VALIDATE, a_context()).name
+    assert "web-" == answered(review(pod), Phase.VALIDATE, a_context()).name
 
 
 json_values = st.recursive(
@@ -387,21 +389,18 @@ def _break(node: Any, draw: st.DrawFn) -> None:
 FORESEEING = a_context(a_policy(enforcement="warn", defaults=defaults("both")), cluster=two_full_zones())
 
 
-def a_budget() -> Budget:
-    """Return a budget without end."""
-    return Budget(query="", started=0.0, clock=lambda: 0.0)
-
-
 @settings(max_examples=400)
 @given(body=broken_reviews(), phase=st.sampled_from(Phase), context=st.sampled_from([INJECTING, FORESEEING]))
 def test_wrong_types_at_every_level_get_an_answer(
     body: bytes, phase: Phase, context: AdmissionContext
 ) -> None:
     """Whatever stands anywhere in a review, the answer is a valid one or HTTP 400, and patches apply."""
-    try:
-        answer = response(respond(body, phase, context, budget=a_budget()))
-    except ReviewError:
+    reply = respond(a_review_request(body, phase), context)
+    if isinstance(reply, RefusedReview):
+        assert HTTPStatus.BAD_REQUEST is reply.status
         return
+    assert isinstance(reply, Reply)
+    answer = response(reply)
 
     assert answer["allowed"] or answer["status"]["message"]
     if "patch" in answer:
@@ -412,8 +411,10 @@ def test_wrong_types_at_every_level_get_an_answer(
 @given(body=st.binary(max_size=200) | json_values.map(lambda value: json.dumps(value).encode()))
 def test_bodies_that_are_no_reviews(body: bytes) -> None:
     """Random bytes and random JSON are refused as no AdmissionReview."""
-    with pytest.raises(ReviewError):
-        respond(body, Phase.VALIDATE, a_context())
+    refused = respond(a_review_request(body, Phase.VALIDATE), a_context())
+
+    assert isinstance(refused, RefusedReview)
+    assert HTTPStatus.BAD_REQUEST is refused.status
 
 
 @pytest.mark.parametrize(
@@ -448,23 +449,23 @@ def test_bodies_that_are_no_reviews(body: bytes) -> None:
 @pytest.mark.parametrize("phase", Phase)
 def test_hostile_sizes_get_a_small_answer(hostile: dict[str, Any], phase: Phase) -> None:
     """Megabytes of mistakes are answered in kilobytes."""
-    assert len(respond(review(hostile), phase, INJECTING).body) < 200_000
+    assert len(answered(review(hostile), phase, INJECTING).body) < 200_000
 
 
 def test_contexts_are_not_changed() -> None:
     """A review leaves nothing behind: the same body gets the same answer after any other."""
     body = review(a_workload())
-    first = respond(body, Phase.MUTATE, INJECTING).body
-    respond(review(a_workload("StatefulSet")), Phase.MUTATE, INJECTING)
+    first = answered(body, Phase.MUTATE, INJECTING).body
+    answered(review(a_workload("StatefulSet")), Phase.MUTATE, INJECTING)
 
-    assert first == respond(body, Phase.MUTATE, INJECTING).body
+    assert first == answered(body, Phase.MUTATE, INJECTING).body
     assert isinstance(INJECTING, AdmissionContext)
 
 
 def test_a_policy_with_errors(golden: Callable[[str, str], str]) -> None:
     """kubectl prints every error with its field."""
     broken = a_policy("broken", enforcement="x", scope={"namespaces": ["UPPER"]}, rules={"Bad": {}})
-    reply = respond(review(broken, namespace=""), Phase.VALIDATE, INJECTING)
+    reply = answered(review(broken, namespace=""), Phase.VALIDATE, INJECTING)
     status = response(reply)["status"]
 
     assert AdmissionVerdict.DENIED is reply.verdict
@@ -484,6 +485,6 @@ def test_a_policy_with_errors(golden: Callable[[str, str], str]) -> None:
 )
 def test_what_is_not_reviewed_of_a_policy(request_fields: dict[str, Any], phase: Phase) -> None:
     """Nobody is kept from deleting one."""
-    reply = respond(review(a_policy(enforcement="x"), **request_fields), phase, INJECTING)
+    reply = answered(review(a_policy(enforcement="x"), **request_fields), phase, INJECTING)
 
     assert AdmissionVerdict.IGNORED is reply.verdict

@@ -72,6 +72,7 @@ class Objects(ApiServer):
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
+        most_bytes: int | None = None,
     ) -> Answer:
         """Answer as the API server would."""
         if self.down:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from certs.ca import create_ca
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
@@ -33,6 +34,7 @@ from webhook.cert_rotation.configurations import Configuration, Registration, re
 from webhook.cert_rotation.controller import CertificateController
 from webhook.cert_rotation.reconcile import ClockError, Reconciler, Target
 from webhook.kube.api_server import ApiError, UnreachableError
+from webhook.telemetry.metrics import Telemetry
 
 LONG_AGO = create_ca(NOW - timedelta(days=400))
 
@@ -275,6 +277,23 @@ class TestFollowing:
         assert not served(leader).not_yet_valid(NOW)
         assert (leader.problem(), follower.problem()) == ("", "")
 
+    def test_metrics(self, controllers: Controllers) -> None:
+        """They say who leads, what is registered, when the CA ends, and whether it is trusted."""
+        telemetry = Telemetry("1", registry=CollectorRegistry())
+        leader = controllers.started(leads=True)
+        eventually(lambda: not leader.problem() and leader.registered())
+        leader.observe(telemetry)
+        lines = telemetry.render().decode().splitlines()
+
+        assert leader.authority_expiry is not None
+        name = "evenkeel_authority_expiry_timestamp_seconds "
+        assert {"evenkeel_leader 1.0", "evenkeel_ca_bundle_current 1.0"} <= set(lines)
+        assert [float(line.split()[1]) for line in lines if line.startswith(name)] == [
+            leader.authority_expiry.timestamp()
+        ]
+        assert 2 == sum(line.startswith("evenkeel_webhook_registered{") for line in lines)
+        assert any(line.startswith("evenkeel_clock_skew_seconds ") for line in lines)
+
     def test_a_wrong_clock(self, controllers: Controllers, caplog: pytest.LogCaptureFixture) -> None:
         """A replica 250 days ahead judges by the API server's clock, signs nothing, and lets others lead."""
         controllers.cluster.clock = lambda: datetime.now(UTC)
@@ -390,7 +409,7 @@ class TestFollowing:
         controller.stop()
 
         assert controllers.election.resigned == 1
-        assert not controller._thread.is_alive()
+        assert not controller._loop.running
         assert before == served(controller)
 
     def test_nothing_private_is_logged(

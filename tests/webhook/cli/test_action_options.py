@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath
 from policies.model.taints import Taint
-from policies.placement.actions import Action, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
+from policies.placement.core.actions import Action, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
 from webhook.cli.action_options import Happening, action_options
 from webhook.cli.command import Command
 

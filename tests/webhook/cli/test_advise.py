@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.placement.goal_simulator import GoalSimulator
+from policies.placement.advise.goal_simulator import GoalSimulator
 from tests.builders import a_constraint, a_policy, a_workload
 from tests.policies.placement.goals import TEMPTING, THREE
 from tests.webhook.cli.live import Commands, Done

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from policies.config.loader import builtin_names
+from tests.webhook.cli.in_process import evenkeel
 from webhook.cli.completion import command
 from webhook.cli.main import command as main
 
@@ -22,15 +23,11 @@ _CODE = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.start import run
 def _complete(words: str) -> list[str]:
     """Ask as the bash function does for the last of the words."""
     environment = {
-        **os.environ,
         "_EVENKEEL_COMPLETE": "bash_complete",
         "COMP_WORDS": words,
         "COMP_CWORD": str(words.count(" ")),
     }
-    done = subprocess.run(
-        [sys.executable, "-c", _CODE], capture_output=True, text=True, check=False, env=environment
-    )
-    return done.stdout.split()
+    return evenkeel(folder=Path(), environment=environment).stdout.decode().split()
 
 
 MISSING = ["plain,selector-misses-own-pod", "plain,selector-missing"]

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from tests.builders import a_constraint, a_pod, a_workload
+from policies.placement.explain.explain import Explained, explain_object
+from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.reports.explanations import UNEVEN
 from tests.policies.reports.verdicts import a_node
+from tests.webhook.cli.in_process import evenkeel
+from tests.webhook.cli.live import Commands
 
 COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "explain"]
 
@@ -29,14 +34,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _explain(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*COMMAND, "--cluster", "cluster.json", *arguments],
-        capture_output=True,
-        check=False,
-        cwd=folder,
-        env={**os.environ, **environment},
-    )
+def _explain(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return evenkeel("explain", "--cluster", "cluster.json", *arguments, folder=folder)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +145,63 @@ def test_the_change_helps(folder: Path) -> None:
 
 @pytest.mark.parametrize(("encoding", "bar"), [("utf-8", "█".encode()), ("latin-1", b"#"), ("ascii", b"#")])
 def test_any_terminal_can_show_it(folder: Path, encoding: str, bar: bytes) -> None:
-    """Bars become number signs where the encoding has no blocks."""
-    done = _explain(folder, "-f", "nowhere.yaml", PYTHONIOENCODING=encoding)
+    """Bars become number signs where the encoding has no blocks; else it is what the other tests see."""
+    command = [*COMMAND, "--cluster", "cluster.json", "-f", "nowhere.yaml"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, capture_output=True, check=False, cwd=folder, env=environment)
 
     assert (1, b"") == (done.returncode, done.stderr)
+    assert (encoding == "utf-8") == (done.stdout == _explain(folder, "-f", "nowhere.yaml").stdout)
     assert bar * 20 in done.stdout
+
+
+def test_ctrl_c(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """The explanation is printed, and says that neither all replicas nor all changes were tried."""
+    deployment = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=1)]})
+    deployment["spec"]["replicas"] = 9
+    (folder / "web.yaml").write_text(yaml.safe_dump(deployment))
+
+    def interrupted(*arguments: Any, **settings: Any) -> Explained:
+        signal.raise_signal(signal.SIGINT)
+        return explain_object(*arguments, **settings)
+
+    monkeypatch.setattr("webhook.cli.explain.explain_object", interrupted)
+    commands = Commands(folder, monkeypatch, capsysbinary)
+    done, text = (
+        commands.run("explain", "-f", "web.yaml", "--cluster", "cluster.json", "-o", form)
+        for form in ("json", "text")
+    )
+    answer = json.loads(done.stdout)
+
+    assert (130, 130) == (done.code, text.code)
+    assert (False, False, []) == (
+        answer["replicas"]["complete"],
+        answer["changesComplete"],
+        answer["changes"],
+    )
+    assert b"No one or two changes" not in text.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(["sts/web", "-n", "shop"], None, id="stored without constraints"),
+        pytest.param(["-f", "web.yaml"], "production", id="a manifest that is created"),
+    ],
+)
+def test_a_policy_injects_into_new_objects(
+    tmp_path: Path, arguments: list[str], expected: str | None
+) -> None:
+    """An object of the cluster is not changed by a policy, be there a uid in its snapshot or not."""
+    default = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    policy = a_policy(defaults={"at": "workloads", "constraints": [default]})
+    workload = a_workload("StatefulSet")
+    items = [a_node("n1", "a"), workload]
+    (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(workload))
+    done = _explain(tmp_path, *arguments, "--policy", "policy.yaml", "-o", "json")
+
+    assert expected == json.loads(done.stdout)["policy"]

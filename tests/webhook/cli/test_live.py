@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ import pytest
 
 from policies.manifests.errors import UsageError
 from tests.webhook.loopback import write_kubeconfig
-from webhook.cli.live import api_server, check_cluster, list_objects, reading_progress
+from webhook.cli.live import api_server, check_cluster, list_objects
 from webhook.kube.api_server import ApiError
 
 
@@ -49,27 +47,6 @@ def test_a_cluster_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     assert api_server("k") is api_server("k")
     assert "http://127.0.0.1:9" == api_server("k").url
-
-
-@pytest.mark.parametrize(
-    ("terminal", "shown"),
-    [
-        pytest.param(True, ["1", "501"], id="a terminal"),
-        pytest.param(False, [], id="a file"),
-    ],
-)
-def test_progress(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, terminal: bool, shown: list[str]
-) -> None:
-    """A person sees how far it is, every 500 objects; a log file does not."""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    with reading_progress() as advance:
-        for _ in range(501):
-            advance("Pod")
-    told = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
-
-    assert shown == list(dict.fromkeys(re.findall(r"Reading the cluster: (\d+) objects, now Pod", told)))
 
 
 class _Autoscalers:

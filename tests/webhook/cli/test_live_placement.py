@@ -18,6 +18,7 @@ from tests.policies.scheduler.clusters import an_index
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import CLIENT, ControlPlane, a_control_plane
 from tests.webhook.http.client import a_client
+from webhook.admission.current_context import CurrentContext
 from webhook.http.authorization.authorizer import KubernetesAuthorizer
 from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.token_reviewer import TokenReviewer
@@ -50,7 +51,7 @@ def plane(state: ServerState, folder: Path) -> Iterator[ControlPlane]:
         context = AdmissionContext(
             policies=(), cluster=an_index(UNEVEN), kubernetes_version=KubernetesVersion.parse(VERSION)
         )
-        plane.app = a_client(replace(state, access=guard, context=context))
+        plane.app = a_client(replace(state, access=guard, current=CurrentContext(context)))
         plane.objects = [{**obj} for obj in UNEVEN]
         plane.version = f"v{VERSION}"
         plane.rights.add((CLIENT, "create", "placements.evenkeel.dev"))

@@ -82,6 +82,41 @@ def test_help_imports_no_heavy_module() -> None:
     assert set() == loaded & {"flask", "gunicorn", "cryptography", "prometheus_client", "jsonschema", "rich"}
 
 
+#: Imports all that is installed where conformance is not, and runs a command.
+WITHOUT_CONFORMANCE = """
+import pkgutil, sys
+from importlib import import_module
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "conformance":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+import certs, policies, webhook
+for package in (certs, policies, webhook):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not found.name.endswith("__main__"):
+            import_module(found.name)
+sys.argv[0] = "evenkeel"
+from webhook.cli.start import run
+run()
+"""
+
+
+def test_without_the_distribution_of_a_command() -> None:
+    """Nothing else needs it, and the command says how to get it."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_CONFORMANCE, "conformance", "--feature", "KEP-3022"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (3, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith("evenkeel: evenkeel conformance is not installed: ")
+    assert 1 == done.stderr.count("\n")
+    assert "pip install ./conformance" in done.stderr
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_closed_streams(closed: str) -> None:
     """A caller may have closed any of the standard streams."""

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from policies.manifests.errors import DocumentError, UsageError
-from policies.placement import placement
+from policies.placement.core import placement
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
 from webhook.cli.main import command as main
@@ -37,7 +37,7 @@ def place(tmp_path: Path) -> Any:
         manifest.write_text(yaml.safe_dump_all(documents))
         cluster.write_text(yaml.safe_dump(a_node("n1", "a")))
         given = PlacementOptions(files=(str(manifest),), cluster=str(cluster), **options)
-        return evaluate_object(given, placement.place_object).found
+        return evaluate_object(given, placement.evaluate_manifest).found
 
     return place
 
@@ -123,7 +123,7 @@ def test_two_namespaces(place: Any) -> None:
 def test_usage(cluster: str) -> None:
     """A cluster must be given, and standard input is read once."""
     with pytest.raises(UsageError):
-        evaluate_object(PlacementOptions(files=("-",), cluster=cluster), placement.place_object)
+        evaluate_object(PlacementOptions(files=("-",), cluster=cluster), placement.evaluate_manifest)
 
 
 _SCALER = {

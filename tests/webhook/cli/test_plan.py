@@ -19,7 +19,7 @@ import jsonschema
 import pytest
 import yaml
 
-from policies.reports.plan_json import schema_text
+from policies.reports.generate_schemas import report_schemas
 from tests.builders import a_constraint
 from tests.policies.placement.planned import NODES, SPREAD, a_deployment, running
 from tests.webhook.cli.live import Commands
@@ -93,7 +93,7 @@ def test_json_is_of_the_form(plan: _Plan, root: Path) -> None:
     """YAML is the same as JSON, and the schema describes both."""
     as_json = json.loads(plan(root, "--from", "HEAD~1", "deploy", "-o", "json").stdout)
     as_yaml = yaml.safe_load(plan(root, "--from", "HEAD~1", "deploy", "-o", "yaml").stdout)
-    jsonschema.Draft202012Validator(json.loads(schema_text())).validate(as_json)
+    jsonschema.Draft202012Validator(report_schemas()["plan.schema.json"]).validate(as_json)
 
     assert as_json == as_yaml
 

@@ -10,9 +10,9 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import ClusterWorkloads
-from policies.placement.placement import read_workload
-from policies.placement.plan_differences import differences
+from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.placement.core.placement import read_workload
+from policies.placement.plan.plan_differences import differences
 from tests.builders import a_replica_set, a_workload
 from tests.policies.placement.planned import a_deployment
 from webhook.cli.plan_cluster import fetch_workloads, find_workloads

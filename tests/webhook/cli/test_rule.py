@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from policies.manifests.errors import UsageError
+from policies.reports.rule_manual import EXCERPTS
 from policies.rules.base import all_rules
 from webhook.cli.rule import command
 
@@ -17,6 +18,15 @@ def test_a_manual() -> None:
 
     assert rule.manual.strip() in output
     assert rule.see in output
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [pytest.param("selector-missing", True, id="excerpts"), pytest.param("unreadable", False, id="whole")],
+)
+def test_excerpts_are_explained(rule: str, *, said: bool) -> None:
+    """Where examples are excerpts, it is said of what."""
+    assert said == (EXCERPTS in CliRunner().invoke(command, [rule]).output)
 
 
 def test_every_rule() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +14,8 @@ import yaml
 
 from tests.builders import a_constraint, a_pod
 from tests.policies.reports.verdicts import a_node, on
-from tests.webhook.http.scoring.requests import a_body, a_request
+from tests.webhook.cli.in_process import evenkeel
+from tests.webhook.requests.bodies import a_body, a_request
 
 COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "score"]
 FITS = a_pod(spec={"topologySpreadConstraints": [a_constraint()]})
@@ -34,17 +34,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _score(
-    folder: Path, *arguments: str, stdin: bytes = b"", **environment: str
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        cwd=folder,
-        env={**os.environ, **environment},
-    )
+def _score(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return evenkeel("score", *arguments, folder=folder, stdin=stdin)
 
 
 @pytest.mark.parametrize(
@@ -91,14 +82,21 @@ def test_json(folder: Path) -> None:
 def test_cluster_from_stdin(folder: Path) -> None:
     """The cluster may come through a pipe, but not together with the requests."""
     cluster = (folder / "cluster.json").read_bytes()
+    command = [*COMMAND, "-f", "fits.yaml", "--cluster", "-"]
 
-    assert 0 == _score(folder, "-f", "fits.yaml", "--cluster", "-", stdin=cluster).returncode
+    assert (
+        0 == subprocess.run(command, input=cluster, capture_output=True, check=False, cwd=folder).returncode
+    )
     assert 2 == _score(folder, "--jsonl", "--cluster", "-", stdin=cluster).returncode
 
 
 def test_piped_output_is_plain(folder: Path) -> None:
     """What is no terminal gets no escape sequences."""
-    assert b"\x1b" not in _score(folder, "-f", "fits.yaml", "--cluster", "cluster.json").stdout
+    arguments = ["-f", "fits.yaml", "--cluster", "cluster.json"]
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, check=True, cwd=folder)
+
+    assert b"\x1b" not in done.stdout
+    assert (_score(folder, *arguments).stdout, b"") == (done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,24 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from policies.config.context import AdmissionContext
+from policies.manifests.wire import members
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
-from policies.placement.scheduling_queue import PLAIN, queue_replicas
+from policies.placement.simulate.scheduling_queue import PLAIN, queue_replicas
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.placement.rollouts import running
 from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index
 from tests.recorded import recorded_rollouts
+from tests.webhook.cli.in_process import evenkeel
 from webhook.cli import simulate
+from webhook.requests.simulate import SimulationFields
 
 COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "simulate"]
 POD = a_pod(name="p")
@@ -48,9 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _simulate(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*COMMAND, *arguments], input=stdin, capture_output=True, check=False, cwd=folder, env=os.environ
-    )
+    return evenkeel("simulate", *arguments, folder=folder, stdin=stdin)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +100,14 @@ def test_exit_codes(folder: Path, arguments: list[str], code: int, stdout: str, 
     assert stdout in done.stdout.decode()
     assert stderr in done.stderr.decode()
     assert bool(stderr) == bool(done.stderr)
+
+
+def test_a_process_of_its_own(folder: Path) -> None:
+    """It prints what the other tests see."""
+    arguments = ["-f", "web.yaml", "--cluster", "empty.json"]
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, check=True, cwd=folder)
+
+    assert (_simulate(folder, *arguments).stdout, b"") == (done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
@@ -196,3 +207,31 @@ def test_budgets_are_not_looked_at(folder: Path, action: list[str], *, expected:
     done = _simulate(folder, "--cluster", "cluster.json", "-f", "web.yaml", *action, "-o", "json")
     left_out = json.loads(done.stdout)["notLookedAt"]
     assert expected == any("PodDisruptionBudget" in text for text in left_out)
+
+
+def test_every_field_has_an_option() -> None:
+    """Who adds a field of simulations is told of its option; actions have several."""
+    options = {parameter.name for parameter in simulate.command.params}
+
+    assert {entry.attribute for entry in members(SimulationFields)} - options == {"actions"}
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        pytest.param({"rollout": True, "scale": 0}, ("--rollout", "--scale"), id="rollout and scale"),
+        pytest.param({"scale": 0, "nodes_to_score": 5}, ("--scale", "--nodes-to-score"), id="scale to 0"),
+        pytest.param({"rollout": True, "runs": 2}, ("--rollout", "--runs"), id="runs"),
+    ],
+)
+def test_options_that_exclude_each_other(options: dict[str, Any], names: tuple[str, str]) -> None:
+    """The fields of a request that exclude each other do so as options, by their names."""
+    done = CliRunner().invoke(
+        simulate.command,
+        [
+            f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}")
+            for name, value in options.items()
+        ],
+    )
+
+    assert f"{names[0]} and {names[1]} exclude each other" in str(done.exception)

@@ -36,19 +36,26 @@ def commands(
     return Commands(tmp_path, monkeypatch, capsysbinary)
 
 
-@pytest.mark.parametrize("options", [[], ["--gzip"]], ids=["plain", "packed"])
+@pytest.mark.parametrize(
+    ("file", "options", "packed"),
+    [
+        pytest.param("cluster.json", [], False, id="plain"),
+        pytest.param("cluster.json", ["--gzip"], True, id="packed"),
+        pytest.param("cluster.json.gz", [], True, id="packed by its name"),
+    ],
+)
 @pytest.mark.usefixtures("plane")
-def test_files(tmp_path: Path, commands: Commands, options: list[str]) -> None:
+def test_files(tmp_path: Path, commands: Commands, file: str, options: list[str], *, packed: bool) -> None:
     """A file is what --cluster reads, and replaces the one before; nothing else stays in the folder."""
-    (tmp_path / "cluster.json").write_text("old")
+    (tmp_path / file).write_text("old")
     before = {path.name for path in tmp_path.iterdir()}
-    done = commands.run("snapshot", "--output", "cluster.json", *options)
-    read = SnapshotFile(tmp_path / "cluster.json")
+    done = commands.run("snapshot", "--output", file, *options)
+    read = SnapshotFile(tmp_path / file)
 
     assert (0, b"", b"") == (done.code, done.stdout, done.stderr)
     assert (3, 4, ()) == (read.index.node_count, read.index.pod_count, read.problems)
     assert before == {path.name for path in tmp_path.iterdir()}
-    assert bool(options) == (tmp_path / "cluster.json").read_bytes().startswith(b"\x1f\x8b")
+    assert packed == (tmp_path / file).read_bytes().startswith(b"\x1f\x8b")
 
 
 def test_standard_output(plane: ControlPlane, commands: Commands) -> None:

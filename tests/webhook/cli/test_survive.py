@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from policies.placement.loss import Loss
-from policies.placement.survive import Survival
+from policies.model.workload import Workload
+from policies.placement.survive.loss import Loss
+from policies.placement.survive.survive import DeployedWorkload, Survival
+from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod, a_workload
 from tests.policies.placement.clusters import a_node
 from tests.policies.reports.survivals import NODES, a_deployment
@@ -119,5 +125,81 @@ def test_ctrl_c(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     done = _survive(commands, "zone", "-f", "web.yaml", "-o", "json")
     answer = json.loads(done.stdout)
 
-    assert (130, False, None) == (done.code, answer["complete"], answer["survives"])
+    assert (130, False, None, None) == (
+        done.code, answer["complete"], answer["survives"], answer["workloads"][0]["survives"],
+    )  # fmt: skip
     assert ["a"] == [loss["domain"] for loss in answer["losses"]]
+
+
+def test_ctrl_c_before_a_loss(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing was lost there is no verdict, and no color of one."""
+    deploy = Survival._deploy
+
+    def interrupted(survival: Survival, number: int, workload: Workload) -> DeployedWorkload:
+        signal.raise_signal(signal.SIGINT)
+        return deploy(survival, number, workload)
+
+    monkeypatch.setattr(Survival, "_deploy", interrupted)
+    done = _survive(commands, "zone", "-f", "web.yaml")
+
+    assert 130 == done.code
+    assert b"has no verdict: ended early, 0 of 3" in done.stdout
+    assert b"survives" not in done.stdout
+
+
+def test_ctrl_c_while_changes_are_tried(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict is there; that not every change was tried is said."""
+    after = Survival.after
+
+    def interrupted(survival: Survival, domain: str) -> ClusterIndex:
+        found = after(survival, domain)
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(Survival, "after", interrupted)
+    done = _survive(commands, "zone", "-f", "stuck.yaml", "-o", "json")
+    answer = json.loads(done.stdout)
+    (workload,) = answer["workloads"]
+
+    assert (130, False, False, False) == (
+        done.code, answer["survives"], answer["complete"], workload["changesComplete"],
+    )  # fmt: skip
+    assert 3 == len(answer["losses"])
+    assert [] == workload["changes"]
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A folder with a cluster whose losses take long, and a workload."""
+    requests = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1m"}}}]}
+    nodes = [a_node(f"n{number:04}", "abc"[number % 3]) for number in range(1_500)]
+    pods = [
+        a_pod(
+            name=f"p{number}", owner=("apps/v1", "ReplicaSet", "p"), labels={"app": "p"},
+            spec={"nodeName": f"n{number % 1_500:04}", **requests},
+        )
+        for number in range(9_000)
+    ]  # fmt: skip
+    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": [*nodes, *pods]}))
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(a_deployment()))
+    return tmp_path
+
+
+def test_a_person_waits_and_gives_up(large: Path) -> None:
+    """On a terminal each step says what it is; Ctrl-C ends it soon, without a verdict."""
+    terminal, ours = pty.openpty()
+    code = "from webhook.cli.start import run; run()"
+    command = [sys.executable, "-c", code, "survive", "zone", "-f", "web.yaml", "--cluster", "cluster.json"]
+    process = subprocess.Popen([*command, "-o", "json"], cwd=large, stdout=subprocess.PIPE, stderr=ours)
+    os.close(ours)
+    shown = b""
+    while b"Losing domains" not in shown:
+        shown += os.read(terminal, 4096)
+    process.send_signal(signal.SIGINT)
+    stdout, _ = process.communicate(timeout=300)
+    os.close(terminal)
+    answer = json.loads(stdout)
+
+    assert b"Reading cluster.json" in shown
+    assert (130, False, None) == (process.returncode, answer["complete"], answer["survives"])
+    assert [] == answer["losses"]

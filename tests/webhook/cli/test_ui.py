@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.builders import a_workload
+from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.running import eventually
 from tests.webhook.ui.pages import a_cluster
 
@@ -112,9 +113,7 @@ def test_a_port_in_use(cluster: str) -> None:
     """A port that another program has is an error, before the cluster is read."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        done = subprocess.run(
-            [EVENKEEL, "ui", "--cluster", cluster, "--port", port], check=False, capture_output=True
-        )
+        done = evenkeel("ui", "--cluster", cluster, "--port", port, folder=Path())
 
     assert (3, b"") == (done.returncode, done.stdout)
     assert f"cannot listen on 127.0.0.1:{port}".encode() in done.stderr
@@ -133,9 +132,7 @@ def test_a_port_in_use(cluster: str) -> None:
 def test_bad_input(tmp_path: Path, arguments: list[str], code: int) -> None:
     """What cannot be shown ends with a line that says why."""
     (tmp_path / "workload.json").write_text(json.dumps({**a_workload(), "apiVersion": "example.com/v1"}))
-    done = subprocess.run(
-        [EVENKEEL, "ui", "--no-open", *arguments], check=False, capture_output=True, cwd=tmp_path, timeout=60
-    )
+    done = evenkeel("ui", "--no-open", *arguments, folder=tmp_path)
 
     assert (code, b"") == (done.returncode, done.stdout)
     assert b"Traceback" not in done.stderr

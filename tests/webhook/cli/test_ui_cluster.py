@@ -17,6 +17,7 @@ from tests.policies.scheduler.clusters import an_index
 from tests.webhook.http.authorization.control_plane import CLIENT, ControlPlane, a_control_plane
 from tests.webhook.http.client import a_client
 from tests.webhook.ui.pages import DEPLOYMENT, PageClient, a_cluster
+from webhook.admission.current_context import CurrentContext
 from webhook.cli.live import api_server
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.ui_cluster import read_page_cluster
@@ -40,7 +41,7 @@ def plane(state: ServerState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             TokenReviewer(plane.api(tmp_path)), DecisionCache(), places=4, count=lambda _result: None
         )
         context = AdmissionContext(policies=(), cluster=an_index(a_cluster()))
-        plane.app = a_client(replace(state, access=guard, context=context))
+        plane.app = a_client(replace(state, access=guard, current=CurrentContext(context)))
         plane.objects = a_cluster()
         plane.rights.add((CLIENT, "create", "placements.evenkeel.dev"))
         plane.gets["/apis/apps/v1/namespaces/shop/deployments/web"] = DEPLOYMENT

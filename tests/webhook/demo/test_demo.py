@@ -6,6 +6,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 #: Seconds after which it is given up; it takes two.
 PATIENCE_S = 60
 

@@ -71,6 +71,7 @@ class Cluster(ApiServer):
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
+        most_bytes: int | None = None,
     ) -> Answer:
         """Answer as an API server does."""
         self.requested.append(path)
@@ -278,7 +279,7 @@ def lines(results: Iterable[CheckResult]) -> str:
     """Return the wording of what is not in order."""
     text = "".join(
         f"{result.status} {result.check}: {result.evidence}\n"
-        + (f"  do: {result.remedy}\n" if result.remedy else "")
+        + (f"  do: {result.suggestion}\n" if result.suggestion else "")
         for result in results
         if result.status is not CheckStatus.OK
     )

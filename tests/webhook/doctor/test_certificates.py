@@ -146,18 +146,20 @@ def test_wrong_clock_of_this_machine(ahead: timedelta, expected: list[tuple[str,
 def test_command_that_renews(change: Change, expected: str) -> None:
     """Only what Evenkeel issues is rotated by it; a caBundle needs a CA first."""
     results = diagnosis(change, bundle(b""), lambda cluster: cluster.objects.pop(SECRET)).results
-    remedies = {result.remedy for result in results if result.check in ("ca-bundle", "certificate-trusted")}
+    suggestions = {
+        result.suggestion for result in results if result.check in ("ca-bundle", "certificate-trusted")
+    }
 
-    assert {expected} == remedies
+    assert {expected} == suggestions
 
 
 def test_commands_exist() -> None:
     """Every command of Evenkeel that is proposed has these options."""
     results = [*diagnosis(bundle(b"")).results, *diagnosis(served(b"x")).results]
-    remedies = {result.remedy or "" for result in results}
-    proposed = [remedy for remedy in remedies if remedy.startswith("evenkeel certs ")]
+    suggestions = {result.suggestion or "" for result in results}
+    proposed = [suggestion for suggestion in suggestions if suggestion.startswith("evenkeel certs ")]
 
-    assert {"inject", "rotate"} == {remedy.split()[2] for remedy in proposed}
-    for remedy in proposed:
-        _, _, name, *options = shlex.split(remedy)
+    assert {"inject", "rotate"} == {suggestion.split()[2] for suggestion in proposed}
+    for suggestion in proposed:
+        _, _, name, *options = shlex.split(suggestion)
         certs.command.commands[name].make_context(name, options)

@@ -7,15 +7,16 @@ from typing import Any
 
 import orjson
 
+from policies.model.workload_ref import WorkloadRef
 from tests.webhook.doctor.installation import Cluster, a_cluster
 from tests.webhook.doctor.test_injection import owned
 from webhook.doctor.injection_counts import count_injected
-from webhook.doctor.observations import Controller, InjectionCounts
+from webhook.doctor.observations import InjectionCounts
 from webhook.kube.api_server import Answer
 
 
-def a_replica_set(name: str) -> Controller:
-    return Controller("ReplicaSet", "shop", name)
+def a_replica_set(name: str) -> WorkloadRef:
+    return WorkloadRef("shop", "ReplicaSet", name)
 
 
 def test_order() -> None:

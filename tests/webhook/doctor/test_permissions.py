@@ -8,7 +8,7 @@ import pytest
 
 from tests.webhook.doctor.installation import Change, diagnosis, found, observations, wording
 from webhook.doctor.permissions import CLIENT, CLIENT_EXCESSIVE, EXCESSIVE, LIVE, review_attributes
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.watched_resources import WATCHED_RESOURCES
 from webhook.rbac import GROUP
 
 

@@ -15,6 +15,8 @@ from tests.certs.builders import CA, NOW, a_client
 from tests.webhook.running import REVIEW, Server, ask, serving
 from webhook.gunicorn.protocol import shown_address
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:

@@ -13,6 +13,8 @@ import pytest
 
 from tests.webhook.running import REVIEW, Server, ask, eventually, read_all, serving
 
+pytestmark = pytest.mark.slow
+
 #: Threads of the server; misbehaving clients come in greater number.
 THREADS = 2
 #: Seconds a client has for a request.

@@ -17,6 +17,8 @@ import pytest
 from tests.e2e.processes import free_port
 from tests.webhook.running import PATIENCE_S, Server, eventually, serving
 
+pytestmark = pytest.mark.slow
+
 #: Bytes that a pipe holds.
 PIPE_BYTES = 65536
 #: Runs a command that sees a small file system of its own at $TMPDIR.

@@ -11,6 +11,8 @@ import pytest
 
 from tests.webhook.running import PATIENCE_S, eventually, serving
 
+pytestmark = pytest.mark.slow
+
 #: Sends SIGTERM to each new worker in the moment in which it is forked.
 _AT_FORK = """
 import os, signal
@@ -47,10 +49,14 @@ def test_connections_that_come_at_once_are_shared(tmp_path: Path) -> None:
         before = [sockets(worker) for worker in workers]
         for _ in range(48):
             stack.enter_context(server.tls())
-        taken = [sockets(worker) - held for worker, held in zip(workers, before, strict=True)]
 
-        assert 48 <= sum(taken)
-        assert 2 <= min(taken)
+        def taken() -> list[int]:
+            return [sockets(worker) - held for worker, held in zip(workers, before, strict=True)]
+
+        # A handshake that is over for the client may not be for its worker.
+        eventually(lambda: sum(taken()) >= 48)
+
+        assert 2 <= min(taken())
 
 
 def test_a_stuck_worker_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

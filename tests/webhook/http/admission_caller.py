@@ -14,9 +14,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from policies.config.context import AdmissionContext
-from tests.certs.builders import CA
-from webhook.admission.respond import Phase
+from webhook.admission.current_context import CurrentContext
+from webhook.admission.request import Phase
 from webhook.http.admission import AdmissionRoutes
+from webhook.http.review_waits import BegunReview
 from webhook.http.state import ServerState
 from webhook.settings import LogFormat, LogLevel, Settings
 from webhook.telemetry import logs
@@ -36,10 +37,9 @@ class Caller:
         logs.set_up(events, LogLevel.INFO)
         state = ServerState(
             settings=Settings(self_signed=True, max_review_bytes=limit),
-            context=context,
+            current=CurrentContext(context),
             telemetry=Telemetry("1", registry=self.registry),
             events=events,
-            certificate=lambda: CA,
         )
         self._write = write
         self.routes = AdmissionRoutes(state)
@@ -50,12 +50,22 @@ class Caller:
         """Answer one request, whose body comes in parts."""
         return asyncio.run(self.answer(*parts, path=path, **scope))
 
+    def begin(self, body: bytes, phase: Phase = Phase.VALIDATE, **scope: Any) -> BegunReview:
+        """Begin to answer one review as the server does."""
+
+        async def begin() -> BegunReview:
+            found = self.routes.at_once(phase, self._scope(body, **scope))
+            assert found is not None
+            return found(body)
+
+        return asyncio.run(begin())
+
     def at_once(self, body: bytes, phase: Phase = Phase.VALIDATE, **scope: Any) -> bytes | None:
         """Answer one review as the server does first; None if it must ask in the other way."""
 
         async def answer() -> bytes | None:
             found = self.routes.at_once(phase, self._scope(body, **scope))
-            answered = found(body) if found else None
+            answered = found(body).body if found else None
             await asyncio.sleep(0)
             return answered
 

@@ -7,7 +7,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
@@ -19,13 +19,10 @@ from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.http.admission_caller import Caller, loggers
 from tests.webhook.running import REVIEW, review_of
 from webhook.admission import respond as respond_module
-from webhook.admission.respond import Phase
+from webhook.admission.request import Phase
 from webhook.http import body as body_module
-from webhook.http.admission import LONGEST_WAIT_S, MOST_WAITING
 from webhook.http.body import _MOST_LARGE
-
-if TYPE_CHECKING:
-    pass
+from webhook.http.review_waits import LONGEST_WAIT_S, MOST_WAITING
 
 __all__ = ["loggers"]
 
@@ -284,6 +281,40 @@ def following() -> Iterator[tuple[Caller, ClusterIndex]]:
     made.close()
 
 
+def test_no_review_is_decided_twice(
+    following: tuple[Caller, ClusterIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waited in vain is answered by what was decided first; ASGI goes on with what was begun."""
+    caller, _ = following
+    decisions: list[object] = []
+    decide = respond_module.decide
+
+    def counting(*arguments: Any) -> Any:
+        decisions.append(arguments)
+        return decide(*arguments)
+
+    monkeypatch.setattr(respond_module, "decide", counting)
+    scope: dict[str, Any] = {"query_string": b"timeout=200ms"}
+    scope["evenkeel.begun"] = caller.begin(FIRST_POD, Phase.MUTATE, **scope)
+    answer = caller.call(path="/mutate", **scope)
+
+    assert answer["response"]["allowed"]
+    assert 1 == len(decisions)
+    [line] = caller.log()
+    assert " waited_ms=" in line
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[" * 100], ids=["no review", "no JSON"])
+def test_an_error_is_found_once(caller: Caller, body: bytes) -> None:
+    """A body that is refused is not read again for ASGI, which sends the error."""
+    begun = caller.begin(body)
+    scope: dict[str, Any] = {"evenkeel.begun": begun}
+    answer = caller.call(**scope)
+
+    assert 400 == caller.status
+    assert {"error", "details"} == answer.keys()
+
+
 def test_waiting_is_left_to_asgi(following: tuple[Caller, ClusterIndex]) -> None:
     """A review that needs what is not there yet is not answered at once."""
     caller, cluster = following
@@ -326,7 +357,7 @@ def test_no_review_waits_for_ever(
 ) -> None:
     """The pod passes as it is, and the audit log says why."""
     caller, _ = following
-    caller.routes._waiting = waiting
+    caller.routes._waits._waiting = waiting
     scope = {"query_string": query, "evenkeel.arrived": time.monotonic() - ago_s}
     answer = caller.call(FIRST_POD, path="/mutate", **scope)
 

@@ -12,21 +12,23 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 from werkzeug.test import TestResponse
 
+from policies.manifests.wire import document_name
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context, defaults
 from tests.policies.placement.rollouts import a_deployment
 from tests.policies.reports.explanations import UNEVEN
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.webhook.http.client import a_client
-from tests.webhook.http.scoring.requests import CLUSTER, a_request
+from tests.webhook.requests.bodies import CLUSTER, a_request
 from tests.webhook.running import review_of
+from webhook.admission.current_context import CurrentContext
 from webhook.http.admission import PHASES
 from webhook.http.api_routes import API_ROUTES
 from webhook.http.authorization.authorizer import ClosedAuthorizer
 from webhook.http.flask_app import create_app
 from webhook.http.openapi import document
-from webhook.http.scoring.cluster import LISTS
 from webhook.http.state import ServerState
+from webhook.requests.cluster import LISTS
 
 DOCUMENT = document()
 
@@ -61,7 +63,7 @@ PLACEMENTS = [
     pytest.param({}, id="a pod"),
     pytest.param({"pod": a_workload(spec={"topologySpreadConstraints": [SOFT]})}, id="a workload, scored"),
     pytest.param({"cluster": {"kind": "List", "items": [*CLUSTER["nodes"], *on("n1", 1)]}}, id="a List"),
-    pytest.param({"cluster": dict.fromkeys(LISTS)}, id="nothing of each kind"),
+    pytest.param({"cluster": dict.fromkeys(map(document_name, LISTS))}, id="nothing of each kind"),
     pytest.param({"cluster": {"nodes": [a_node("n1")]}}, id="a node without the key"),
     pytest.param({"defaults": {"defaultingType": "System"}, "pod": a_pod()}, id="defaults"),
     pytest.param({"kubernetesVersion": "1.27"}, id="another release"),
@@ -215,7 +217,7 @@ def test_lint_reports(state: ServerState, objects: object) -> None:
 @pytest.mark.parametrize(("path", "obj", "fields"), REVIEWED)
 def test_reviews(state: ServerState, path: str, obj: dict[str, Any], fields: set[str]) -> None:
     """Reviews are answered as the schema says, whatever becomes of the object."""
-    state = replace(state, context=a_context(a_policy(defaults=defaults("both"))))
+    state = replace(state, current=CurrentContext(a_context(a_policy(defaults=defaults("both")))))
     answer = _post(state, path, orjson.loads(review_of(obj))).json
 
     assert answer is not None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.webhook.http.client import a_client
-from tests.webhook.http.scoring.requests import a_body
+from tests.webhook.requests.bodies import a_body
 from webhook.http.authorization.access_reviews import AccessDecision, Result
 from webhook.http.authorization.authorizer import ClosedAuthorizer
 from webhook.http.flask_app import create_app
@@ -96,10 +96,9 @@ def test_nobody_is_let_in_where_nothing_is_said(state: ServerState) -> None:
     """A server that was not told whom to answer answers nobody."""
     state = ServerState(
         settings=state.settings,
-        context=state.context,
+        current=state.current,
         telemetry=state.telemetry,
         events=state.events,
-        certificate=state.certificate,
     )
 
     assert 403 == a_client(state).get("/metrics").status_code

@@ -15,14 +15,15 @@ from prometheus_client import CollectorRegistry
 from policies.config.context import AdmissionContext
 from policies.config.loader import build
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_policy, a_workload
-from tests.certs.builders import CA
-from webhook.http import admission, preview
-from webhook.http.admission import MOST_WAITING, AdmissionRoutes
+from webhook.admission.current_context import CurrentContext
+from webhook.http import preview, review_waits
+from webhook.http.admission import AdmissionRoutes
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
 from webhook.http.preview_limits import LONGEST_PREVIEW_S, MOST_PREVIEWS
+from webhook.http.review_waits import MOST_WAITING
 from webhook.http.state import ServerState
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles
@@ -67,17 +68,18 @@ class Server:
             existing(workload)
         in_force = tuple(map(build, policies))
         self.cache = _Cache(index)
+        context = AdmissionContext(policies=in_force, cluster=index, live=True)
+        current = CurrentContext(context, cast("Any", self.cache), max_age_s=60)
+        files = PolicyFiles((), in_force, lambda: in_force)
+        controller = PolicyController(files, default=(), enforce=current.enforce)
         self.state = ServerState(
             settings=Settings(self_signed=True),
-            context=AdmissionContext(policies=in_force, cluster=index, live=True),
+            current=current,
             telemetry=Telemetry("1", registry=CollectorRegistry()),
             events=EventLog(LogFormat.TEXT, LogLevel.ERROR, descriptor=2),
-            certificate=lambda: CA,
             workloads=existing,
-            live=cast("Any", self.cache),
+            with_policy=controller.with_policy,
         )
-        files = PolicyFiles((), in_force, lambda: in_force)
-        self.state.policies = PolicyController(files, default=(), enforce=self.state.enforce)
         self.routes = AdmissionRoutes(self.state)
 
     def warnings(
@@ -155,6 +157,15 @@ def test_a_policy(server: Server) -> None:
     assert [] == server.warnings(a_policy(scope={"namespaces": ["bank"]}, **DENY))
 
 
+def test_a_preview_is_no_wait_for_the_cache(server: Server) -> None:
+    """Metrics tell the two apart."""
+    server.warnings(a_policy(**DENY))
+    metrics = server.state.telemetry.render().decode()
+
+    assert 'evenkeel_admission_requests_total{phase="validate",verdict="warned"} 1.0' in metrics
+    assert "evenkeel_cache_waits_total{" not in metrics
+
+
 def test_a_changed_policy(server: Server) -> None:
     """It takes the place of the one of its name."""
     wider = a_policy("of-team", **DENY)
@@ -210,7 +221,7 @@ def test_little_time() -> None:
 )
 def test_a_review_that_cannot_wait(server: Server, *, waiting: int, timeout: str, why: str) -> None:
     """Its author reads that existing workloads were not looked at, unless nothing changes."""
-    server.routes._waiting = waiting
+    server.routes._waits._waiting = waiting
 
     assert [f"evenkeel: existing workloads were not looked at: {why}"] == server.warnings(
         a_policy(**DENY), timeout=timeout
@@ -245,13 +256,13 @@ def test_many_previews(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         running[0] -= 1
         return ["looked at"]
 
-    monkeypatch.setattr(admission, "preview_change", slow)
+    monkeypatch.setattr(review_waits, "preview_change", slow)
     answers = asyncio.run(server.many(a_policy(**DENY), count=MOST_PREVIEWS + 4))
     told = [answer["response"]["warnings"] for answer in answers]
 
     assert {1} == set(most)
     assert MOST_PREVIEWS == told.count(["looked at"])
-    assert 0 == server.routes._waiting == server.routes._previewing
+    assert 0 == server.routes._waits._waiting == server.routes._waits._previewing
 
 
 def test_a_timeout_of_a_minute(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +273,7 @@ def test_a_timeout_of_a_minute(server: Server, monkeypatch: pytest.MonkeyPatch) 
         deadlines.append(deadline - time.monotonic())
         return []
 
-    monkeypatch.setattr(admission, "preview_change", noting)
+    monkeypatch.setattr(review_waits, "preview_change", noting)
     server.warnings(a_policy(**DENY), timeout="60s")
 
     assert deadlines[0] <= LONGEST_PREVIEW_S
@@ -270,7 +281,7 @@ def test_a_timeout_of_a_minute(server: Server, monkeypatch: pytest.MonkeyPatch) 
 
 def test_clients_without_a_certificate(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is --client-ca, nothing is computed for them."""
-    monkeypatch.setattr(admission, "preview_change", None)
+    monkeypatch.setattr(review_waits, "preview_change", None)
     settings = Settings(self_signed=True, client_ca="ca.crt")
     server.routes = AdmissionRoutes(replace(server.state, settings=settings))
     (answer,) = asyncio.run(server.many(a_policy(**DENY), count=1))

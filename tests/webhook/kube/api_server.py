@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.webhook.loopback import QuietHandler
-from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
+from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 
 #: Seconds after which what should have happened is given up.
 PATIENCE_S = 20.0

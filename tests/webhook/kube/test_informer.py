@@ -18,7 +18,7 @@ from tests.webhook.loopback import write_kubeconfig
 from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
 from webhook.kube.informer import ClusterCache
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 
 def an_object(kind: str, name: str = "web") -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from policies.manifests.errors import DocumentError
 from tests.webhook.http.authorization.control_plane import CLIENT, OWN_TOKEN, ControlPlane, a_control_plane
 from tests.webhook.http.client import a_client
-from tests.webhook.http.scoring.requests import a_body
+from tests.webhook.requests.bodies import a_body
 from webhook.http.authorization.authorizer import KubernetesAuthorizer
 from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.token_reviewer import TokenReviewer
@@ -103,7 +103,7 @@ def test_evenkeel_refuses_a_request(plane: ControlPlane, tmp_path: Path) -> None
     with pytest.raises(DocumentError) as bad:
         installation.post("/v1/score", a_body(pod={}, kubernetesVersion="x"), accept=JSON)
 
-    assert ["pod", "kubernetesVersion"] == [line.split(": ")[1] for line in bad.value.problems]
+    assert ["kubernetesVersion", "pod"] == [line.split(": ")[1] for line in bad.value.problems]
 
 
 def test_a_route_that_a_release_does_not_have(plane: ControlPlane, tmp_path: Path) -> None:

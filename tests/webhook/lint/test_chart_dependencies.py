@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.manifests.skipped import SkipReason
+from policies.manifests.skipped import FailOnSkipped, SkipReason
 from tests.webhook.lint.charts import CHART, POD, gather, one, pods, write
 from webhook.lint.charts import Release
 
@@ -178,12 +178,20 @@ def test_dependencies_that_values_switch(repository: Path) -> None:
     assert [] == gather("shop", given=Release(settings=("--set=lib.enabled=false",))).skipped
 
 
-def test_templates_of_what_is_not_there(repository: Path) -> None:
-    """Charts may use templates of a dependency that is off for other reasons: that is why they fail."""
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        pytest.param('{{ include "lib.name" . }}', SkipReason.DOWNLOAD_NEEDED, id="a template"),
+        pytest.param("{{ .Values.lib.service.port }}", SkipReason.DOWNLOAD_NEEDED, id="a value"),
+        pytest.param('{{ fail "no tag" }}', SkipReason.TOOL_FAILED, id="an error of the chart"),
+    ],
+)
+def test_what_is_not_there_is_used(repository: Path, template: str, reason: SkipReason) -> None:
+    """Charts may use templates and values of a dependency that is off: that is why they fail."""
     _shop(repository, f"{LIB} 1.x.x, condition: lib.enabled", values="lib: {enabled: false}\n")
-    write(repository, {"shop/templates/a.yaml": '{{ include "lib.name" . }}'})
+    write(repository, {"shop/templates/a.yaml": template})
 
-    assert SkipReason.DOWNLOAD_NEEDED == one(gather("shop")).reason
+    assert reason == one(gather("shop")).reason
 
 
 def test_the_nearest_chart(repository: Path) -> None:
@@ -200,17 +208,27 @@ def test_the_nearest_chart(repository: Path) -> None:
     }
 
 
-def test_values_of_a_charts_tests(repository: Path) -> None:
-    """A chart that needs values is rendered with the first of its own that do."""
-    write(
-        repository,
-        {
-            "shop/ci/a-values.yaml": "x: 1",
-            "shop/ci/b-values.yaml": "tag: b",
-            "shop/ci/c-values.yaml": "tag: c",
-        },
-    )
-    texts = gather("shop")
+@pytest.mark.parametrize(
+    ("files", "used"),
+    [
+        pytest.param({"ci/a-values.yaml": "x", "ci/b-values.yaml": "tag"}, "ci/b-values.yaml", id="tests"),
+        pytest.param({"examples/values.yaml": "tag"}, "examples/values.yaml", id="an example"),
+        pytest.param({"examples/ha/values-ha.yaml": "tag"}, "examples/ha/values-ha.yaml", id="examples"),
+        pytest.param(
+            {"examples/values.yaml": "tag", "ci/z-values.yaml": "tag"}, "ci/z-values.yaml", id="tests first"
+        ),
+    ],
+)
+def test_values_of_a_charts_tests(repository: Path, files: dict[str, str], used: str) -> None:
+    """A chart that needs values is rendered with the first of its own that do, and it is told which."""
+    write(repository, {f"shop/{file}": f"{key}: b" for file, key in files.items()})
+    for texts in (gather("shop"), gather(".")):
+        told = one(texts)
 
-    assert ([], ['{name: release, labels: {tag: "b"}}']) == (texts.skipped, pods(texts))
+        assert ['{name: release, labels: {tag: "b"}}'] == pods(texts)
+        assert (SkipReason.TEST_VALUES, f"only rendered with shop/{used}") == (
+            told.reason,
+            told.message.partition(",")[0],
+        )
+        assert not told.fails(FailOnSkipped.ANY)
     assert 1 == len(gather("shop", given=Release(name="a")).skipped)

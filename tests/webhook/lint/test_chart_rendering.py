@@ -60,7 +60,7 @@ def test_values_are_never_downloaded(repository: Path) -> None:
     """An address among the values is told as what would have to be downloaded."""
     skipped = one(gather("shop", given=Release(values=("https://example.com/values.yaml",))))
 
-    assert (SkipReason.DOWNLOAD_NEEDED, ("https://example.com/values.yaml",)) == (
+    assert (SkipReason.VALUES_MISSING, ("https://example.com/values.yaml",)) == (
         skipped.reason,
         skipped.needs,
     )
@@ -85,7 +85,7 @@ def test_values_that_are_not_in_the_repository(repository: Path) -> None:
 
     assert [
         (SourceKind.HELM_RELEASE, SkipReason.VALUES_MISSING, ()),
-        (SourceKind.APPLICATION, SkipReason.DOWNLOAD_NEEDED, ("file://../../x.yaml",)),
+        (SourceKind.APPLICATION, SkipReason.VALUES_MISSING, ("file://../../x.yaml",)),
     ] == told(gather("a.yaml", "b.yaml"))
 
 

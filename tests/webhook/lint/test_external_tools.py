@@ -58,6 +58,12 @@ CWD = Path.cwd()
             " directory",
             id="kustomize: a chain of 2 folders",
         ),
+        pytest.param(
+            "Error: accumulating resources: accumulation err='accumulating resources from '../base': read"
+            f" {CWD}/base: is a directory': recursed accumulation of path '{CWD}/base': no such patch\n",
+            "base: no such patch",
+            id="kustomize: a folder that it has read",
+        ),
         pytest.param("Error: \x1b[31ma\n", r"\x1b[31ma", id="what steers a terminal"),
     ],
 )

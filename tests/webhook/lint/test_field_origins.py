@@ -160,6 +160,36 @@ def test_names(folder: Path, files: dict[str, str], name: str, expected: str) ->
     assert [expected] == lines(built("over/kustomization.yaml", name, ("zone", 1)), 1)
 
 
+RENAME = """\
+resources: [../base]
+patches:
+- target: {kind: Deployment, name: web}
+  patch: |
+    - {op: test, path: /metadata/name, value: web}
+    - {op: OP, path: /metadata/name, value: shop}
+- target: {kind: Deployment, name: TARGET}
+  patch: |
+    - {op: add, path: /metadata/namespace, value: prod}
+namePrefix: a-
+"""
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds kustomizations")
+@pytest.mark.parametrize("target", ["web", "shop"])
+@pytest.mark.parametrize("operation", ["add", "replace"])
+def test_names_that_patches_write(folder: Path, operation: str, target: str) -> None:
+    """An object is found by its name before a JSON Patch renamed it, and after."""
+    write(base__kustomization="resources: [web.yaml]", base__web=WEB)
+    write(over__kustomization=RENAME.replace("OP", operation).replace("TARGET", target))
+    texts = gather_texts(["over"], tools=Tools())
+    assert [] == texts.skipped
+    (manifest,) = parse(texts.texts[0]).objects
+
+    assert {"name": "a-shop", "namespace": "prod", "labels": {"app": "web"}} == manifest.value["metadata"]
+    assert isinstance(manifest, BuiltObject)
+    assert ["base/web.yaml:9"] == lines(manifest, 1)
+
+
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds kustomizations")
 def test_as_kubectl_builds(folder: Path) -> None:
     """What kubectl merges in its own order is found in resource, component and overlay."""

@@ -172,3 +172,24 @@ def test_a_file_that_is_not_there(folder: Path) -> None:
 
     assert ["base/web.yaml"] == files(texts)
     assert ["nowhere.yaml: No such file or directory"] == list(map(str, texts.problems))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="no byte"),
+        pytest.param("# later\n---\n", id="a comment"),
+        pytest.param("kind: Kustomization\napiVersion: kustomize.config.k8s.io/v1beta1\n", id="its type"),
+        pytest.param("kind: Kustomization\nresources:\n# - web.yaml\n", id="no value"),
+    ],
+)
+def test_an_empty_kustomization(folder: Path, text: str) -> None:
+    """It is not built, and said to be empty; a list without entries makes it none."""
+    install(folder, "kustomize", KUSTOMIZE)
+    (folder / "base/kustomization.yaml").write_text(text)
+    (skipped,) = gather_texts(["base"], tools=Tools()).skipped
+
+    assert (SkipReason.EMPTY, "base/kustomization.yaml") == (skipped.reason, skipped.location.file)
+    assert skipped.message.endswith("base/kustomization.yaml: is empty")
+    (folder / "base/kustomization.yaml").write_text("resources: []\n")
+    assert [] == gather_texts(["base"], tools=Tools()).skipped

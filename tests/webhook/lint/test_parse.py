@@ -36,6 +36,7 @@ POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
         pytest.param(b"kind: Pod\nb: c: d # @NAME@\n", 0, 0, 1, id="a placeholder in a comment: broken"),
         pytest.param(b"kind: Pod\nb: {c: d}e\n", 0, 0, 1, id="a mapping is none"),
         pytest.param(b"kind: List\nitems: [{kind: Pod, apiVersion: v1}, 1]\n", 1, 0, 0, id="a List"),
+        pytest.param(b"kind: Group\nspec: {template: {ports: {}}}\n", 0, 0, 0, id="no template of pods"),
         pytest.param(b"kind: [a]\n---\nkind: Pod\n", 0, 0, 0, id="kind without apiVersion"),
         pytest.param(
             b"kind: Pod\na: &a [1,1,1,1,1,1,1,1,1,1]\n"
@@ -167,7 +168,7 @@ def test_keys_that_stand_twice_in_what_a_tool_made() -> None:
     """The file is known, a line is not."""
     (entry,) = parse(Text("a.yaml", b"kind: Job\n" + POD, rendered=True)).objects
 
-    assert [("kind", 0, 0, False)] == [(str(key.path), *key[1:]) for key in entry.document.repeated]
+    assert [("kind", 0, 0, False, "Job")] == [(str(key.path), *key[1:]) for key in entry.document.repeated]
 
 
 def test_a_long_stream_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

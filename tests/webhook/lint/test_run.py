@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.config.lint_config import LintConfig
 from policies.lint.run import Selection
 from webhook.lint import parse
 from webhook.lint.files import Text
-from webhook.lint.run import READING_SHARE, LintJob, lint_texts
+from webhook.lint.run import READING_SHARE, LintJob, build_job, lint_texts
 
 DEPLOYMENT = b"""\
 ---
@@ -61,3 +64,12 @@ def test_a_file_that_breaks_off() -> None:
     assert 9 == outcome.result.workloads
     assert ["a.yaml"] == [problem.location.file for problem in outcome.problems]
     assert {"b.yaml"} == {finding.location.file for finding in outcome.result.findings}
+
+
+@pytest.mark.parametrize(("version", "told"), [("1.36", False), ("1.99", True)])
+def test_a_release_that_is_newer_than_known(version: str, *, told: bool) -> None:
+    """It is said that another release stands for it."""
+    warnings: list[str] = []
+    build_job(LintConfig(kubernetes_version=version), today=date(2026, 1, 1), warn=warnings.append)
+
+    assert told == any("1.99 is newer than any release that is known" in line for line in warnings)

@@ -17,8 +17,8 @@ from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
-from webhook.kube.list import SPREAD_POLICIES
 from webhook.kube.reflector import Reflector
+from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles
 from webhook.policy_controller.resources import PolicyResources
@@ -75,7 +75,7 @@ def process(server: FakeApiServer, tmp_path: Path) -> Iterator[Process]:
 def test_policies_of_the_cluster_come_after_those_of_files(server: FakeApiServer, process: Process) -> None:
     """In the order of their names; what comes, changes and goes is taken."""
     server.put(a_policy("b"))
-    unsynced = process.controller.unsynced
+    unsynced = process.controller.unsynced()
     process.controller.start()
     eventually(lambda: process.in_force == ["of-a-file", "b"])
     server.put(a_policy("a", enforcement="warn"))
@@ -86,7 +86,7 @@ def test_policies_of_the_cluster_come_after_those_of_files(server: FakeApiServer
     eventually(lambda: process.in_force == ["another", "a"])
 
     assert unsynced
-    assert not process.controller.unsynced
+    assert not process.controller.unsynced()
     assert {"file": (1, 0), "cluster": (1, 0)} == process.controller.counts()
     assert [] == process.controller.warnings()
 
@@ -133,7 +133,7 @@ def test_without_the_definition_files_are_in_force(
     caplog.set_level(logging.INFO)
     server.undefined.add(SPREAD_POLICIES.path)
     process.controller.start()
-    eventually(lambda: not process.controller.unsynced)
+    eventually(lambda: not process.controller.unsynced())
     (warning,) = process.controller.warnings()
     process.file.write_text(TEXT.format("another"))
     eventually(lambda: process.in_force == ["another"])
@@ -163,7 +163,7 @@ def test_files_alone(tmp_path: Path) -> None:
     """A server without a cluster takes changes of files, and is ready at once."""
     (tmp_path / "policy.yaml").write_text(TEXT.format("first"))
     process = Process(tmp_path)
-    ready = not process.controller.unsynced
+    ready = not process.controller.unsynced()
     process.controller.start()
     eventually(lambda: process.in_force == ["first"])
     process.file.write_text(TEXT.format("second"))

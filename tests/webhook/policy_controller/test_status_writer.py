@@ -14,15 +14,15 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.config.policy_set import PolicySet
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from tests.builders import a_constraint, a_policy, a_replica_set, a_workload
 from tests.policies.config.contexts import a_context
 from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
-from webhook.kube.list import SPREAD_POLICIES
 from webhook.kube.reflector import Reflector
+from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.resources import PolicyResources, policies_of
 from webhook.policy_controller.status_writer import COUNT_EVERY_S, PolicyStatusWriter
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from policies.model.constraint import Constraint
-from policies.placement.audit import ConstraintSkew, Risk, SpreadProblem, skew_problems
-from policies.placement.skew import WorkloadSkew
+from policies.placement.audit.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit, skew_problems
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 from tests.builders import a_constraint
 
 
-def a_skew(skew: int = 0, **fields: Any) -> ConstraintSkew:
-    """Return a constraint over three zones, of which the fullest has so many pods and another none."""
+def a_skew(skew: int = 0, minimum: int = 0, **fields: Any) -> ConstraintSkew:
+    """Return a constraint over three zones, of which the fullest has so many pods more than the emptiest."""
     constraint = Constraint.parse(a_constraint(**fields))
     applied = AppliedConstraint(
         constraint=constraint, origin=ConstraintOrigin.POD, selector=constraint.selector, self_match=1
     )
-    return ConstraintSkew(applied=applied, domains=3, minimum=0, most=skew, fullest="a", counts=True)
+    most = minimum + skew
+    return ConstraintSkew(applied=applied, domains=3, minimum=minimum, most=most, fullest="a", counts=True)
 
 
 def a_workload_skew(
     *constraints: ConstraintSkew, name: str = "web", pending: int = 0, **fields: Any
-) -> WorkloadSkew:
+) -> WorkloadAudit:
     """Return a Deployment of the namespace shop."""
-    problems = skew_problems(constraints)
+    problems = skew_problems(constraints, placed=True)
     if pending:
         problems.append(SpreadProblem(Risk.PENDING))
     found = {
@@ -35,6 +35,11 @@ def a_workload_skew(
         "uid": f"uid-{name}",
         "message": "0/3 nodes are available." if pending else "",
     }
-    return WorkloadSkew(
-        **(found | fields), pending=pending, problems=tuple(problems), constraints=constraints
+    return WorkloadAudit(
+        **(found | fields),
+        wanted=3,
+        running=3,
+        pending=pending,
+        problems=tuple(problems),
+        constraints=constraints,
     )

@@ -14,10 +14,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audit import Risk, audit
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.audit.audit import Risk, audit
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
-from tests.policies.placement.test_skew import DEMO, a_random_cluster
+from tests.policies.placement.audit.test_skew import DEMO, a_random_cluster
 from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
 from tests.webhook.kube.test_informer import a_cluster
 from webhook.kube.workload_store import WorkloadStore
@@ -65,7 +65,14 @@ def of_audit(objects: list[dict[str, Any]]) -> Samples:
             found["evenkeel_workload_domains", labels] = skew.domains
             pending = entry.pending if Risk.PENDING in risks else 0
             found["evenkeel_workload_pods_pending_on_spread", frozenset(names)] = pending
-        for risk in (Risk.VIOLATED, Risk.PENDING, Risk.UNEVEN, Risk.NEVER_BINDS, Risk.INVALID):
+        for risk in (
+            Risk.VIOLATED,
+            Risk.WOULD_VIOLATE,
+            Risk.PENDING,
+            Risk.UNEVEN,
+            Risk.NEVER_BINDS,
+            Risk.INVALID,
+        ):
             key = "evenkeel_workloads_at_risk", frozenset({("risk", risk.value)})
             found[key] = found.get(key, 0) + (risk in risks)
     return found
@@ -92,6 +99,8 @@ class Sink:
     reports: list[SkewReport] = field(default_factory=list)
     cleared: int = 0
     full: bool = False
+    #: What there is to measure by; the last one counts.
+    contexts: list[AdmissionContext] = field(default_factory=lambda: [a_context()])
 
     def take(self, report: SkewReport) -> None:
         self.reports.append(report)
@@ -119,7 +128,7 @@ def led() -> Iterator[tuple[SkewController, Election, Sink]]:
     """Return a controller that sweeps without a pause once it leads."""
     store = WorkloadStore(ClusterIndex(), ClusterWorkloads(WorkloadKinds()))
     election, sink = Election(), Sink()
-    controller = SkewController(store, elect=election, sinks=[sink], every_s=0.001)
+    controller = SkewController(store, lambda: sink.contexts[-1], elect=election, sinks=[sink], every_s=0.001)
     yield controller, election, sink
     controller.stop()
 
@@ -137,11 +146,14 @@ def test_a_scrape_has_what_an_audit_says(objects: list[dict[str, Any]], tmp_path
         cluster = a_cluster(tmp_path, server.url, workloads=ClusterWorkloads(WorkloadKinds()))
         assert cluster.store is not None
         exporter = SkewExporter(telemetry, 1000)
-        controller = SkewController(cluster.store, elect=election, sinks=[exporter], every_s=0.001)
+        context = AdmissionContext(policies=(), cluster=cluster.index)
+        controller = SkewController(
+            cluster.store, lambda: context, elect=election, sinks=[exporter], every_s=0.001
+        )
         cluster.start()
         eventually(lambda: cluster.synced)
         before = samples(telemetry)
-        controller.start(lambda: AdmissionContext(policies=(), cluster=cluster.index))
+        controller.start()
         election.began()
         eventually(lambda: samples(telemetry) == expected)
         for obj in objects:
@@ -158,7 +170,7 @@ def test_a_scrape_has_what_an_audit_says(objects: list[dict[str, Any]], tmp_path
 def test_only_the_leader_measures(led: tuple[SkewController, Election, Sink]) -> None:
     """Before and after there is nothing, and the Lease is given back."""
     controller, election, sink = led
-    controller.start(a_context)
+    controller.start()
     before = controller.leading, len(sink.reports)
     election.began()
     sink.taken.acquire(timeout=10)
@@ -176,13 +188,11 @@ def test_only_the_leader_measures(led: tuple[SkewController, Election, Sink]) ->
 def test_a_stale_cache_is_not_measured(led: tuple[SkewController, Election, Sink]) -> None:
     """What was exported is withdrawn: old figures look like new ones."""
     controller, election, sink = led
-    context = a_context()
-    contexts = [context]
-    controller.start(lambda: contexts[-1])
+    controller.start()
     election.began()
     sink.taken.acquire(timeout=10)
     cleared = sink.cleared
-    contexts.append(context.without_cluster("stale"))
+    sink.contexts.append(a_context().without_cluster("stale"))
 
     eventually(lambda: sink.cleared > cleared)
 
@@ -193,7 +203,7 @@ def test_a_failure_is_logged_and_tried_again(
     """Nothing else would start the thread again; what stays wrong is logged once."""
     controller, election, sink = led
     sink.full = True
-    controller.start(a_context)
+    controller.start()
     election.began()
     for _ in range(3):
         sink.taken.acquire(timeout=10)
@@ -206,7 +216,7 @@ def test_a_failure_is_logged_and_tried_again(
 def test_the_end_of_a_worker_that_never_led(led: tuple[SkewController, Election, Sink]) -> None:
     """It ends at once."""
     controller, _, sink = led
-    controller.start(a_context)
+    controller.start()
     controller.stop()
 
     assert [] == sink.reports

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from policies.placement.skew import WorkloadSkew
+from policies.placement.audit.audit import WorkloadAudit
 from tests.webhook.skew.skews import a_skew, a_workload_skew
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
 from webhook.skew.conditions import HOLD_S, REPEAT_S
@@ -47,6 +47,7 @@ class Recorder(ApiServer):
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
+        most_bytes: int | None = None,
     ) -> Answer:
         self.asked.append((method, path, orjson.loads(body or b"null")))
         if not self.reachable:
@@ -78,7 +79,7 @@ class Written:
     def __post_init__(self) -> None:
         self.writer = EventWriter(self.api, instance="evenkeel-0", clock=self.clock)
 
-    def take(self, *workloads: WorkloadSkew, after_s: float = 0) -> list[tuple[str, str, Any]]:
+    def take(self, *workloads: WorkloadAudit, after_s: float = 0) -> list[tuple[str, str, Any]]:
         """Take a report some time later; return the requests that it led to."""
         self.clock.now += after_s
         before = len(self.api.asked)

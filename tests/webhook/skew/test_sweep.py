@@ -8,8 +8,8 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audit import Risk
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.audit.audit import Risk
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_workload
 from tests.policies.reports.verdicts import a_node, on

@@ -9,7 +9,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from policies.admission.decision import AdmissionVerdict
-from webhook.admission.respond import Phase, Reply
+from webhook.admission.reply import Reply
+from webhook.admission.request import Phase
 from webhook.http.child_processes import Limit
 from webhook.kube.kind_record import KindStatus
 from webhook.telemetry.metrics import Telemetry
@@ -56,7 +57,7 @@ def test_exemptions_and_waits_are_counted(telemetry: Telemetry, registry: Collec
         a_reply(AdmissionVerdict.ALLOWED)._replace(missed=True),
     )
     for reply in replies:
-        telemetry.count_review(Phase.MUTATE, reply, seconds=0.001)
+        telemetry.reviews.count(Phase.MUTATE, reply, seconds=0.001)
 
     for source in ("annotation", "policy"):
         labels = {"rule": "wrong-type", "source": source}
@@ -70,8 +71,8 @@ def test_exemptions_and_waits_are_counted(telemetry: Telemetry, registry: Collec
 
 def test_reviews_are_counted_by_phase_and_verdict(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """A review counts once, with its time, its injected constraints and its broken rules."""
-    telemetry.count_review(Phase.MUTATE, a_reply(AdmissionVerdict.INJECTED, injected=2), seconds=0.0001)
-    telemetry.count_review(
+    telemetry.reviews.count(Phase.MUTATE, a_reply(AdmissionVerdict.INJECTED, injected=2), seconds=0.0001)
+    telemetry.reviews.count(
         Phase.VALIDATE, a_reply(AdmissionVerdict.DENIED, rules=("max-skew",)), seconds=0.002
     )
 
@@ -96,7 +97,7 @@ def test_forecasts(telemetry: Telemetry, registry: CollectorRegistry) -> None:
         a_reply(AdmissionVerdict.WARNED, forecast_s=0.25),
         a_reply(AdmissionVerdict.ALLOWED, skipped=True),
     ):
-        telemetry.count_review(Phase.VALIDATE, reply, seconds=0.3)
+        telemetry.reviews.count(Phase.VALIDATE, reply, seconds=0.3)
 
     assert 1 == registry.get_sample_value("evenkeel_forecast_duration_seconds_count")
     assert 0.25 == registry.get_sample_value("evenkeel_forecast_duration_seconds_sum")
@@ -110,7 +111,7 @@ def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> No
         a_reply(AdmissionVerdict.WARNED, rules_s=0.25),
         a_reply(AdmissionVerdict.ALLOWED, rules_skipped=True),
     ):
-        telemetry.count_review(Phase.VALIDATE, reply, seconds=0.3)
+        telemetry.reviews.count(Phase.VALIDATE, reply, seconds=0.3)
 
     assert 1 == registry.get_sample_value("evenkeel_node_rules_duration_seconds_count")
     assert 0.25 == registry.get_sample_value("evenkeel_node_rules_duration_seconds_sum")

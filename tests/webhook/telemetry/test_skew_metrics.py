@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from policies.placement.skew import WorkloadSkew
+from policies.placement.audit.audit import WorkloadAudit
 from tests.webhook.skew.skews import a_skew, a_workload_skew
 from webhook.telemetry.skew_metrics import ExportedSkew, SkewReport, skew_families
 from webhook.telemetry.skew_series import SkewSeries
 
-SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
+SOFT: dict[str, Any] = {"whenUnsatisfiable": "ScheduleAnyway"}
 
 
-def _samples(workloads: Sequence[WorkloadSkew], limit: int = 100) -> dict[str, dict[tuple[str, ...], float]]:
+def _samples(workloads: Sequence[WorkloadAudit], limit: int = 100) -> dict[str, dict[tuple[str, ...], float]]:
     """Return the values of each metric by its labels, as Prometheus reads them."""
     series = SkewSeries(None)
     report = SkewReport(7.0, 2.5, tuple(workloads), ("one is too large",))
@@ -26,7 +27,7 @@ def _samples(workloads: Sequence[WorkloadSkew], limit: int = 100) -> dict[str, d
     }
 
 
-def _exported(workloads: Sequence[WorkloadSkew], limit: int) -> tuple[list[str], int]:
+def _exported(workloads: Sequence[WorkloadAudit], limit: int) -> tuple[list[str], int]:
     exported = ExportedSkew.of(workloads, limit)
     return [entry.labels[2] for entry in exported.entries], exported.left_out
 
@@ -44,9 +45,9 @@ def test_every_number() -> None:
     assert {("Deployment", "shop", "web"): 4, ("Deployment", "b", "shop"): 0} == (
         found["evenkeel_workload_pods_pending_on_spread"]
     )
-    assert {("violated",): 1, ("pending",): 1, ("uneven",): 0, ("never-binds",): 0, ("invalid",): 0} == (
-        found["evenkeel_workloads_at_risk"]
-    )
+    assert {("violated",): 1, ("pending",): 1} == {
+        risk: count for risk, count in found["evenkeel_workloads_at_risk"].items() if count
+    }
     assert {
         "workloads_measured": 2,
         "workloads_not_measured": 1,
@@ -62,8 +63,8 @@ def test_every_number() -> None:
 
 
 WORST_FIRST = [
-    a_workload_skew(a_skew(3), name="violated-by-2"),
-    a_workload_skew(a_skew(2), name="violated-by-1"),
+    a_workload_skew(a_skew(2), name="violated-2-of-2"),
+    a_workload_skew(a_skew(3, minimum=6), name="violated-3-of-9"),
     a_workload_skew(a_skew(1), name="even", pending=1),
     a_workload_skew(a_skew(9, **SOFT), name="uneven"),
     a_workload_skew(a_skew(1, **SOFT), name="a-good-one"),

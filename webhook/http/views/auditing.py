@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from policies.reports import audit_json, audit_text
 from webhook.http.api import ApiCall, ApiReply
-from webhook.http.scoring.audit_request import audit_request
+from webhook.requests.audit import audit_request
 
 
 def audit(call: ApiCall) -> ApiReply:

@@ -10,26 +10,20 @@ from typing import Final
 
 from flask import Blueprint, Response, request
 
+from policies.manifests.wire_reader import prepare
 from webhook.http.api import ApiCall, ApiReply, ApiRoute
 from webhook.http.api_routes import API_ROUTES
 from webhook.http.body import RefusalError
-from webhook.http.child_processes import Limit, LimitError
+from webhook.http.child_processes import LimitError
+from webhook.http.flask_errors import limit_refusal
 from webhook.http.problems import JSON
-from webhook.http.scoring.request import CLUSTER
-from webhook.http.scoring.screen import TEXT, is_wide, read_screen
 from webhook.http.views.current_state import state
-from webhook.json_request import RequestError
+from webhook.requests.frame import RequestError
+from webhook.requests.placement import CLUSTER
+from webhook.requests.screen import TEXT, is_wide, read_screen
 from webhook.telemetry.logs import LOGGER
 
 blueprint = Blueprint("api", __name__)
-
-#: The status of a request that met a limit.
-STATUSES: Final = {
-    Limit.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
-    Limit.TIMEOUT: HTTPStatus.GATEWAY_TIMEOUT,
-    Limit.MEMORY: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    Limit.KILLED: HTTPStatus.INTERNAL_SERVER_ERROR,
-}
 
 #: Bytes that a value of JSON takes as an object at most, however short its text is. What kubectl prints has
 #: one for 19 bytes or more.
@@ -48,7 +42,7 @@ def _answer(route: ApiRoute) -> Response:
     Raises:
         RefusalError: It cannot be read or answered, or not now.
     """
-    started, context = time.perf_counter(), state().usable_context()
+    started, context = time.perf_counter(), state().current.usable()
     wants_text = bool(route.screen) and _wants_text()
     try:
         screen = read_screen(request.args) if wants_text else None
@@ -72,6 +66,7 @@ def _answer(route: ApiRoute) -> Response:
 
 
 for _path, _route in API_ROUTES.items():
+    prepare(_route.request)
     blueprint.add_url_rule(_path, _path, partial(_answer, _route), methods=["POST"])
 
 
@@ -96,7 +91,7 @@ def _compute(compute: Callable[[ApiCall], ApiReply], call: ApiCall) -> ApiReply:
         )
     except LimitError as error:
         server.telemetry.count_limited(error.limit.value)
-        raise RefusalError(STATUSES[error.limit], error.message) from error
+        raise limit_refusal(error) from error
 
 
 def _within_memory(compute: Callable[[ApiCall], ApiReply], call: ApiCall, memory_bytes: int) -> ApiReply:

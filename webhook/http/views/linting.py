@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from policies.reports import lint_json
 from webhook.http.api import ApiCall, ApiReply
-from webhook.lint.request import lint_request
+from webhook.requests.lint import lint_request
 
 
 def lint(call: ApiCall) -> ApiReply:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from policies.placement.explain import explain_object
-from policies.placement.placement import Placement
+from policies.placement.core.placement import Placement
+from policies.placement.explain.explain import explain_object
 from policies.reports import (
     advise_json,
     advise_text,
@@ -17,25 +17,28 @@ from policies.reports import (
 )
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.http.api import ApiCall, ApiReply
-from webhook.http.scoring import simulated
-from webhook.http.scoring.advise_request import advise_request
-from webhook.http.scoring.place import judge_request, place_for_scores
-from webhook.http.scoring.screen import FEASIBLE_NODES, PENDING_PODS
-from webhook.http.scoring.simulate_request import simulate_request
+from webhook.requests import simulated
+from webhook.requests.advise import advise_request
+from webhook.requests.score import evaluate_request, place_for_scores
+from webhook.requests.screen import FEASIBLE_NODES, PENDING_PODS
+from webhook.requests.simulate import simulate_request
 
 
 def score(call: ApiCall) -> ApiReply:
     """Evaluate every node for one pod."""
-    found = judge_request(call.body, call.context, place_for_scores)
+    found = evaluate_request(call.body, call.context, place_for_scores)
     return _reply(call, found, partial(score_json.render, found), partial(score_table.render, found))
 
 
 def explain(call: ApiCall) -> ApiReply:
     """Explain where a pod would go, or why it fits nowhere and what would help."""
     examples = EVERY_NODE if call.wide else EXAMPLES
-    found = judge_request(call.body, call.context, partial(explain_object, examples=examples))
+    found = evaluate_request(call.body, call.context, partial(explain_object, examples=examples))
     as_json, as_text = partial(explain_json.render, found), partial(explain_text.render, found)
-    return _reply(call, found.placement, as_json, as_text)
+    reply = _reply(call, found.placement, as_json, as_text)
+    if found.replaced is None or found.replaced.pending is None:
+        return reply
+    return reply._replace(headers={**reply.headers, PENDING_PODS: str(found.replaced.pending)})
 
 
 def simulate(call: ApiCall) -> ApiReply:

@@ -17,8 +17,8 @@ from tests.webhook.loopback import QuietHandler, listening, status_of, write_kub
 from webhook.http.authorization.access_reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
 from webhook.kube.api_server import ApiServer
 from webhook.kube.client import connect
-from webhook.kube.list import WATCHED_RESOURCES
 from webhook.kube.service_proxy import DEFAULT_SERVICE, proxied
+from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 #: The audience of tokens for the API server itself.
 API = "https://kubernetes.default.svc"

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from tests.builders import a_constraint, a_workload
 from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index
 from tests.webhook.http.client import a_client
+from webhook.admission.current_context import CurrentContext
 from webhook.http.state import ServerState
 from webhook.settings import Settings
 
@@ -26,7 +27,8 @@ def own(state: ServerState) -> ServerState:
     workloads = ClusterWorkloads(WorkloadKinds())
     for obj in ITEMS:
         workloads(obj)
-    return replace(state, context=replace(state.context, cluster=an_index(ITEMS)), workloads=workloads)
+    current = CurrentContext(replace(state.current.context, cluster=an_index(ITEMS)))
+    return replace(state, current=current, workloads=workloads)
 
 
 def test_json_and_text(own: ServerState) -> None:
@@ -46,7 +48,7 @@ def test_json_and_text(own: ServerState) -> None:
 def test_no_cluster(state: ServerState) -> None:
     """Without any cluster, or while the server's is too old, only requests with their own are answered."""
     request = {"cluster": {"kind": "List", "items": ITEMS}}
-    old = replace(state, context=state.context.without_cluster("too old"))
+    old = replace(state, current=CurrentContext(state.current.context.without_cluster("too old")))
 
     assert [400, 503] == [a_client(each).post("/v1/audit", json={}).status_code for each in (state, old)]
     assert [200, 200] == [a_client(each).post("/v1/audit", json=request).status_code for each in (state, old)]

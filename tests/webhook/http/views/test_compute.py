@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.webhook.http.client import a_client
-from tests.webhook.http.scoring.requests import a_body, a_request
+from tests.webhook.requests.bodies import a_body, a_request
 from webhook.http.state import ServerState
 from webhook.http.views import scoring
 from webhook.settings import Settings

@@ -10,7 +10,8 @@ import pytest
 
 from tests.builders import a_pod, a_workload
 from tests.webhook.http.client import a_client
-from tests.webhook.http.scoring.requests import a_body, a_request
+from tests.webhook.requests.bodies import a_body, a_request
+from webhook.admission.current_context import CurrentContext
 from webhook.http.state import ServerState
 from webhook.settings import Settings
 
@@ -52,7 +53,7 @@ def test_errors_have_paths(state: ServerState) -> None:
     answer = a_client(state).post("/v1/score", json=broken).json
 
     assert answer is not None
-    assert ["cluster.nodes[0].metadata.name", "kubernetesVersion"] == [
+    assert ["kubernetesVersion", "cluster.nodes[0].metadata.name"] == [
         entry["field"] for entry in answer["details"]
     ]
 
@@ -85,7 +86,7 @@ def test_bad_columns(state: ServerState) -> None:
 
 def test_a_picture_that_is_too_old(state: ServerState) -> None:
     """While the cluster's picture cannot be used, only requests with their own cluster are answered."""
-    state = replace(state, context=state.context.without_cluster("too old"))
+    state = replace(state, current=CurrentContext(state.current.context.without_cluster("too old")))
     client = a_client(state)
     answer = client.post("/v1/score", json=a_request(cluster=None))
 

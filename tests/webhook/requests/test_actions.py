@@ -1,0 +1,84 @@
+"""The actions of a simulate request: what they say, and what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.wire_reader import read
+from policies.model.taints import Taint
+from policies.placement.core.actions import MOST_ADDED, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
+from webhook.requests.actions import MOST_ACTIONS, actions_of
+from webhook.requests.simulate import SimulationFields
+
+AT = FieldPath(("actions",))
+
+
+def test_every_action() -> None:
+    """Each is read with the place where its node or domain is written."""
+    raw = [
+        {"lose": {"topologyKey": "zone", "value": "a", "unreachable": True}},
+        {"drain": "n1"},
+        {"cordon": "n2"},
+        {"taint": {"node": "n3", "key": "team", "effect": "NoExecute"}},
+        {"add": {"count": 3, "like": "n1"}},
+        {"add": {"like": "n1"}},
+    ]
+    found = ErrorList()
+    zone, paths = "topology.kubernetes.io/zone", [AT.index(position) for position in range(6)]
+
+    assert (
+        LoseDomain(at=paths[0].child("lose", "value"), key=zone, value="a", unreachable=True),
+        DrainNode(at=paths[1].child("drain"), node="n1"),
+        CordonNode(at=paths[2].child("cordon"), node="n2"),
+        TaintNode(at=paths[3].child("taint", "node"), node="n3", taint=Taint("team", "", "NoExecute")),
+        AddNodes(at=paths[4].child("add", "like"), like="n1", count=3),
+        AddNodes(at=paths[5].child("add", "like"), like="n1", count=1),
+    ) == actions_of(read(SimulationFields, {"actions": raw}, FieldPath(), found).actions or [], AT)
+    assert [] == found.errors
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        pytest.param({}, ["actions"], id="no list"),
+        pytest.param([3, None], ["actions[0]", "actions[1]"], id="no objects"),
+        pytest.param([{}, {"drain": "a", "cordon": "a"}], ["actions[0]", "actions[1]"], id="none, and two"),
+        pytest.param([{"drian": "a"}], ["actions[0].drian"], id="an unknown action"),
+        pytest.param(
+            [{"drain": ""}, {"cordon": 3}], ["actions[0].drain", "actions[1].cordon"], id="no names"
+        ),
+        pytest.param(
+            [{"lose": {"key": "zone"}}],
+            ["actions[0].lose.key", "actions[0].lose.topologyKey", "actions[0].lose.value"],
+            id="lose: an unknown field, and two are missing",
+        ),
+        pytest.param(
+            [{"lose": {"topologyKey": "zone", "value": 3, "unreachable": "no"}}],
+            ["actions[0].lose.unreachable", "actions[0].lose.value"],
+            id="lose: types",
+        ),
+        pytest.param(
+            [{"taint": {"effect": "Never"}}],
+            ["actions[0].taint.effect", "actions[0].taint.key", "actions[0].taint.node"],
+            id="taint: an unknown effect, and what is missing",
+        ),
+        pytest.param(
+            [{"add": {"count": 0}}, {"add": {"count": "3", "like": "a"}}],
+            ["actions[0].add.count", "actions[0].add.like", "actions[1].add.count"],
+            id="add: no number",
+        ),
+        pytest.param(
+            [{"add": {"count": MOST_ADDED + 1, "like": "a"}}], ["actions[0].add.count"], id="add: too many"
+        ),
+        pytest.param([{"drain": "n1"}] * (MOST_ACTIONS + 1), ["actions"], id="too many actions"),
+    ],
+)
+def test_what_is_wrong(raw: Any, expected: list[str]) -> None:
+    """Every mistake is named at its place."""
+    found = ErrorList()
+    read(SimulationFields, {"actions": raw}, FieldPath(), found)
+
+    assert expected == sorted(str(error.path) for error in found.errors)

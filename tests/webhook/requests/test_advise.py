@@ -1,0 +1,92 @@
+"""Advise requests: what is read, answered and refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.model.constraint import WhenUnsatisfiable
+from policies.model.topology_keys import HOSTNAME
+from policies.placement.advise.advise import Advice
+from tests.builders import a_constraint, a_pod, a_workload
+from tests.policies.placement.goals import TEMPTING, THREE
+from webhook.requests.advise import advise_request
+from webhook.requests.frame import RequestError
+
+SERVER = AdmissionContext(policies=())
+
+
+def _deployment(replicas: int = 3, **spec: Any) -> dict[str, Any]:
+    obj = a_workload(spec=spec)
+    obj["spec"]["replicas"] = replicas
+    return obj
+
+
+def _request(**fields: Any) -> dict[str, Any]:
+    return {"workload": _deployment(), "loseAtMost": "1/3", "cluster": {"nodes": THREE}} | fields
+
+
+def _advise(**fields: Any) -> Advice:
+    return advise_request(orjson.dumps(_request(**fields)), SERVER)
+
+
+def test_what_is_left_out() -> None:
+    """The zone, and the workload's own number of replicas."""
+    advice = _advise(workload=_deployment(8), cluster={"nodes": TEMPTING})
+
+    assert (8, 8) == advice.goal.replicas[:2]
+    assert advice.chosen is not None
+    assert [WhenUnsatisfiable.SCHEDULE_ANYWAY] == [each.when_unsatisfiable for each in advice.chosen.wanted]
+
+
+def test_what_is_given() -> None:
+    """The whole goal, and the nodes that an autoscaler may add."""
+    replicas = {"least": 3, "most": 4}
+    hosts = _advise(topologyKey="hostname", oneANode=True, enforce=True, replicas=replicas)
+    zones = _advise(cluster={"nodes": THREE[:2]}, nodes={"c": 1}, replicas=replicas)
+
+    assert (HOSTNAME, True, True, (3, 4)) == (
+        hosts.goal.key,
+        hosts.goal.one_a_node,
+        hosts.goal.enforced,
+        hosts.goal.replicas[:2],
+    )
+    assert (True, 1) == (zones.is_met, zones.trial.added)
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        pytest.param({"loseAtMost": None}, ["loseAtMost"], id="no goal"),
+        pytest.param(
+            {"loseAtMost": None, "oneANode": True, "enforce": True}, ["enforce"], id="nothing to enforce"
+        ),
+        pytest.param({"loseAtMost": "4/3"}, ["loseAtMost"], id="no share"),
+        pytest.param({"loseAtMost": 3}, ["loseAtMost"], id="no text"),
+        pytest.param({"topologyKey": 3, "oneANode": 1}, ["oneANode", "topologyKey"], id="wrong types"),
+        pytest.param({"topologyKey": "rack"}, ["topologyKey"], id="a key that no node has"),
+        pytest.param({"replicas": {"least": 3}}, ["replicas.most"], id="half a range"),
+        pytest.param({"replicas": {"least": 3, "most": 2}}, ["replicas.most"], id="no range"),
+        pytest.param({"replicas": {"least": 1, "most": 1_000}}, ["replicas"], id="too much work"),
+        pytest.param({"nodes": {"a": -1}}, ["nodes[a]"], id="no number of nodes"),
+        pytest.param({"nodes": {"a": 5_000, "b": 1}}, ["nodes"], id="too many nodes"),
+        pytest.param({"workload": None}, ["workload"], id="no workload"),
+        pytest.param({"workload": a_pod()}, ["workload"], id="a Pod"),
+        pytest.param({"cluster": None}, ["cluster"], id="no cluster"),
+        pytest.param({"x": 1}, ["x"], id="an unknown field"),
+        pytest.param(
+            {"workload": _deployment(topologySpreadConstraints=[a_constraint(maxSkew=0)])},
+            ["workload.spec.template.spec.topologySpreadConstraints[0].maxSkew"],
+            id="what Kubernetes would refuse",
+        ),
+    ],
+)
+def test_what_is_refused(fields: dict[str, Any], paths: list[str]) -> None:
+    """Every error has its field."""
+    with pytest.raises(RequestError) as caught:
+        _advise(**fields)
+
+    assert paths == sorted(str(error.path) for error in caught.value.errors)

@@ -1,0 +1,67 @@
+"""The frame of JSON requests: what is one, and what is said of one that is not."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+
+import pytest
+
+from policies.manifests.fields import ErrorList
+from policies.manifests.wire import Received
+from webhook.requests.frame import RequestError, read_request
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form(Received):
+    """A request."""
+
+    pod: str | None = None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"{", id="cut off"),
+        pytest.param(b"\xff", id="no UTF-8"),
+        pytest.param(b'"\\ud800"', id="half a character"),
+        pytest.param(b"[" * 2000, id="2,000 levels"),
+    ],
+)
+def test_what_is_no_json(body: bytes) -> None:
+    """It is one error, without fields."""
+    with pytest.raises(RequestError) as caught:
+        read_request(Form, body, ErrorList())
+
+    assert () == caught.value.errors
+    assert "JSON" in caught.value.message
+
+
+@pytest.mark.parametrize("body", [b"[]", b"3"])
+def test_what_is_no_object(body: bytes) -> None:
+    """Only an object is read further."""
+    with pytest.raises(RequestError):
+        read_request(Form, body, ErrorList())
+
+
+def test_null() -> None:
+    """It is an object without fields."""
+    assert Form() == read_request(Form, b"null", ErrorList())
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param(b'{"x": 1}', "x: unknown field", id="1 error"),
+        pytest.param(b'{"x": 1, "y": 2, "z": 3}', "(and 2 more errors)", id="3 errors"),
+    ],
+)
+def test_message(body: bytes, message: str) -> None:
+    """The message is the first error, and how many there are besides; another process says the same."""
+    found = ErrorList()
+    read_request(Form, body, found)
+    error = pickle.loads(pickle.dumps(RequestError(tuple(found.errors))))
+
+    assert message in error.message
+    assert tuple(found.errors) == error.errors

@@ -1,0 +1,247 @@
+"""Simulate requests: what they say and what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import ErrorList
+from policies.manifests.wire import dumps
+from policies.model.deletion_facts import DELETION_COST_ANNOTATION
+from policies.placement.rollout.rollout import MOST_REPLICAS
+from policies.placement.simulate.scheduling_queue import MOST_PODS, SimulationSettings
+from policies.scheduler.node_sampling import ADAPTIVE
+from tests.builders import a_pod, a_workload
+from tests.policies.placement.rollouts import a_deployment, running
+from tests.policies.reports.verdicts import a_node, an_index
+from webhook.requests import simulated
+from webhook.requests.actions import ActionBody
+from webhook.requests.frame import RequestError, read_request
+from webhook.requests.simulate import (
+    COURSES,
+    MOST_WORK,
+    POD_COST,
+    SimulateRequest,
+    simulate_request,
+)
+
+#: A server without anything.
+SERVER: Final = AdmissionContext(policies=())
+
+
+def _answer(request: dict[str, Any], server: AdmissionContext = SERVER) -> dict[str, Any]:
+    answer: dict[str, Any] = orjson.loads(
+        simulated.render_json(simulate_request(orjson.dumps(request), server))
+    )
+    return answer
+
+
+#: A cluster with two zones, and a pod that is complete.
+CLUSTER: Final = {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        pytest.param({}, ["queue"], id="nothing to schedule"),
+        pytest.param(
+            {"queue": [a_pod()], "workload": {}, "replicas": 1},
+            ["workload", "workload", "replicas"],
+            id="both",
+        ),
+        pytest.param({"queue": {}}, ["queue"], id="a queue that is no list"),
+        pytest.param({"queue": [3, None]}, ["queue[0]", "queue[1].kind"], id="pods that are none"),
+        pytest.param({"queue": [], "seed": 1.5}, ["seed"], id="a seed that is no integer"),
+        pytest.param({"workload": {}, "replicas": True}, ["replicas", "workload"], id="an empty workload"),
+        pytest.param({"queue": [], "replicas": 0, "seed": -1}, ["replicas", "seed"], id="numbers"),
+        pytest.param(
+            {"workload": a_workload("Deployment"), "replicas": MOST_PODS + 1}, ["replicas"], id="too many"
+        ),
+        pytest.param(
+            {"workload": a_workload("DaemonSet")}, ["workload.kind"], id="a kind without a scheduler"
+        ),
+        pytest.param({"queue": [], "runs": 0, "nodesToScore": 0}, ["runs", "nodesToScore"], id="too small"),
+        pytest.param({"queue": [], "nodesToScore": "all"}, ["nodesToScore"], id="an unknown percentage"),
+        pytest.param({"queue": [a_pod()] * 9, "runs": 10**6}, ["queue"], id="too many runs"),
+        pytest.param({"queue": [], "action": []}, ["action"], id="an unknown field"),
+        pytest.param({"queue": [], "actions": [{"drain": 3}]}, ["actions[0].drain"], id="a broken action"),
+        pytest.param(
+            {
+                "queue": [],
+                "actions": [
+                    {"lose": {"topologyKey": "zone", "value": "x"}},
+                    {"add": {"like": "n9"}},
+                    {"drain": "n8"},
+                ],
+            },
+            ["actions[0].lose.value", "actions[1].add.like", "actions[2].drain"],
+            id="what the cluster does not have",
+        ),
+        pytest.param({"queue": [], "rollout": True}, ["queue"], id="a queue that is rolled out"),
+        pytest.param(
+            {"workload": a_workload(), "rollout": True, "scale": 1, "runs": 2, "replicas": 1},
+            ["replicas", "runs", "scale"],
+            id="fields that a rollout excludes",
+        ),
+        pytest.param({"workload": a_workload(), "rollout": 1, "scale": -1}, ["scale", "rollout"], id="types"),
+        pytest.param({"workload": a_workload("Job", "batch"), "scale": 1}, ["workload.kind"], id="a Job"),
+        pytest.param(
+            {"workload": a_deployment(MOST_REPLICAS + 1), "rollout": True},
+            ["workload.spec.replicas"],
+            id="too many to roll out",
+        ),
+        pytest.param(
+            {"queue": [], "cluster": {"nodes": [{}]}}, ["cluster.nodes[0].metadata.name"], id="cluster"
+        ),
+    ],
+)
+def test_what_is_wrong(request_: dict[str, Any], expected: list[str]) -> None:
+    """Every mistake is told at its place, at once."""
+    with pytest.raises(RequestError) as caught:
+        _answer({"cluster": CLUSTER} | request_)
+
+    assert sorted(expected) == sorted(str(error.path) for error in caught.value.errors)
+
+
+def test_no_cluster() -> None:
+    """Where no cluster is connected, the request must bring one; an empty one is one."""
+    with pytest.raises(RequestError) as caught:
+        _answer({"queue": []})
+
+    assert ["cluster"] == [str(error.path) for error in caught.value.errors]
+    wanted_from = {"origin": "manifest", "source": ""}
+    expected = {"wanted": 2, "wantedFrom": wanted_from, "placed": 0}
+    assert expected == _answer({"workload": _two_replicas(), "cluster": {}})["replicas"]
+
+
+def test_ties() -> None:
+    """The first by name is taken, or with a seed any of the best: the same for the same seed."""
+    request = {"workload": _two_replicas(), "replicas": 20, "cluster": CLUSTER}
+    first, seeded = _answer(request), [_answer(request | {"seed": 7}) for _ in range(2)]
+    nodes = [[step["node"] for step in answer["steps"]] for answer in (first, *seeded)]
+
+    assert nodes[1] == nodes[2] != nodes[0]
+    assert all(step["node"] == step["tied"][0] for step in first["steps"])
+    assert all(step["node"] in step["tied"] for step in seeded[0]["steps"])
+
+
+def test_nodes_to_score() -> None:
+    """Where the scheduler looks at some nodes alone, so does the simulation, or says that it does not."""
+    cluster = {"nodes": [a_node(f"n{number:03}", "abc"[number % 3]) for number in range(150)]}
+    request = {"workload": _two_replicas(), "cluster": cluster}
+    chosen: list[dict[str, Any]] = [{}, {"nodesToScore": "adaptive"}, {"nodesToScore": 80}]
+    every, some, half = (_answer(request | fields) for fields in chosen)
+
+    assert [150, 100, 120] == [answer["nodesToFind"] for answer in (every, some, half)]
+    assert [150, 100, 120] == [answer["steps"][0]["feasible"] for answer in (every, some, half)]
+    assert [1, 0, 0] == [
+        sum("percentageOfNodesToScore" in entry for entry in answer["notLookedAt"])
+        for answer in (every, some, half)
+    ]
+
+
+def test_rollout() -> None:
+    """What a request says of pods decides which goes first; the fields of a simulation are there, too."""
+    old = running("old", n1=1, n2=1)
+    old[0]["metadata"]["annotations"] = {DELETION_COST_ANNOTATION: "9"}
+    cluster = CLUSTER | {"pods": old}
+    request = {"workload": a_deployment(2, unavailable=1, surge=0), "rollout": True}
+    listed = {"kind": "List", "items": [*CLUSTER["nodes"], *old]}
+    for given in (cluster, listed):
+        answer = _answer(request | {"cluster": given})
+        deleted = [step["pod"] for step in answer["rollout"]["likely"]["trace"] if not step["new"]]
+
+        assert ["web-old-n2-0", "web-old-n1-0"] == deleted
+        assert (2, 0, True) == (len(answer["steps"]), answer["pending"], answer["complete"])
+
+
+def test_too_many_for_the_nodes() -> None:
+    """How many replicas a rollout may have depends on the nodes."""
+    nodes = {"nodes": [a_node(f"n{number:04}", "a") for number in range(1_000)]}
+    most = MOST_WORK // (1_000 + POD_COST) // COURSES
+    with pytest.raises(RequestError) as caught:
+        _answer({"workload": a_deployment(1), "scale": most + 1, "cluster": nodes})
+
+    assert ["scale"] == [str(error.path) for error in caught.value.errors]
+    assert str(f"{most:,}") in str(caught.value)
+
+
+def test_scale() -> None:
+    """A scale is answered in the same fields; a seed makes the choices."""
+    request = {"workload": a_deployment(2), "scale": 9, "cluster": CLUSTER, "seed": 3}
+    first, second = _answer(request), _answer(request)
+
+    assert first == second
+    assert ("scale", 3, 7) == (first["rollout"]["kind"], first["seed"], len(first["steps"]))
+
+
+def test_runs() -> None:
+    """With runs there is a distribution, always of random choices."""
+    answer = _answer({"workload": _two_replicas(), "replicas": 1, "cluster": CLUSTER, "runs": 5})
+
+    assert (0, 5, [{"pods": 0, "runs": 5}]) == (
+        answer["seed"],
+        answer["runs"]["done"],
+        answer["runs"]["pending"],
+    )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"replicas": 5, "seed": 3, "runs": 2, "nodes_to_score": "adaptive"}, id="replicas"),
+        pytest.param({"nodes_to_score": 30, "actions": [ActionBody(drain="n1")]}, id="actions"),
+        pytest.param({"rollout": True, "seed": 1}, id="a rollout"),
+        pytest.param({"scale": 0}, id="a scale to nothing"),
+    ],
+)
+def test_a_request_is_read_as_it_was_made(fields: dict[str, Any]) -> None:
+    """What a command asks of a server is what it was asked itself."""
+    request, found = SimulateRequest(workload=_two_replicas(), **fields), ErrorList()
+
+    assert request == read_request(SimulateRequest, dumps(request), found)
+    assert [] == found.errors
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, None), ("adaptive", ADAPTIVE), (30, 30)])
+def test_settings(given: Any, used: int | None) -> None:
+    """The percentage of nodes is a number, of which one means that it depends on their number."""
+    expected = SimulationSettings(seed=3, runs=2, percentage=used)
+
+    assert expected == SimulateRequest(seed=3, runs=2, nodes_to_score=given).settings
+
+
+def test_actions() -> None:
+    """They happen before the pods are scheduled, and are told of; the cluster's own pods are known."""
+    pods = [a_pod(name=name, spec={"nodeName": "n1"}, owner=("apps/v1", "ReplicaSet", name)) for name in "pq"]
+    request = {
+        "queue": [a_pod(name="new")],
+        "cluster": CLUSTER | {"pods": pods},
+        "actions": [{"lose": {"topologyKey": "zone", "value": "a"}}],
+    }
+    answer, without = _answer(request), _answer(request | {"actions": None})
+    server = AdmissionContext(policies=(), cluster=an_index(*CLUSTER["nodes"], *pods))
+    unknown = _answer({name: value for name, value in request.items() if name != "cluster"}, server)
+
+    assert (None, "n2") == (without["whatIf"], without["steps"][0]["node"])
+    assert ["n2", "n2"] == [entry["node"] for entry in answer["whatIf"]["displaced"]]
+    assert "n2" == answer["steps"][0]["node"]
+    assert [True, False] == [each["whatIf"]["podsKnown"] for each in (answer, unknown)]
+    assert [0, 2] == [each["whatIf"]["notTried"] for each in (answer, unknown)]
+
+
+def test_actions_within_the_work_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods of other workloads are scheduled again as long as a request may take."""
+    monkeypatch.setattr("webhook.requests.simulate.MOST_WORK", 1_003)
+    pods = [a_pod(name=name, spec={"nodeName": "n1"}, owner=("apps/v1", "ReplicaSet", name)) for name in "pq"]
+    answer = _answer({"queue": [], "cluster": CLUSTER | {"pods": pods}, "actions": [{"drain": "n1"}]})
+
+    assert (1, 1) == (answer["whatIf"]["recovered"], answer["whatIf"]["notTried"])
+
+
+def _two_replicas() -> dict[str, Any]:
+    workload = a_workload("Deployment")
+    return workload | {"spec": workload["spec"] | {"replicas": 2}}

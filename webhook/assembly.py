@@ -1,0 +1,231 @@
+"""The components of a server, made from its settings: what follows the cluster, policies, certificates, skew.
+
+What only some servers have is imported when it is made: with the cluster comes numpy, and with the way to it
+the kubernetes client.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from policies.config.controllers import parse_trusted_controllers
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
+from policies.placement.core.cluster_workloads import ClusterWorkloads
+from webhook.admission.context import build_context, load_policy_files
+from webhook.admission.current_context import CurrentContext
+from webhook.kube.api_server import ClusterError, known_version
+from webhook.policy_controller.controller import PolicyController
+from webhook.policy_controller.files import PolicyFiles
+from webhook.settings import Settings
+from webhook.telemetry.logs import LOGGER
+from webhook.telemetry.metrics import Telemetry
+
+if TYPE_CHECKING:
+    from policies.model.labels import LabelSelector
+    from webhook.cert_rotation.configurations import Configuration, Registration
+    from webhook.cert_rotation.controller import CertificateController
+    from webhook.kube.client import KubernetesApiServer
+    from webhook.kube.election import Elect
+    from webhook.kube.informer import ClusterCache
+    from webhook.policy_controller.status_writer import PolicyStatusWriter
+    from webhook.skew.controller import SkewController
+
+#: The folder with the certificates that this server made or fetched, in its private folder.
+CERTIFICATES: Final = "certificates"
+#: Seconds in which policies of the cluster are noticed once their definition is installed.
+_DEFINED_WITHIN_S: Final = 5.0
+
+
+def cluster_cache(settings: Settings, workloads: ClusterWorkloads) -> ClusterCache | None:
+    """Return what follows the live cluster if that is asked for; it connects after the fork only."""
+    if not settings.live:
+        return None
+    from webhook.kube.informer import ClusterCache  # noqa: PLC0415  # with it comes numpy
+
+    return ClusterCache(connect_to(settings), workloads=workloads, max_age_s=settings.max_snapshot_age_s)
+
+
+def cluster_workloads(settings: Settings) -> ClusterWorkloads:
+    """Return what holds the workloads of the cluster as they come from a file or an API server."""
+    kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind))
+    if not settings.live:
+        return ClusterWorkloads(kinds)
+    from webhook.kube.workload_store import followed_workloads  # noqa: PLC0415  # with it comes numpy
+
+    return followed_workloads(kinds, pending_pods=settings.measures_skew)
+
+
+def current_context(
+    settings: Settings, cache: ClusterCache | None, workloads: ClusterWorkloads
+) -> CurrentContext:
+    """Return what reviews are decided by: files, and the cluster of a file or of an API server.
+
+    Raises:
+        EvenkeelError: A document or an option cannot be used.
+    """
+    if cache is None:
+        context = build_context(settings, _warn, seen=workloads)
+    else:
+        context = build_context(settings, _warn, live=cache.index, live_version=_live_version(settings))
+    context = replace(context, trusted_controllers=parse_trusted_controllers(settings.trusted_controller))
+    return CurrentContext(context, cache, max_age_s=settings.max_snapshot_age_s)
+
+
+def policy_controller(settings: Settings, current: CurrentContext) -> PolicyController:
+    """Return what puts changes of policies into force: of files, and of the cluster if it is followed."""
+    begun_with = tuple(current.context.policies)
+    default, given = ((), begun_with) if settings.policy else (begun_with, ())
+    files = PolicyFiles(settings.policy, given, lambda: load_policy_files(settings, current.context))
+    controller = PolicyController(files, default=default, enforce=current.enforce)
+    if settings.live:
+        _watch_policies(settings, controller, has_scheduler_config=current.context.scheduler is not None)
+    return controller
+
+
+def _watch_policies(settings: Settings, controller: PolicyController, *, has_scheduler_config: bool) -> None:
+    """Have the policies of the cluster followed, too."""
+    from webhook.kube.backoff import Backoff  # noqa: PLC0415
+    from webhook.kube.reflector import Reflector  # noqa: PLC0415
+    from webhook.kube.watched_resources import SPREAD_POLICIES  # noqa: PLC0415
+    from webhook.policy_controller.resources import PolicyResources  # noqa: PLC0415
+
+    resources = PolicyResources(controller.changed, has_scheduler_config=has_scheduler_config)
+    # The definition may be installed at any time.
+    backoff = Backoff(longest_refused_s=_DEFINED_WITHIN_S)
+    reflector = Reflector(
+        connect_to(settings),
+        SPREAD_POLICIES,
+        resources,
+        clock=time.monotonic,
+        backoff=backoff,
+        keep_last=True,
+    )
+    controller.watch(resources, reflector)
+
+
+def status_writer(
+    settings: Settings, cache: ClusterCache | None, policies: PolicyController, current: CurrentContext
+) -> PolicyStatusWriter | None:
+    """Return what writes the status of the cluster's policies, if that is wanted."""
+    if not settings.policy_status or policies.resources is None or cache is None or cache.store is None:
+        return None
+    from webhook.policy_controller.status_writer import PolicyStatusWriter  # noqa: PLC0415
+
+    api = connect_to(settings)
+    return PolicyStatusWriter(
+        api,
+        policies.resources,
+        cache.store.workloads,
+        context=current.usable,
+        elect=_candidate(api, f"{settings.lease}-status"),
+    )
+
+
+def _live_version(settings: Settings) -> KubernetesVersion:
+    """Return the release of the live cluster, as far as it is known."""
+    if settings.kubernetes_version:
+        return KNOWN_VERSION
+    try:
+        return known_version(connect_to(settings), _warn)
+    except ClusterError as error:
+        _warn(f"the cluster does not say its release ({error}): taken to be {KNOWN_VERSION}")
+        return KNOWN_VERSION
+
+
+def certificate_controller(
+    settings: Settings, folder: Path, cache: ClusterCache | None = None
+) -> CertificateController:
+    """Return what keeps the certificate of a Secret, for one process."""
+    from webhook.cert_rotation.controller import CertificateController  # noqa: PLC0415
+    from webhook.cert_rotation.reconcile import Reconciler, Target  # noqa: PLC0415
+
+    api = connect_to(settings)
+    place = Target(
+        namespace=api.namespace,
+        secret=settings.cert_secret,
+        service=settings.service,
+        webhooks=settings.webhooks,
+    )
+
+    rotation = Reconciler(api, place, now=lambda: datetime.now(UTC))
+    return CertificateController(
+        rotation,
+        folder / CERTIFICATES,
+        elect=_candidate(api, settings.lease),
+        judge=_registration_judge(settings, api, cache),
+    )
+
+
+def _registration_judge(
+    settings: Settings, api: KubernetesApiServer, cache: ClusterCache | None
+) -> Callable[[Configuration], Registration]:
+    """Return what tells what a webhook configuration makes the API server send."""
+    from webhook.cert_rotation.configurations import registration  # noqa: PLC0415
+    from webhook.kube.selected import selects_any  # noqa: PLC0415
+    from webhook.kube.watched_resources import LABELED_OBJECTS  # noqa: PLC0415
+
+    kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind)).values()
+
+    def namespaces() -> list[dict[str, str]] | None:
+        if cache is None or not cache.synced:
+            return None
+        return [namespace.labels for namespace in list(cache.index.snapshot.namespaces.values())]
+
+    def selects(selector: LabelSelector) -> bool:
+        try:
+            return cache is None or selects_any(api, LABELED_OBJECTS, selector)
+        except ClusterError:
+            # What is not known is no fault.
+            return True
+
+    return lambda configuration: registration(configuration, kinds, namespaces=namespaces(), selects=selects)
+
+
+def _candidate(api: KubernetesApiServer, lease: str) -> Elect:
+    """Return what stands for election by a Lease."""
+    from webhook.kube.election import lead  # noqa: PLC0415  # with it comes the client
+
+    def elect(started: Callable[[], None], stopped: Callable[[], None]) -> Callable[[], None]:
+        # A pod's host name is its own name; each of its workers stands for itself.
+        identity = f"{socket.gethostname()}-{os.getpid()}"
+        return lead(api, lease, identity=identity, started=started, stopped=stopped)
+
+    return elect
+
+
+def skew_controller(
+    settings: Settings, cache: ClusterCache | None, current: CurrentContext, telemetry: Telemetry
+) -> SkewController | None:
+    """Return what measures how workloads are spread, if that is wanted."""
+    if cache is None or cache.store is None or not settings.measures_skew:
+        return None
+    from webhook.skew.controller import SkewController, SkewSink  # noqa: PLC0415
+    from webhook.skew.event_writer import EventWriter  # noqa: PLC0415
+    from webhook.skew.exporter import SkewExporter  # noqa: PLC0415
+
+    api, sinks = connect_to(settings), list[SkewSink]()
+    if settings.skew_metrics:
+        sinks.append(SkewExporter(telemetry, settings.skew_metrics))
+    if settings.skew_events:
+        sinks.append(EventWriter(api, instance=socket.gethostname()))
+    elect = _candidate(api, f"{settings.lease}-skew")
+    return SkewController(cache.store, current.usable, elect=elect, sinks=sinks)
+
+
+def connect_to(settings: Settings) -> KubernetesApiServer:
+    """Return a way to the cluster, for one process: connections are not shared with those it forks."""
+    from webhook.kube.client import connect  # noqa: PLC0415  # only who needs a cluster waits for the client
+
+    return connect(settings.context)
+
+
+def _warn(problem: str) -> None:
+    LOGGER.warning("left_out", extra={"fields": {"problem": problem}})

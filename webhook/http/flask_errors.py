@@ -1,0 +1,67 @@
+"""Errors of a Flask app, the server's or the page's: whatever is raised is answered as a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from webhook.http.body import RefusalError
+from webhook.http.child_processes import Limit, LimitError
+from webhook.http.problems import JSON
+
+#: The status of a request that met a limit.
+_STATUSES = {
+    Limit.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
+    Limit.TIMEOUT: HTTPStatus.GATEWAY_TIMEOUT,
+    Limit.MEMORY: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    Limit.KILLED: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+
+
+def answer_errors(
+    app: Flask,
+    body: Callable[[RefusalError], bytes],
+    *,
+    failed: Callable[[Exception], str],
+    refused: Callable[[RefusalError], None] = lambda _refusal: None,
+) -> None:
+    """Have every error of an app answered as JSON.
+
+    Args:
+        app: The app.
+        body: Returns the body of a refusal; called for refusals of ours and for those of Flask.
+        failed: Reports an error of ours, and returns what the client reads of it.
+        refused: Reports a refusal of ours.
+    """
+
+    def answer(refusal: RefusalError) -> Response:
+        response = Response(body(refusal), status=refusal.status.value, content_type=JSON)
+        if refusal.status is HTTPStatus.SERVICE_UNAVAILABLE:
+            response.headers["Retry-After"] = "1"
+        return response
+
+    def answer_refusal(refusal: RefusalError) -> Response:
+        refused(refusal)
+        return answer(refusal)
+
+    def answer_http(error: HTTPException) -> Response:
+        """Keep the status and the methods that are allowed; the rest of Flask's own answer is HTML."""
+        text = f"{request.method} {request.path}: {error.name.lower()}"
+        response = answer(RefusalError(HTTPStatus(error.code or 500), text))
+        response.headers.extend([header for header in error.get_headers() if header[0] == "Allow"])
+        return response
+
+    def answer_failure(error: Exception) -> Response:
+        return answer(RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, failed(error)))
+
+    app.register_error_handler(RefusalError, answer_refusal)
+    app.register_error_handler(HTTPException, answer_http)
+    app.register_error_handler(Exception, answer_failure)
+
+
+def limit_refusal(error: LimitError) -> RefusalError:
+    """Return the refusal of a request that met a limit."""
+    return RefusalError(_STATUSES[error.limit], error.message)

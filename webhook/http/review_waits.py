@@ -1,0 +1,132 @@
+"""Reviews that cannot be answered at once: what they wait for, how long, and how many of them.
+
+Only those wait: the event loop answers others meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from webhook.admission.reply import Reply
+from webhook.admission.request import ReviewRequest
+from webhook.admission.respond import MustWait, NeedsPreview, Outcome, RefusedReview, respond
+from webhook.http.preview import not_looked_at, preview_change
+from webhook.http.preview_limits import LONGEST_PREVIEW_S, MOST_PREVIEWS
+from webhook.telemetry.logs import LOGGER
+
+if TYPE_CHECKING:
+    from policies.admission.decision import NamespaceChange
+    from policies.config.spread_policy import SpreadPolicy
+    from webhook.http.state import ServerState
+
+#: Seconds at most that a review waits for what the cache of the cluster does not have yet: the event of a
+#: ReplicaSet comes tens of milliseconds after the first pod. Nobody who waits for a pod notices.
+LONGEST_WAIT_S: Final = 1.0
+#: Reviews that wait at once: a third of the connections that a worker may hold, so that others find room.
+MOST_WAITING: Final = 300
+#: Seconds between two looks whether it has come. The event takes some times as long.
+_WAIT_TURN_S: Final = 0.01
+
+
+class BegunReview(NamedTuple):
+    """A review as far as it is answered.
+
+    Attributes:
+        request: The request.
+        outcome: What came of it so far.
+        seconds: Seconds that it took to decide, without waiting.
+        body: The bytes of the answer; None if there is none, or not yet.
+    """
+
+    request: ReviewRequest
+    outcome: Outcome
+    seconds: float
+    body: bytes | None
+
+
+class ReviewWaits:
+    """The reviews of one process that wait."""
+
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+        self._waiting = self._previewing = 0
+        self._preview_turn = asyncio.Semaphore(1)
+
+    async def finish(self, begun: BegunReview) -> BegunReview:
+        """Answer a review once there is what it needs, or without it if it cannot wait any longer."""
+        in_time = time.monotonic() < begun.request.budget.deadline(LONGEST_WAIT_S)
+        why = "too many other reviews wait" if in_time else "there was no time"
+        if in_time and self._waiting < MOST_WAITING:
+            match begun.outcome:
+                case MustWait():
+                    return await self._await_cache(begun, begun.outcome)
+                case NeedsPreview() if self._previewing < MOST_PREVIEWS:
+                    return await self._await_preview(begun, begun.outcome)
+        return begun._replace(outcome=_as_it_is(begun.outcome, why))
+
+    async def _await_cache(self, begun: BegunReview, held: MustWait) -> BegunReview:
+        """Decide a review anew as soon as the cache of the cluster has what it needs."""
+        deadline = begun.request.budget.deadline(LONGEST_WAIT_S)
+        self._waiting += 1
+        try:
+            # In the context in force now: one that cannot be used any more is nothing to wait for.
+            while not (came := held.miss.found(self._state.current.usable().snapshot)):
+                if time.monotonic() >= deadline:
+                    break
+                await asyncio.sleep(_WAIT_TURN_S)
+        finally:
+            self._waiting -= 1
+        waited_s = time.monotonic() - begun.request.budget.started - begun.seconds
+        outcome, began = begun.outcome, time.perf_counter()
+        if came:
+            outcome = respond(begun.request, self._state.current.usable())
+        seconds = begun.seconds + time.perf_counter() - began
+        outcome = _as_it_is(outcome, "there was no time")
+        if isinstance(outcome, Reply):
+            outcome = outcome._replace(waited_s=waited_s)
+        return begun._replace(outcome=outcome, seconds=seconds)
+
+    async def _await_preview(self, begun: BegunReview, held: NeedsPreview) -> BegunReview:
+        """Answer a review with what it would change for existing workloads."""
+        deadline = begun.request.budget.deadline(LONGEST_PREVIEW_S)
+        began = time.monotonic()
+        self._previewing += 1
+        try:
+            previewed = await self._preview(held.change, deadline)
+        except TimeoutError:
+            previewed = [not_looked_at("other previews took all of the time")]
+        except Exception as error:  # noqa: BLE001  # the review itself can be answered all the same
+            LOGGER.error("preview_failed", exc_info=error)
+            previewed = [not_looked_at("internal error, see the log")]
+        finally:
+            self._previewing -= 1
+        reply = held.reply(previewed)._replace(preview_s=time.monotonic() - began)
+        return begun._replace(outcome=reply)
+
+    async def _preview(self, change: SpreadPolicy | NamespaceChange, deadline: float) -> list[str]:
+        """Return the warnings of what a change does, one preview after the other.
+
+        Raises:
+            TimeoutError: The others took too long.
+        """
+        async with asyncio.timeout(deadline - time.monotonic()):
+            await self._preview_turn.acquire()
+        try:
+            # In a thread, which waits for a child process.
+            work = partial(preview_change, change, self._state, deadline=deadline)
+            return await asyncio.get_running_loop().run_in_executor(None, work)
+        finally:
+            self._preview_turn.release()
+
+
+def _as_it_is(outcome: Outcome, why: str) -> Reply | RefusedReview:
+    """Return the answer that needs no waiting; ``why`` says what kept a preview from being made."""
+    match outcome:
+        case MustWait():
+            return outcome.reply
+        case NeedsPreview():
+            return outcome.reply([not_looked_at(why)])
+    return outcome

@@ -1,1 +1,0 @@
-"""Score requests in, verdicts out; no web framework."""

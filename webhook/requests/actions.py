@@ -1,0 +1,131 @@
+"""The actions of a simulate request: what happens to nodes before pods are scheduled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Final
+
+from policies.manifests.fields import ErrorList, FieldPath, invalid_value
+from policies.manifests.wire import OPTIONAL, Keywords, Received
+from policies.model.taints import Taint, TaintEffect
+from policies.placement.core.actions import (
+    MOST_ADDED,
+    Action,
+    AddNodes,
+    CordonNode,
+    DrainNode,
+    LoseDomain,
+    TaintNode,
+    topology_key,
+)
+from webhook.requests.frame import Name
+
+#: Actions of one request: more than anyone tries, and each may look at every pod.
+MOST_ACTIONS: Final = 100
+#: The rule that an action breaks which is none, or several.
+ACTION_INVALID: Final = "action-invalid"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LostDomain(Received):
+    """A domain whose nodes are gone, with their pods.
+
+    Attributes:
+        topology_key: A label of nodes, or ``zone``, ``region`` or ``hostname``.
+        value: The domain.
+        unreachable: Whether the nodes stay, tainted as unreachable.
+    """
+
+    topology_key: Name
+    value: str
+    unreachable: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaintedNode(Received):
+    """A node that gets a taint; NoExecute evicts the pods that do not tolerate it.
+
+    Attributes:
+        node: The node.
+        key: The key of the taint.
+        value: Its value.
+        effect: Its effect.
+    """
+
+    node: Name
+    key: Name
+    value: str | None = None
+    effect: TaintEffect
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddedNodes(Received):
+    """More nodes like one: its labels, taints and capacity, without pods.
+
+    Attributes:
+        like: The node.
+        count: How many.
+    """
+
+    like: Name
+    count: Annotated[int, Keywords(minimum=1, maximum=MOST_ADDED)] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionBody(Received):
+    """Exactly one of these.
+
+    Attributes:
+        lose: The nodes of a domain are lost.
+        drain: A node that is cordoned and whose pods are evicted.
+        cordon: A node that takes no more pods.
+        taint: A node is tainted.
+        add: Nodes are added.
+    """
+
+    lose: Annotated[LostDomain | None, OPTIONAL] = None
+    drain: Annotated[Name | None, OPTIONAL] = None
+    cordon: Annotated[Name | None, OPTIONAL] = None
+    taint: Annotated[TaintedNode | None, OPTIONAL] = None
+    add: Annotated[AddedNodes | None, OPTIONAL] = None
+
+    def check(self, path: FieldPath, found: ErrorList) -> None:
+        """Record that it is none, or several."""
+        names = [entry.name for entry in fields(self)]
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) != 1:
+            text = f"must have exactly one of {', '.join(names)}"
+            found.add(invalid_value(path, given, text, ACTION_INVALID))
+
+
+def actions_of(bodies: Sequence[ActionBody], path: FieldPath) -> tuple[Action, ...]:
+    """Return the actions of a request without errors, in order.
+
+    Args:
+        bodies: The actions.
+        path: Where they are.
+    """
+    return tuple(
+        action for position, body in enumerate(bodies) for action in _given(body, path.index(position))
+    )
+
+
+def _given(body: ActionBody, at: FieldPath) -> Iterator[Action]:
+    """Yield the one action of a body, with where its node or domain is."""
+    if (lost := body.lose) is not None:
+        yield LoseDomain(
+            at=at.child("lose", "value"),
+            key=topology_key(lost.topology_key),
+            value=lost.value,
+            unreachable=bool(lost.unreachable),
+        )
+    if body.drain is not None:
+        yield DrainNode(at=at.child("drain"), node=body.drain)
+    if body.cordon is not None:
+        yield CordonNode(at=at.child("cordon"), node=body.cordon)
+    if (tainted := body.taint) is not None:
+        taint = Taint(tainted.key, tainted.value or "", tainted.effect.value)
+        yield TaintNode(at=at.child("taint", "node"), node=tainted.node, taint=taint)
+    if (added := body.add) is not None:
+        yield AddNodes(at=at.child("add", "like"), like=added.like, count=added.count)

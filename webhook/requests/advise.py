@@ -1,0 +1,172 @@
+"""An advise request: a workload, and what is wanted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import (
+    ErrorKind,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    forbidden,
+    invalid_value,
+    required_value,
+)
+from policies.manifests.wire import Count, Keywords, Received
+from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID, Checked, Needed
+from policies.model.scaling import ReplicaRange
+from policies.placement.advise.advise import Advice, advise, why_unadvised
+from policies.placement.advise.goal import Goal, parse_limit
+from policies.placement.advise.goal_simulator import MOST_REPLICAS
+from policies.placement.advise.node_groups import groups_for
+from policies.placement.core.actions import MOST_ADDED, domains_of, topology_key
+from policies.placement.core.placement import read_workload
+from webhook.requests.frame import ApiObject, Name, RequestError, read_request, refuse
+from webhook.requests.placement import PlacementFields, try_placing
+from webhook.requests.simulate import MOST_WORK, POD_COST
+
+#: How often each replica is placed as a rule, of which a request may cost as much as a simulation.
+TRIALS: Final = 20
+#: The rules that a request breaks whose goal cannot be read, and whose workload has no replicas to spread.
+GOAL_INVALID: Final = "goal-invalid"
+NOTHING_TO_SPREAD: Final = "nothing-to-spread"
+
+_WORKLOAD, _KEY = FieldPath(("workload",)), FieldPath(("topologyKey",))
+_LIMIT, _REPLICAS = FieldPath(("loseAtMost",)), FieldPath(("replicas",))
+
+
+def _check_limit(text: str, path: FieldPath, found: ErrorList) -> None:
+    try:
+        parse_limit(text)
+    except UsageError as error:
+        found.add(FieldError(path, str(error), ErrorKind.INVALID, GOAL_INVALID))
+
+
+def _check_nodes(counts: Mapping[str, int], path: FieldPath, found: ErrorList) -> None:
+    total = sum(count for count in counts.values() if type(count) is int)
+    if total > MOST_ADDED:
+        text = f"must be at most {MOST_ADDED:,} nodes in all"
+        found.add(invalid_value(path, total, text, VALUE_INVALID))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdviseRange(Received):
+    """A range of replicas.
+
+    Attributes:
+        least: The smallest number.
+        most: The largest number.
+    """
+
+    least: Annotated[int, Keywords(minimum=1, maximum=MOST_REPLICAS)]
+    most: Annotated[int, Keywords(minimum=1, maximum=MOST_REPLICAS)]
+
+    def check(self, path: FieldPath, found: ErrorList) -> None:
+        """Record that the ends are the wrong way round; 0 is an end that is wrong by itself."""
+        if 0 < self.most < self.least:
+            text = f"must be {self.least:,} or more, as least is"
+            found.add(invalid_value(path.child("most"), self.most, text, VALUE_INVALID))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdviseRequest(PlacementFields):
+    """A workload, a goal, and what its pods are scheduled by.
+
+    Attributes:
+        workload: A workload with a number of replicas and a selector.
+        lose_at_most: How many replicas may be lost with one domain: a share such as ``1/3`` or ``33%``,
+            rounded up to whole replicas, or a number; left out, only ``oneANode`` is wanted.
+        topology_key: Of which one domain goes; zone, region and hostname are short for Kubernetes' own. The
+            default is zone.
+        one_a_node: Whether no node may have two replicas more than another that could take one.
+        enforce: Whether only a DoNotSchedule constraint counts for ``loseAtMost``.
+        allow_soft: Whether DoNotSchedule constraints that are there may be weakened.
+        replicas: At which numbers of replicas; left out, the workload's own.
+        nodes: How many nodes an autoscaler may bring each domain to.
+    """
+
+    workload: Annotated[ApiObject, Needed("a workload with a number of replicas")]
+    lose_at_most: Annotated[str, Checked(_check_limit)] | None = None
+    topology_key: Name | None = None
+    one_a_node: bool | None = None
+    enforce: bool | None = None
+    allow_soft: bool | None = None
+    replicas: AdviseRange | None = None
+    nodes: Annotated[dict[str, Count], Checked(_check_nodes)] | None = None
+
+    def check(self, path: FieldPath, found: ErrorList) -> None:
+        """Record that nothing is wanted, or that something is to be enforced that is not."""
+        if self.lose_at_most is None and not self.one_a_node:
+            text = "a share of the replicas such as 1/3, or oneANode instead"
+            found.add(required_value(path + _LIMIT, text, FIELD_MISSING))
+        elif self.lose_at_most is None and self.enforce:
+            found.add(forbidden(path.child("enforce"), "may only be set with loseAtMost", GOAL_INVALID))
+
+    def goal(self, own: int) -> Goal:
+        """Return the goal of a request without errors.
+
+        Args:
+            own: The workload's own number of replicas.
+        """
+        limit, given = self.lose_at_most, self.replicas
+        return Goal(
+            key=topology_key(self.topology_key or "zone"),
+            limit=None if limit is None else parse_limit(limit),
+            one_a_node=bool(self.one_a_node),
+            enforced=bool(self.enforce),
+            allow_soft=bool(self.allow_soft),
+            replicas=ReplicaRange(own, own) if given is None else ReplicaRange(given.least, given.most),
+        )
+
+
+def advise_request(body: bytes, server: AdmissionContext) -> Advice:
+    """Return the advice on the workload of a request.
+
+    Args:
+        body: The request, JSON.
+        server: What holds where the request leaves something out.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    found = ErrorList()
+    request = read_request(AdviseRequest, body, found)
+    context = request.context(server, found)
+    refuse(found)
+    advice = try_placing(partial(_advise, request, context), _WORKLOAD, found)
+    if advice is None:
+        raise RequestError(tuple(found.errors))
+    return advice
+
+
+def _advise(request: AdviseRequest, context: AdmissionContext) -> Advice:
+    """Return advice on a workload.
+
+    Raises:
+        PlacementError: Kubernetes would refuse the workload or its pods.
+        RequestError: It has no replicas to spread, no node has the topology key, or it would take too long.
+    """
+    workload = read_workload(request.workload, context)
+    if why := why_unadvised(workload):
+        raise RequestError((FieldError(_WORKLOAD, why, ErrorKind.INVALID, NOTHING_TO_SPREAD),))
+    goal = request.goal(max(workload.replicas or 1, 1))
+    groups = groups_for(context, goal.key, request.nodes or {}, goal.replicas.most)
+    nodes = 0 if context.cluster is None else context.cluster.node_count
+    nodes += sum(group.count for group in groups)
+    most = min(MOST_WORK // (nodes + POD_COST) // TRIALS, MOST_REPLICAS)
+    if goal.replicas.most > most:
+        text = f"must be at most {most:,} for one request with {nodes:,} nodes"
+        raise RequestError((invalid_value(_REPLICAS, goal.replicas.most, text, VALUE_INVALID),))
+    known = any(group.key == goal.key for group in groups)
+    if not known and (context.cluster is None or not domains_of(context.cluster, goal.key)):
+        raise RequestError((invalid_value(_KEY, goal.key, "no node has this label", GOAL_INVALID),))
+    advice = advise(workload, context, goal, groups)
+    if advice is None:
+        raise ValueError("nothing stops it")
+    return advice

@@ -1,0 +1,84 @@
+"""A lint request: objects that are applied together, and what the rules find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Annotated, Any, Final
+
+from policies.config.context import AdmissionContext
+from policies.lint.run import lint
+from policies.manifests.documents import Document, ManifestObject, objects
+from policies.manifests.fields import ErrorList, FieldError, FieldPath, required_value
+from policies.manifests.wire import Received
+from policies.manifests.wire_reader import FIELD_MISSING, Needed
+from policies.model.topology import ClusterTopology
+from policies.reports.lint_run import LintRun
+from policies.scheduler.releases import parse_release
+from webhook.requests.frame import Release, objects_of, read_request, refuse
+
+#: Where the objects are.
+OBJECTS: Final = FieldPath(("objects",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LintRequest(Received):
+    """Objects that are applied together.
+
+    Attributes:
+        objects: The objects, each with apiVersion and kind, or a v1 List of them.
+        kubernetes_version: The release; left out, the server's.
+    """
+
+    objects: Annotated[list[dict[str, Any]] | dict[str, Any], Needed("API objects, or a List of them")]
+    kubernetes_version: Release | None = None
+
+
+def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_version: str) -> LintRun:
+    """Run the rules on the objects of a request, by the server's policies and cluster.
+
+    Args:
+        body: The request, JSON.
+        server: The policies, the cluster, and the release where the request names none.
+        today: The day by which exemptions expire.
+        tool_version: Evenkeel's own version.
+
+    Raises:
+        RequestError: The request is not what it should be; holds every error.
+    """
+    found = ErrorList()
+    request = read_request(LintRequest, body, found)
+    manifests = list(_manifests(request.objects, found))
+    refuse(found)
+    text = request.kubernetes_version
+    version = parse_release(text) if text else server.kubernetes_version
+    known = server.for_rules().inventory
+    # A copy: what is derived from the nodes for so many objects need not be kept.
+    inventory = None if known is None else ClusterTopology(known.nodes, known.domains)
+    context = replace(server, kubernetes_version=version)
+    result = lint(manifests, context, inventory=inventory, today=today)
+    files = dict.fromkeys(manifest.document.file for manifest in manifests)
+    return LintRun(result=result, tool_version=tool_version, kubernetes_version=version, files=list(files))
+
+
+def _manifests(given: list[dict[str, Any]] | dict[str, Any], found: ErrorList) -> Iterator[ManifestObject]:
+    """Yield the objects of a list, or of a List; each counts as a file of its own, named by its path."""
+    # A List counts as one object, and is taken apart like one.
+    whole = isinstance(given, dict)
+    entries = [(OBJECTS, given)] if isinstance(given, dict) else objects_of(given, OBJECTS, found)
+    for position, (path, obj) in enumerate(entries):
+        document = Document(obj, str(path), position)
+        for manifest in objects(document):
+            file = str(path + manifest.path) if whole else document.file
+            entry = replace(manifest, path=FieldPath(), document=Document(obj, file, position))
+            found.extend(_kind_errors(entry.value, path + manifest.path))
+            if found.full:
+                return
+            yield entry
+
+
+def _kind_errors(obj: dict[str, Any], path: FieldPath) -> Iterator[FieldError]:
+    for name in ("apiVersion", "kind"):
+        if not isinstance(obj.get(name), str) or not obj[name]:
+            yield required_value(path.child(name), "", FIELD_MISSING)

@@ -1,0 +1,78 @@
+"""A score request: a pod or workload, and what it is placed by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeVar
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.wire_reader import Needed
+from policies.model.api_rules import ApiRule
+from policies.placement.core.placement import Placement, evaluate_manifest
+from webhook.requests.frame import ApiObject, RequestError, read_request
+from webhook.requests.placement import PlacementFields, filled_in, try_placing
+
+#: What the API server refuses and kube-scheduler minds not: where such a pod would go is known all the same.
+SCORED_RULES: frozenset[str] = frozenset(
+    {
+        ApiRule.CONSTRAINT_REPEATED,
+        ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY,
+        ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR,
+    }
+)
+_POD: Final = FieldPath(("pod",))
+
+#: The result of an evaluation.
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRequest(PlacementFields):
+    """A pod or workload, and what it is scheduled by.
+
+    Attributes:
+        pod: A Pod, or a workload; then the pod that its controller would make next is meant. Only a Pod may
+            leave out apiVersion and kind.
+    """
+
+    pod: Annotated[ApiObject, Needed("a Pod, or a workload that makes some")]
+
+
+def place_for_scores(obj: dict[str, Any], context: AdmissionContext) -> Placement:
+    """Place a pod as kube-scheduler would, even one that no API server would let it see.
+
+    Raises:
+        PlacementError: What kube-scheduler would do is not known; holds every error.
+    """
+    return evaluate_manifest(obj, context, tolerated=SCORED_RULES)
+
+
+def place_request(body: bytes, server: AdmissionContext) -> Placement:
+    """Return where the pod of a request would go: see ``evaluate_request``."""
+    return evaluate_request(body, server, place_for_scores)
+
+
+def evaluate_request(
+    body: bytes, server: AdmissionContext, evaluate: Callable[[dict[str, Any], AdmissionContext], _Result]
+) -> _Result:
+    """Evaluate the pod of a request.
+
+    Args:
+        body: The request, JSON.
+        server: What holds where the request leaves something out.
+        evaluate: Evaluates a pod; ``evaluate_manifest``, or what fails as that does.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    found = ErrorList()
+    request = read_request(ScoreRequest, body, found)
+    context, placed = request.context(server, found), None
+    if request.pod:
+        # Also with errors, to know what is wrong with the pod.
+        placed = try_placing(lambda: evaluate(filled_in(request.pod), context), _POD, found)
+    if found.errors or placed is None:
+        raise RequestError(tuple(found.errors))
+    return placed

@@ -1,0 +1,278 @@
+"""A simulate request: pods or the replicas of a workload, scheduled one after another."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import ErrorList, FieldPath, forbidden, invalid_value, required_value
+from policies.manifests.wire import Keywords, Received, document_name
+from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID
+from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.recovery import MOST_OTHERS
+from policies.placement.rollout.rollout import MOST_REPLICAS, RolloutSettings
+from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
+from policies.placement.simulate.scheduling_queue import (
+    MOST_PODS,
+    PlannedActions,
+    SchedulingQueue,
+    SimulatedQueue,
+    SimulationSettings,
+    queue_pods,
+    queue_replicas,
+    simulate_queue,
+)
+from policies.placement.simulate.what_if import ActionError
+from policies.scheduler.binding import TieBreaker, first_by_name
+from policies.scheduler.node_sampling import ADAPTIVE
+from webhook.requests.actions import MOST_ACTIONS, ActionBody, actions_of
+from webhook.requests.frame import ApiObject, RequestError, objects_of, read_request, refuse
+from webhook.requests.placement import PlacementFields, filled_in, try_placing
+from webhook.requests.score import SCORED_RULES
+
+#: How the percentage of nodes is called that falls with their number.
+ADAPTIVE_NODES: Final = "adaptive"
+#: The largest seed: any would do, and programs that keep numbers as doubles have all of these.
+MOST_SEED: Final = 2**53 - 1
+#: What chooses among equal nodes at random.
+Seed: TypeAlias = Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)]
+#: What one request may cost: each pod costs its nodes, and besides as much as ``POD_COST`` of them. It takes
+#: some seconds on a machine that does nothing else, which is less than the timeout of a request.
+MOST_WORK: Final = 10_000_000
+POD_COST: Final = 1_000
+#: How often each replica of a rollout is scheduled as a rule: of the old revision, and in three courses.
+COURSES: Final = 4
+
+#: The rule that a request breaks which has two fields of which one excludes the other.
+FIELDS_EXCLUDE: Final = "fields-exclude"
+
+#: The attributes that must not be set together with another; the first of these that is set counts.
+_EXCLUDED: Final = {
+    "rollout": ("queue", "replicas", "runs", "nodes_to_score", "actions", "scale"),
+    "scale": ("queue", "replicas", "runs", "nodes_to_score", "actions"),
+    "queue": ("workload", "replicas"),
+}
+
+_QUEUE: Final = FieldPath(("queue",))
+_WORKLOAD: Final = FieldPath(("workload",))
+_REPLICAS: Final = FieldPath(("replicas",))
+_SCALE: Final = FieldPath(("scale",))
+_ACTIONS: Final = FieldPath(("actions",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationFields(Received):
+    """How the replicas of a workload are scheduled.
+
+    Attributes:
+        replicas: How many replicas are scheduled beside those that run; left out, those that the workload
+            wants and that have no node.
+        seed: Chooses among the best nodes at random; left out, the first by name is taken.
+        runs: How often the pods are scheduled, with other choices among the best nodes.
+        nodes_to_score: kube-scheduler's ``percentageOfNodesToScore``, of which ``adaptive`` is the default;
+            left out, all nodes are looked at.
+        actions: What happens to nodes first, in this order. Displaced pods are then scheduled again, the
+            highest priority first, and after them the pods of the request.
+        scale: To how many replicas the workload is scaled, from those that run; not with actions.
+    """
+
+    replicas: Annotated[int, Keywords(minimum=0, maximum=MOST_PODS)] | None = None
+    seed: Seed | None = None
+    runs: Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None = None
+    nodes_to_score: Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None = None
+    actions: Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)] | None = None
+    scale: Annotated[int, Keywords(minimum=0, maximum=MOST_REPLICAS)] | None = None
+
+    @property
+    def settings(self) -> SimulationSettings:
+        """How pods are scheduled."""
+        percentage = ADAPTIVE if isinstance(self.nodes_to_score, str) else self.nodes_to_score
+        return SimulationSettings(seed=self.seed, runs=self.runs, percentage=percentage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateRequest(SimulationFields, PlacementFields):
+    """Either a queue, or a workload and its replicas; and what the pods are scheduled by.
+
+    Attributes:
+        queue: Pods in the order in which they are scheduled: manifests, or as the API server has stored
+            them. They may leave out apiVersion, kind and metadata.name.
+        workload: A workload whose replicas are scheduled, or a Pod.
+        rollout: Whether the workload is rolled out, as the new revision of what runs in the cluster.
+    """
+
+    queue: Annotated[list[dict[str, Any]], Keywords(maxItems=MOST_PODS)] | None = None
+    workload: ApiObject | None = None
+    rollout: bool | None = None
+
+    @property
+    def rolls_out(self) -> bool:
+        """Whether the workload is rolled out or scaled, instead of scheduling replicas."""
+        return bool(self.rollout) or self.scale is not None
+
+    def exclusions(self) -> Iterator[tuple[str, str]]:
+        """Yield the attributes that are set and must not be, each with the one that excludes it."""
+        for name, others in _EXCLUDED.items():
+            value = getattr(self, name)
+            if value is not None and value is not False:
+                yield from ((other, name) for other in others if getattr(self, other) is not None)
+                return
+
+    def check(self, path: FieldPath, found: ErrorList) -> None:
+        """Record fields that exclude each other, or that nothing is to be scheduled."""
+        for name, other in self.exclusions():
+            text = f"must not be set together with {other}"
+            found.add(forbidden(path.child(document_name(name)), text, FIELDS_EXCLUDE))
+        if self.queue is None and self.workload is None:
+            found.add(required_value(_QUEUE, "a list of pods, or workload instead", FIELD_MISSING))
+
+    def rollout_settings(self, known: KnownPods) -> RolloutSettings:
+        """Return how the workload is rolled out or scaled.
+
+        Args:
+            known: What is known of the pods of the cluster.
+        """
+        return RolloutSettings(scale=self.scale, known=known, choose=tie_breaker(self.seed), seed=self.seed)
+
+    def most_pods(self, nodes: int) -> int:
+        """Return how many pods may be scheduled each time, with so many nodes."""
+        return MOST_WORK // (nodes + POD_COST) // (self.runs or 1)
+
+
+def simulate_request(
+    body: bytes,
+    server: AdmissionContext,
+    running: PodObjects | None = None,
+    known: KnownPods | None = None,
+) -> SimulatedQueue | SimulatedRollout:
+    """Simulate a request, JSON: see ``run``."""
+    found = ErrorList()
+    return run(read_request(SimulateRequest, body, found), server, found, running, known)
+
+
+def run(
+    request: SimulateRequest,
+    server: AdmissionContext,
+    found: ErrorList,
+    running: PodObjects | None = None,
+    known: KnownPods | None = None,
+) -> SimulatedQueue | SimulatedRollout:
+    """Simulate the pods of a request, or the rollout or scale of its workload.
+
+    Args:
+        request: The request.
+        server: What holds where the request leaves something out.
+        found: Has what is wrong with the request's fields.
+        running: The objects of the pods of the server's cluster, if they are known.
+        known: The states and ages of these pods, if they are known.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    if request.cluster is not None or known is None:
+        known = KnownPods()
+    if request.cluster is not None:
+        running = PodObjects()
+    looks: list[PodObjects | KnownPods] = [running] if request.actions and running is not None else []
+    looks += [known] if request.rolls_out else []
+
+    def look(obj: dict[str, Any]) -> None:
+        for each in looks:
+            each(obj)
+
+    context = request.context(server, found, look)
+    if request.rolls_out:
+        return _roll_out(request, context, known, found)
+    queue = _queue(request, context, found)
+    planned = None
+    if request.actions:
+        planned = PlannedActions(
+            actions=actions_of(request.actions, _ACTIONS),
+            context=context,
+            running=running,
+            others=min(request.most_pods(queue.cluster.node_count) - len(queue.pods), MOST_OTHERS),
+        )
+    choose = tie_breaker(request.settings.used_seed)
+    try:
+        return simulate_queue(queue, request.settings, planned=planned, choose=choose)
+    except ActionError as error:
+        raise RequestError(error.errors) from error
+
+
+def _queue(request: SimulateRequest, context: AdmissionContext, found: ErrorList) -> SchedulingQueue:
+    """Return the pods that are to be scheduled.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    nodes, queue = _nodes(context), None
+    if _is_too_much(request, len(request.queue or ()), nodes, found):
+        # To look into each would take long, too.
+        refuse(found)
+    # Also with errors, to know what is wrong with the pods.
+    if request.queue is not None:
+        pods = tuple((path, filled_in(pod)) for path, pod in objects_of(request.queue, _QUEUE, found))
+        place = partial(queue_pods, pods, context, tolerated=SCORED_RULES)
+        queue = try_placing(place, FieldPath(), found)
+    elif request.workload:
+        # With errors the number may be wrong, too.
+        count = 0 if found.errors else request.replicas
+        workload = filled_in(request.workload)
+        place = partial(queue_replicas, workload, context, count=count, tolerated=SCORED_RULES)
+        queue = try_placing(place, _WORKLOAD, found)
+        if queue is not None:
+            _is_too_much(request, len(queue.pods), nodes, found)
+    if found.errors or queue is None:
+        raise RequestError(tuple(found.errors))
+    return queue
+
+
+def _roll_out(
+    request: SimulateRequest, context: AdmissionContext, known: KnownPods, found: ErrorList
+) -> SimulatedRollout:
+    """Roll the workload of a request out, or scale it.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    nodes = _nodes(context)
+    most = min(MOST_WORK // (nodes + POD_COST) // COURSES, MOST_REPLICAS)
+    if (request.scale or 0) > most:
+        text = f"must be from 0 to {most:,} with {nodes:,} nodes"
+        found.add(invalid_value(_SCALE, request.scale, text, VALUE_INVALID))
+    refuse(found)
+    settings, workload = (
+        replace(request.rollout_settings(known), most=most),
+        filled_in(request.workload or {}),
+    )
+    place = partial(roll_out, workload, context, settings, tolerated=SCORED_RULES)
+    rolled_out = try_placing(place, _WORKLOAD, found)
+    if rolled_out is None:
+        raise RequestError(tuple(found.errors))
+    return rolled_out
+
+
+def _nodes(context: AdmissionContext) -> int:
+    return 0 if context.cluster is None else context.cluster.node_count
+
+
+def _is_too_much(request: SimulateRequest, pods: int, nodes: int, found: ErrorList) -> bool:
+    """Whether so many pods cannot be scheduled in bounded time, which is recorded."""
+    runs, most = request.runs or 1, request.most_pods(nodes)
+    if pods <= most:
+        return False
+    path = _REPLICAS if request.queue is None else _QUEUE
+    often = "" if runs == 1 else f" and {runs:,} runs"
+    text = f"must be at most {most:,} pods for one request with {nodes:,} nodes{often}"
+    found.add(invalid_value(path, pods, text, VALUE_INVALID))
+    return True
+
+
+def tie_breaker(seed: int | None) -> TieBreaker:
+    """Return the choice among nodes with the same total: at random, or without a seed the first."""
+    return first_by_name if seed is None else random.Random(seed).choice  # noqa: S311  # no secret
