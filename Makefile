@@ -5,21 +5,24 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e check docs ui bench generate releases corpus pictures constraints sbom clean
+.PHONY: help demo test quick e2e check docs ui bench generate releases corpus pictures constraints sbom clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(SETUP): pyproject.toml
+$(SETUP): pyproject.toml conformance/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]' --editable ./conformance
 	@touch $@
 
 demo: $(SETUP) ## Serve over TLS, send real reviews, show the answers
 	@$(BIN)/python -m webhook.demo
 
 test: $(SETUP) ## Run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
+
+quick: $(SETUP) ## Run the fast tests of rules, model, scheduler, configuration, manifests and contracts
+	$(BIN)/python -m pytest -n 2 -m "not slow" --hypothesis-profile=quick tests/policies tests/contracts
 
 e2e: $(SETUP) ## Run the tests against a real control plane (KUBEBUILDER_ASSETS)
 	$(BIN)/python -m pytest tests/e2e
@@ -60,8 +63,9 @@ endif
 corpus: ## Pack the conformance corpus as a file in dist/
 	@mkdir -p dist
 	version=$$(sed -n 's/.*"version": "\(.*\)".*/\1/p' conformance/corpus.json) && \
-	tar --create --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --exclude='*.py' --exclude=__pycache__ \
-		--transform "s,^conformance,evenkeel-conformance-$$version," conformance \
+	tar --create --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner \
+		--transform "s,^conformance,evenkeel-conformance-$$version," \
+		conformance/LICENSE conformance/README.md conformance/corpus.json conformance/*.jsonl conformance/*.jsonl.gz \
 		| gzip --no-name >"dist/evenkeel-conformance-$$version.tar.gz"
 
 pictures: $(SETUP) ## Take the pictures of the page anew (needs chromium)
@@ -82,4 +86,4 @@ sbom: $(SETUP) ## Install as an image does and list it in dist/evenkeel.cdx.json
 	rm -rf build dist/image dist/tools
 
 clean: ## Remove the environment and every cache
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist *.egg-info
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist *.egg-info conformance/*.egg-info

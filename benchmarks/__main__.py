@@ -25,6 +25,7 @@ from benchmarks import (
     skew,
     slow_clients,
     snapshot,
+    survive,
 )
 
 if __name__ == "__main__":
@@ -32,6 +33,7 @@ if __name__ == "__main__":
     simulate.run()
     rollout.run()
     audit.run()
+    survive.run()
     advise.run()
     page.run()
     browser.run()

@@ -12,7 +12,7 @@ import orjson
 
 from benchmarks.clusters import CROWDED, USUAL, ZONE, Cluster, objects, probe_pod
 from policies.config.context import AdmissionContext
-from policies.placement.placement import place_object
+from policies.placement.core.placement import evaluate_manifest
 from policies.reports import score_json
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
@@ -68,7 +68,7 @@ def _index(cluster: Cluster) -> ClusterIndex:
 
 def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
     """Return what PodTopologySpread does at PreFilter, Filter, PreScore, Score and NormalizeScore."""
-    request = place_object(pod, AdmissionContext(policies=(), cluster=index)).verdict.request
+    request = evaluate_manifest(pod, AdmissionContext(policies=(), cluster=index)).verdict.request
 
     def plugin() -> object:
         with index.reading():
@@ -80,7 +80,7 @@ def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
 
 def _answer(pod: dict[str, Any], context: AdmissionContext) -> bytes:
     """Do what ``POST /v1/score`` does with the cluster of the server."""
-    placement = place_object(pod, context)
+    placement = evaluate_manifest(pod, context)
     return score_json.render(placement)
 
 

@@ -26,7 +26,8 @@ from benchmarks import servers
 from benchmarks.clusters import USUAL, objects
 from webhook.kube.client import connect
 from webhook.kube.informer import ClusterCache
-from webhook.kube.list import PAGE, WATCHED_RESOURCES
+from webhook.kube.list import PAGE
+from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 #: The project's aims: seconds until all is known, MB of the process then, and share of a processor core.
 AIM_S, AIM_MB, AIM_SHARE = 25.0, 500.0, 0.30

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 from benchmarks.clusters import USUAL, write_list
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.ui_cluster import read_page_cluster
+from webhook.ui.bodies import ManifestBody
 from webhook.ui.page_state import PageState
 from webhook.ui.placing import explain, score
 from webhook.ui.workload_detail import find_object, workload_detail
@@ -48,7 +49,7 @@ def run() -> None:
         found = find_object(cluster, ref)
         opening, detail = _timed(partial(state.children.run, partial(workload_detail, cluster, ref, found)))
         print(f"  open a workload                 {opening:6.2f} s")
-        body = {"manifest": json.loads(detail)["manifest"]}
+        body = ManifestBody(manifest=json.loads(detail)["manifest"])
         for title, compute in (("explain an edited manifest", explain), ("score it on every node", score)):
             taken, _ = _timed(partial(state.children.run, partial(compute, cluster, body)))
             print(f"  {title:<32}{taken:6.2f} s")

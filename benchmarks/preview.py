@@ -17,7 +17,7 @@ from policies.config.context import AdmissionContext
 from policies.config.loader import build
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.budget import usable_s
 

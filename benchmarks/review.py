@@ -15,7 +15,9 @@ from benchmarks.samples import CLUSTER, POLICY, applied, review
 from policies.config.context import AdmissionContext
 from webhook.admission.budget import Budget
 from webhook.admission.context import build_context
-from webhook.admission.respond import Phase, Reply, respond
+from webhook.admission.reply import Reply
+from webhook.admission.request import Phase, ReviewRequest
+from webhook.admission.respond import respond
 from webhook.settings import Settings
 
 #: Calls per sample, and samples; the two kinds alternate, so that both meet the same noise. Arbitrary.
@@ -44,11 +46,9 @@ def _microseconds(function: Callable[[], object]) -> float:
 
 def _answer(body: bytes, phase: Phase, context: AdmissionContext) -> Reply:
     """Answer as the server does; a controller's pod gets no forecast, and must not pay for one."""
-    budget = rules_budget = None
-    if phase is Phase.VALIDATE:
-        budget = Budget(query="timeout=10s", started=time.monotonic())
-        rules_budget = Budget(query="timeout=10s", started=time.monotonic())
-    return respond(body, phase, context, budget=budget, rules_budget=rules_budget)
+    reply = respond(ReviewRequest(body, phase, Budget("timeout=10s", time.monotonic())), context)
+    assert isinstance(reply, Reply)
+    return reply
 
 
 def _rewrite(body: bytes) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, Cluster, nodes, objects, probe_pod
 from policies.config.context import AdmissionContext
-from policies.placement.scheduling_queue import (
+from policies.placement.simulate.scheduling_queue import (
     PLAIN,
     SimulatedQueue,
     SimulationSettings,

@@ -19,8 +19,8 @@ from benchmarks.clusters import HOSTNAME, USUAL, ZONE, objects
 from benchmarks.following import EVENTS_S, as_sent
 from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audit import audit
-from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.audit.audit import audit
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.workload_store import WorkloadStore
 from webhook.skew.controller import SHARE

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from conformance import report_json as conformance_json
 from docs.generator import (
     commands,
     crd,
@@ -63,6 +64,7 @@ def _files() -> Mapping[Path, str]:
         **{DOCS / "images" / name: image for name, image in terminal.images().items()},
         DOCS / "releases.md": releases.refreshed((DOCS / "releases.md").read_text("utf-8")),
         DOCS / "examples" / "shop.json": shop.cluster(),
+        ROOT / "conformance" / "conformance.schema.json": conformance_json.schema(),
         **roles.roles(),
         **typescript.files(),
         **crd.definitions(),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from conformance import report_json as conformance_json
 from docs.generator.markdown import code, page, table
 from docs.generator.schemas import Schema, fields
 from policies.config.schema import schema_texts
-from policies.reports import plan_json
 from policies.reports.generate_schemas import report_schemas
 
 _INTRODUCTION = """\
@@ -32,11 +32,9 @@ def page_of_documents() -> str:
 
 def _answers() -> Iterator[str]:
     """Yield the section on what commands print for programs."""
-    schemas = report_schemas() | {plan_json.SCHEMA_FILE: json.loads(plan_json.schema_text())}
-    rows = [
-        (code(f"policies/reports/{file}"), schema["title"], code(_form(schema)))
-        for file, schema in sorted(schemas.items())
-    ]
+    files = {f"policies/reports/{file}": schema for file, schema in report_schemas().items()}
+    files["conformance/conformance.schema.json"] = json.loads(conformance_json.schema())
+    rows = [(code(file), schema["title"], code(_form(schema))) for file, schema in sorted(files.items())]
     yield "## Answers"
     yield _ANSWERS
     yield table(("JSON Schema", "what it describes", "form"), rows)

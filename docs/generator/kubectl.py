@@ -16,7 +16,9 @@ import yaml
 from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
 from webhook.admission.budget import Budget
-from webhook.admission.respond import Phase, respond
+from webhook.admission.reply import Reply
+from webhook.admission.request import Phase, ReviewRequest
+from webhook.admission.respond import respond
 from webhook.kube.snapshot import SnapshotFile
 
 
@@ -24,9 +26,11 @@ def run() -> None:
     """Print what people see of one review."""
     file = Path(sys.argv[sys.argv.index("-f") + 1])
     obj = yaml.safe_load(file.read_text())
-    response = json.loads(
-        respond(_review(obj), Phase.VALIDATE, _context(), budget=_budget(), rules_budget=_budget()).body
-    )["response"]
+    budget = Budget("timeout=30s", time.monotonic())
+    reply = respond(ReviewRequest(_review(obj), Phase.VALIDATE, budget), _context())
+    if not isinstance(reply, Reply):
+        raise SystemExit(f"no answer: {reply}")
+    response = json.loads(reply.body)["response"]
     for warning in response.get("warnings", ()):
         print(f"Warning: {warning}")
     if response["allowed"]:
@@ -53,11 +57,6 @@ def _review(obj: dict[str, Any]) -> bytes:
     return json.dumps(
         {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
     ).encode()
-
-
-def _budget() -> Budget:
-    """Return all the time that a review may take."""
-    return Budget(query="timeout=30s", started=time.monotonic())
 
 
 def _context() -> AdmissionContext:

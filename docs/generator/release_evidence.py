@@ -15,15 +15,17 @@ from typing import Any, Final
 
 import orjson
 
+from conformance.case import ConformanceCase, Operation
+from conformance.comparison import compare
+from conformance.corpus import open_corpus
 from policies.config.context import AdmissionContext
-from policies.conformance.case import ConformanceCase, Operation
-from policies.conformance.comparison import compare
+from policies.manifests.fields import ErrorList
 from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS
 from policies.reports import score_json
 from policies.scheduler.releases import Behavior
-from webhook.conformance.corpus import open_corpus
-from webhook.http.scoring.place import place_for_scores
-from webhook.http.scoring.request import ScoreRequest
+from webhook.requests.frame import read_request
+from webhook.requests.placement import filled_in
+from webhook.requests.score import ScoreRequest, place_for_scores
 
 #: Where it is kept.
 FILE: Final = Path(__file__).with_name("release_evidence.json")
@@ -64,11 +66,17 @@ def told_by(case: ConformanceCase) -> Iterator[str]:
     """Yield the flags of ``Behavior`` without which a case would not come out as it was recorded."""
     if case.operation is not Operation.SCORE:
         return
-    request = ScoreRequest.parse(orjson.dumps(case.request))
-    context = request.context.over(_SERVER)
+    request, context = _read(case)
     for name in _FLAGS:
         if tells(case, name, request, context):
             yield name
+
+
+def _read(case: ConformanceCase) -> tuple[ScoreRequest, AdmissionContext]:
+    """Return the request of a case, which has no errors, and what it is placed by."""
+    found = ErrorList()
+    request = read_request(ScoreRequest, orjson.dumps(case.request), found)
+    return request, request.context(_SERVER, found)
 
 
 def tells(
@@ -85,13 +93,13 @@ def tells(
         request: The request of the case, if it was read before.
         context: Its context.
     """
-    request = request or ScoreRequest.parse(orjson.dumps(case.request))
-    context = context or request.context.over(_SERVER)
+    if request is None or context is None:
+        request, context = _read(case)
     turned = replace(context.behavior, **{name: not getattr(context.behavior, name)})
     # A running pod is read as some release reads it.
     if turned.reading.amounts not in (EVERY_AMOUNT, *OLDER_AMOUNTS):
         return False
-    placement = place_for_scores(request.pod, replace(context, judged_as=turned))
+    placement = place_for_scores(filled_in(request.pod), replace(context, judged_as=turned))
     return bool(compare(case.expected, orjson.loads(score_json.render(placement))).different)
 
 

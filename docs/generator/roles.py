@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
+from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 
 DEPLOY: Final = Path(__file__).parents[2] / "deploy"
 FILES: Final = (DEPLOY / "helm/evenkeel/templates/rbac.yaml", DEPLOY / "kustomize/base/rbac.yaml")

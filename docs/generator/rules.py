@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from docs.generator.markdown import code, page, table
+from policies.reports.rule_manual import DEPLOYMENT, EXCERPTS, has_excerpts
 from policies.rules.base import Rule, RuleTarget, all_rules
 
 #: What a rule checks, in words.
@@ -34,12 +35,17 @@ documentation of the rule's module, and its examples are run as tests.
 object](../../lint.md#exempt-an-object), and `rules` of a [SpreadPolicy](../../policies.md) sets severity and
 parameters."""
 
+_COMMENTS = """\
+A comment at the top of an example lists the cluster's nodes (each has its name as `kubernetes.io/hostname`),
+or names the release of Kubernetes."""
+
 
 def pages() -> Mapping[str, str]:
     """Return the text of each page by its file name."""
     known = all_rules().values()
     head = ("rule", "severity", "what it finds", "notes")
-    index = page("Rules", _INTRODUCTION, table(head, map(_row, known)))
+    examples = f"## Examples\n\n{EXCERPTS}\n\n```yaml\n{DEPLOYMENT}```\n\n{_COMMENTS}"
+    index = page("Rules", _INTRODUCTION, table(head, map(_row, known)), examples)
     return {"index.md": index, **{f"{rule.id}.md": _page(rule) for rule in known}}
 
 
@@ -56,6 +62,7 @@ def _traits(rule: Rule) -> dict[str, bool]:
 def _page(rule: Rule) -> str:
     facts = [f"**Severity:** {rule.severity}", f"**Checks:** {TARGETS[rule.target]}"]
     facts += [f"**{text.capitalize()}**" for text, holds in _traits(rule).items() if holds]
+    facts += ["Examples are [excerpts](index.md#examples)"] if has_excerpts(rule) else []
     summary, _, sections = rule.manual.strip().partition("\n\n")
     settings = "" if rule.params is None else "\n".join(_settings(rule.params))
     link = f"## Seen in practice\n\n<{rule.see}>"
