@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from policies.manifests.sanitize import one_line
-from policies.reports.wording import MOST_NAMES
+from policies.reports.words import MOST_NAMES
 
 #: Entries of the line; those of domains that change come first.
 MAX_ENTRIES: Final = 12

@@ -17,8 +17,8 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, unsupported_value
 from policies.manifests.findings import Finding, Severity
 from policies.model.snapshot import kind_of
-from policies.reports import policy_json as json_report
-from policies.reports import policy_text as text_report
+from policies.reports.policy import check_json as json_report
+from policies.reports.policy import check_text as text_report
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
 from webhook.cli import policy_emit, policy_preview, policy_samples
 from webhook.cli.command import CommandGroup

@@ -14,7 +14,7 @@ from certs.ca import is_ca
 from certs.clocks import clock_problem
 from certs.errors import CertificateError
 from certs.keypair import dns_names, fingerprint
-from policies.reports.lint_run import plural
+from policies.reports.lint.run import plural
 from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
 from webhook.doctor.observations import MissingError, Observations, Observed
 from webhook.doctor.registered_webhook import RegisteredWebhook

@@ -7,7 +7,7 @@ from typing import Final
 
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_ref import WorkloadRef
-from policies.reports.lint_run import plural
+from policies.reports.lint.run import plural
 from webhook.doctor.check_result import CheckResult, ok, warning
 from webhook.doctor.observations import Observations
 

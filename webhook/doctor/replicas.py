@@ -8,7 +8,7 @@ from typing import Final
 from policies.config.spread_policy import CRD_NAME, KIND, PLURAL
 from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.reports.lint_run import plural
+from policies.reports.lint.run import plural
 from policies.scheduler.releases import OLDEST_VERSION, judged_as
 from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
 from webhook.doctor.observations import Observations, Observed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from policies.manifests.sanitize import one_line
-from policies.reports.lint_run import plural
+from policies.reports.lint.run import plural
 
 #: Characters of a reason that are kept; there may be as many objects as a cluster has.
 _REASON_LENGTH: Final = 200
