@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import MAX_LENGTH, one_line
+from policies.manifests.words import plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.replica_number import ReplicaOrigin
 from policies.model.workload import Workload
@@ -21,8 +22,6 @@ from policies.placement.rollout.new_revision import ReplacedPods
 from policies.scheduler.releases import newer_than_known
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
-#: Names that a line lists.
-MOST_NAMES: Final = 4
 #: What stands for the name of an object that has none.
 NO_NAME: Final = "(no name)"
 
@@ -71,16 +70,6 @@ def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableT
     yield from lines
 
 
-def listed(names: list[str]) -> str:
-    """Return the first of some names, and how many more there are.
-
-    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e", "f"])
-    ('a, b', 'a, b, c, d and 2 more')
-    """
-    first = ", ".join(map(one_line, names[:MOST_NAMES]))
-    return first if len(names) <= MOST_NAMES else f"{first} and {len(names) - MOST_NAMES:,} more"
-
-
 def item(number: int, text: Text) -> Table:
     """Return an item of a numbered list, whose further lines are as far in as the first."""
     grid = Table.grid(padding=(0, 1, 0, 0))
@@ -96,7 +85,7 @@ def headline(placement: Placement, replaced: ReplacedPods | None = None) -> Text
     count, size = verdict.feasible_count, len(verdict.names)
     verb = "fits" if placement.running is None else "would run on"
     number = f"{at_most(placement)}{count:,}" if count else "none"
-    fits = f"{verb} {number} of {nodes(size)}"
+    fits = f"{verb} {number} of {plural(size, 'node')}"
     text = Text.assemble(whose, " ", (fits, "bold green" if count else "bold red"))
     text.append(f" (Kubernetes {placement.version})")
     return text.append(as_revision(placement, replaced))
@@ -110,7 +99,7 @@ def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> 
     text = ", scheduled as a new revision"
     if replaced is None:
         return text
-    text += f" beside {replaced.count:,} older pod{'' if replaced.count == 1 else 's'} that it replaces"
+    text += f" beside {plural(replaced.count, 'older pod')} that it replaces"
     if replaced.rollout is None:
         return text
     return f"{text}: {ending(replaced.rollout.outcome, scaled=False)} (see simulate --rollout)"
@@ -168,7 +157,8 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
     """Yield how many of the workload's pods have a node or would get one; nothing for a single pod."""
     if placement.running is not None:
         yield Text(
-            f"{nodes(placement.running)} run{'s' if placement.running == 1 else ''} one of its pods now."
+            f"{plural(placement.running, 'node')} run{'s' if placement.running == 1 else ''}"
+            " one of its pods now."
         )
     if replicas is not None:
         yield from replica_origin_text(placement.workload)
@@ -219,15 +209,6 @@ def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:
     return text.append(f", {whose}", style="dim")
 
 
-def nodes(count: int) -> str:
-    """Return a number of nodes.
-
-    >>> nodes(1), nodes(5000)
-    ('1 node', '5,000 nodes')
-    """
-    return f"{count:,} node{'' if count == 1 else 's'}"
-
-
 def named(examples: tuple[str, ...], count: int) -> str:
     """Return how many nodes a group has, and some names.
 
@@ -235,4 +216,4 @@ def named(examples: tuple[str, ...], count: int) -> str:
     ('2 nodes: n1, n2', '7 nodes, such as n1')
     """
     names = ", ".join(map(one_line, examples))
-    return f"{nodes(count)}{': ' if count == len(examples) else ', such as '}{names}"
+    return f"{plural(count, 'node')}{': ' if count == len(examples) else ', such as '}{names}"

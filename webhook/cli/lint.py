@@ -17,8 +17,9 @@ from policies.lint.run import LintResult
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped
+from policies.manifests.words import plural
 from policies.reports.lint import text as lint_text
-from policies.reports.lint.run import LintRun, plural
+from policies.reports.lint.run import LintRun
 from policies.reports.lint.text import Details
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Final
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_TABLE, more, plural
 from policies.placement.advise.advise import Advice
 from policies.placement.advise.domain_losses import DomainLoss
 from policies.placement.advise.goal import Goal
@@ -25,16 +25,12 @@ from policies.reports.advise.words import (
     failure_text,
     goal_text,
     others_text,
-    replicas_text,
     ties,
     verdict,
 )
 from policies.reports.suggestion.cost import given_up_text
 from policies.reports.words import constraint_title, dropped, item, print_all, section, workload_title
 from policies.scheduler.request import ConstraintOrigin, apply_constraint
-
-#: Lines of the table of placed replicas; of more only some are shown.
-MOST_LINES: Final = 12
 
 
 def render(advice: Advice, *, width: int, color: bool) -> str:
@@ -64,7 +60,7 @@ def _parts(advice: Advice) -> Iterator[RenderableType]:
 
 def _now(now: PlacedReplicas, goal: Goal) -> str:
     """Return where the replicas are that run now; advice is about those that replace them."""
-    run = f"{replicas_text(now.replicas)} run{'s' if now.replicas == 1 else ''}"
+    run = f"{plural(now.replicas, 'replica')} run{'s' if now.replicas == 1 else ''}"
     text = f"Now {run}, {now.count:,} of them in {domain_text(now.domain, goal)}"
     allowed = goal.allowed(now.replicas)
     more = f", {allowed:,} allowed: that changes only when they are replaced" if now.count > allowed else ""
@@ -107,10 +103,10 @@ def _proof(advice: Advice) -> Iterator[RenderableType]:
 
 def _shown(placed: Sequence[PlacedReplicas], advice: Advice) -> list[PlacedReplicas]:
     """Return some numbers of replicas: all if they are few, else the ends and those with least to spare."""
-    if len(placed) <= MOST_LINES:
+    if len(placed) <= IN_TABLE:
         return list(placed)
     tightest = sorted(placed[1:-1], key=lambda each: advice.goal.allowed(each.replicas) - each.count)
-    chosen = {each.replicas for each in (placed[0], placed[-1], *tightest[: MOST_LINES - 2])}
+    chosen = {each.replicas for each in (placed[0], placed[-1], *tightest[: IN_TABLE - 2])}
     return [each for each in placed if each.replicas in chosen]
 
 
@@ -133,24 +129,24 @@ def _placed_table(advice: Advice, placed: list[PlacedReplicas]) -> Table:
             domain_text(each.domain, advice.goal),
         )
     if left_out := len(advice.trial.placed) - len(placed):
-        table.add_row(f"and {left_out:,} more")
+        table.add_row(more(left_out))
     return table
 
 
 def _rollout(rollout: RolledOut) -> Text:
-    courses = f"{rollout.courses:,} way{'' if rollout.courses == 1 else 's'} to choose nodes and pods"
+    courses = f"{plural(rollout.courses, 'way')} to choose nodes and pods"
     ways = f"all {courses}" if rollout.exact else f"the {courses} that were tried"
     ends = {
         Outcome.COMPLETE: f"completes in {ways}",
         Outcome.PENDING: "leaves pods pending",
         Outcome.DEADLOCK: "deadlocks",
     }
-    text = f"A rollout of {replicas_text(rollout.replicas)} {ends[rollout.outcome]}"
+    text = f"A rollout of {plural(rollout.replicas, 'replica')} {ends[rollout.outcome]}"
     return Text(f"{text}; the fullest domain has {rollout.count:,} then.")
 
 
 def _losses(losses: list[DomainLoss], advice: Advice) -> Iterator[RenderableType]:
-    yield Text(f"When a domain goes that has some of {replicas_text(losses[0].replicas)}:")
+    yield Text(f"When a domain goes that has some of {plural(losses[0].replicas, 'replica')}:")
     table = _table("LOST AT ONCE", "FIT ELSEWHERE", "IN AN OUTAGE", "DOMAIN")
     for loss in losses:
         domain = domain_text(loss.domain, advice.goal)

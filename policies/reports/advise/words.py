@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
 from policies.model.constraint import Constraint
 from policies.model.topology_keys import domain_noun
 from policies.placement.advise.advise import Advice, FieldReason
@@ -44,12 +45,7 @@ def goal_text(goal: Goal) -> str:
 
 def _replicas(goal: Goal) -> str:
     least, most, _ = goal.replicas
-    return f"{least:,} to {most:,} replicas" if least != most else replicas_text(most)
-
-
-def replicas_text(count: int) -> str:
-    """Return a number of replicas."""
-    return f"{count:,} replica{'' if count == 1 else 's'}"
+    return f"{least:,} to {most:,} replicas" if least != most else plural(most, "replica")
 
 
 def domain_text(domain: str, goal: Goal) -> str:
@@ -59,7 +55,7 @@ def domain_text(domain: str, goal: Goal) -> str:
 
 def failure_text(failure: Failure, goal: Goal) -> str:
     """Return where a goal is missed."""
-    replicas, where = replicas_text(failure.replicas), domain_text(failure.domain, goal)
+    replicas, where = plural(failure.replicas, "replica"), domain_text(failure.domain, goal)
     match failure.kind:
         case FailureKind.LOST:
             return f"with {replicas} {where} has {failure.count:,} of them, {failure.allowed:,} allowed"
@@ -158,6 +154,6 @@ def _domains_text(advice: Advice) -> str:
         return f"No {noun} can take its pods. "
     if not advice.is_limited_by_domains:
         return ""
-    only = f"Only {count:,} {noun}{'' if count == 1 else 's'} can take its pods"
+    only = f"Only {plural(count, noun)} can take its pods"
     best = "all replicas are" if count == 1 else f"1/{count:,} of the replicas is"
     return f"{only}: at best {best} lost with one; the goal allows {goal.limit}. "

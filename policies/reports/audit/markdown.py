@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.manifests.words import more, plural
 from policies.placement.audit.audit import WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.reports.audit.words import notes, pods, room, summary, title, why, worst_loss
 from policies.reports.lint.markdown import code, text, within
-from policies.reports.lint.run import plural
 
 _HEADER = (
     "| severity | workload | pods | lost with the worst zone | risk | what |\n|---|---|---|---|---|---|\n"
@@ -24,7 +24,7 @@ def render(run: AuditRun) -> str:
     if shown:
         parts.append(f"{_HEADER}{''.join(shown)}")
     if len(shown) < len(blocks):
-        parts.append(f"and {plural(len(blocks) - len(shown), 'more workload')} with problems\n")
+        parts.append(f"{more(len(blocks) - len(shown), 'workload')} with problems\n")
     parts += (f"{text(line)}\n" for line in summary(run))
     if lines := [f"- {text(line)}\n" for line in notes(run)]:
         parts.append("".join(lines))

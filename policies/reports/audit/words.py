@@ -7,9 +7,9 @@ from typing import Final
 
 from policies.manifests.fields import first_of
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
 from policies.placement.audit.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.reports.audit.run import AuditRun
-from policies.reports.lint.run import plural
 from policies.scheduler.request import ConstraintOrigin
 
 _ORIGINS: Final = {

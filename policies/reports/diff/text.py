@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import ON_SCREEN, listed, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.placement.audit.release_diff import DiffKind, WorkloadDiff
-from policies.reports.lint.run import plural
 from policies.reports.words import print_all, sentence
 from policies.scheduler.releases import ReleaseChange
-
-#: Workloads of one group that get a line each; JSON has all of them.
-MOST_LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,23 +98,23 @@ def _group(
         yield Text(change.source, "dim")
     if not changes:
         yield Text("By no single entry of the table of releases:", "bold")
-    listed = [found for found in workloads if found.difference is not DiffKind.SCORES]
-    for found in listed[:MOST_LISTED]:
+    differing = [found for found in workloads if found.difference is not DiffKind.SCORES]
+    for found in differing[:ON_SCREEN]:
         name = one_line(f"{found.kind} {found.namespace}/{found.name}")
         line = Text.assemble(name, ": ", (what(found), "red" if found.breaks else ""))
         yield Padding(line, (0, 0, 0, 2))
         if found.after.message and not found.before.message:
             yield sentence(f"    {found.after.message}")
-    if rest := listed[MOST_LISTED:] + [found for found in workloads if found.difference is DiffKind.SCORES]:
-        more = "more " if listed else ""
+    if rest := differing[ON_SCREEN:] + [found for found in workloads if found.difference is DiffKind.SCORES]:
+        more = "more " if differing else ""
         yield Padding(Text(f"{plural(len(rest), f'{more}workload')}{_kinds(rest)}"), (0, 0, 0, 2))
 
 
 def _kinds(workloads: Sequence[WorkloadDiff]) -> str:
     """Return how many differ in what, in brackets; empty for none."""
     counts = Counter(found.difference for found in workloads)
-    listed = ", ".join(f"{kind} {counts[kind]:,}" for kind in DiffKind if counts[kind])
-    return f" ({listed})" if listed else ""
+    kinds = ", ".join(f"{kind} {counts[kind]:,}" for kind in DiffKind if counts[kind])
+    return f" ({kinds})" if kinds else ""
 
 
 def _validity(errors: tuple[str, ...]) -> str:
@@ -126,5 +122,4 @@ def _validity(errors: tuple[str, ...]) -> str:
 
 
 def _named(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-    return f"{one_line(names[0])}{more}" if names else "none"
+    return listed(names, 1) or "none"

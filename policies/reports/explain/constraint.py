@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
 from policies.reports.domain_bars import domain_bars
-from policies.reports.words import nodes
 from policies.scheduler.domain_stats import ConstraintStats
 
 
@@ -95,7 +95,7 @@ def _operands(standing: ConstraintStats) -> str:
     if not standing.domain_count:
         return f"{check}; the minimum is 0 because no node that counts has the label"
     if standing.domain_count < constraint.min_domains:
-        found = f"{standing.domain_count:,} domain{'' if standing.domain_count == 1 else 's'}"
+        found = plural(standing.domain_count, "domain")
         return (
             f"{check}; the minimum is 0 because {found} are fewer than minDomains {constraint.min_domains:,}"
         )
@@ -107,11 +107,11 @@ def _aside(standing: ConstraintStats, placement: Placement) -> Iterator[str]:
     if standing.lacking_nodes:
         lack = "lacks" if standing.lacking_nodes == 1 else "lack"
         fate = _fate(standing, placement)
-        yield f"{nodes(standing.lacking_nodes)} {lack} the label, {fate}"
+        yield f"{plural(standing.lacking_nodes, 'node')} {lack} the label, {fate}"
     if standing.left_out_nodes:
         why = " or ".join(_left_out_by(standing, placement))
         verb = "does" if standing.left_out_nodes == 1 else "do"
-        yield f"{nodes(standing.left_out_nodes)} with the label {verb} not count: {why}"
+        yield f"{plural(standing.left_out_nodes, 'node')} with the label {verb} not count: {why}"
 
 
 def _fate(standing: ConstraintStats, placement: Placement) -> str:

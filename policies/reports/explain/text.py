@@ -11,6 +11,7 @@ from rich.text import Text
 
 from policies.admission.rejection_summary import written
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import listed, plural
 from policies.placement.explain.explain import Explained
 from policies.placement.explain.outvoted import MOST_EVALUATIONS, OutvotedSpread
 from policies.reports.explain.constraint import constraint_text
@@ -21,9 +22,7 @@ from policies.reports.words import (
     dropped,
     headline,
     item,
-    listed,
     named,
-    nodes,
     print_all,
     replicas_text,
     section,
@@ -123,7 +122,8 @@ def _refusing(
             for line in rejection_lines(verdict, refusal):
                 yield Padding(Text(line), (0, 0, 0, 3))
     if rest := groups[most:]:
-        yield Text(f"and {nodes(sum(group.count for group in rest))} for {len(rest):,} other sets of reasons")
+        rejected = plural(sum(group.count for group in rest), "node")
+        yield Text(f"and {rejected} for {plural(len(rest), 'other set')} of reasons")
 
 
 def rejection_lines(verdict: SchedulingResult, refusal: Rejection) -> Iterator[str]:
@@ -153,7 +153,8 @@ def preemption_lines(preemption: Preemption) -> Iterator[str]:
     evicted = listed(list(preemption.victims[node]))
     yield f"{one_line(node)}: kube-scheduler evicts {evicted}, of lower priority; then the pod goes there."
     if others := len(preemption.nominated) - 1:
-        yield f"{nodes(others)} more would do as well; kube-scheduler takes one of them all at random."
+        nodes = plural(others, "node")
+        yield f"{nodes} more would do as well; kube-scheduler takes one of them all at random."
 
 
 def _shortage(shortage: Shortage) -> str:
@@ -195,7 +196,7 @@ def _outlook(explained: Explained, most: int) -> Iterator[RenderableType]:
         text = f"score {tier.score}, {tier.points} points: {named(tier.examples, tier.count)}"
         yield Padding(Text(text), (0, 0, 0, 3))
     if rest := tiers[most:]:
-        yield Padding(Text(f"lower: {nodes(sum(tier.count for tier in rest))}"), (0, 0, 0, 3))
+        yield Padding(Text(f"lower: {plural(sum(tier.count for tier in rest), 'node')}"), (0, 0, 0, 3))
     lead = explanation.lead
     ahead = "All are equal by spread." if lead is None else f"The best score leads by {lead} points."
     profile = placement.verdict.request.profile

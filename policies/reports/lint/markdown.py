@@ -8,6 +8,7 @@ from typing import Final
 
 from policies.manifests.findings import Finding
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import more
 from policies.reports.lint.overlays import message
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.summary import asides, checked_inputs, counts, skipped_count, skipped_groups
@@ -33,7 +34,7 @@ def render(run: LintRun) -> str:
     if rows:
         parts.append(f"{_HEADER}{''.join(rows)}")
     if len(rows) < len(findings):
-        parts.append(f"and {len(findings) - len(rows):,} more\n")
+        parts.append(f"{more(len(findings) - len(rows))}\n")
     parts += _skipped(run)
     parts += [f"{text(line)}\n" for line in asides(run)]
     return "\n".join(parts)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from policies.manifests.findings import Finding
-from policies.manifests.sanitize import one_line
-
-#: Overlays that are named before the others are counted: a line holds about three.
-NAMED: Final = 3
+from policies.manifests.words import IN_PHRASE, listed
 
 
 def overlays(finding: Finding) -> str:
@@ -29,12 +24,10 @@ def overlays(finding: Finding) -> str:
         count == 1 == max(finding.used_in_builds, 1) and names[0] == _folder(finding.location.file)
     ):
         return ""
-    listed = ", ".join(one_line(name) for name in names[:NAMED])
-    if count > NAMED:
-        listed += f" and {count - NAMED} more"
+    first = listed(names, IN_PHRASE)
     if count < finding.used_in_builds:
-        return f"in {count} of the {finding.used_in_builds} overlays that use this file: {listed}"
-    return f"in overlay {listed}" if count == 1 else f"in {count} overlays: {listed}"
+        return f"in {count} of the {finding.used_in_builds} overlays that use this file: {first}"
+    return f"in overlay {first}" if count == 1 else f"in {count} overlays: {first}"
 
 
 def message(finding: Finding) -> str:

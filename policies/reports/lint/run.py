@@ -108,12 +108,3 @@ class LintRun:
     def severity_of(self, entry: Skipped) -> Severity:
         """Return how bad it is that something was skipped: an error if the run fails by it."""
         return entry.severity(FailOnSkipped.NEVER if self.fail_on is None else self.fail_on_skipped)
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a number of things.
-
-    >>> plural(1, "error"), plural(1200, "file")
-    ('1 error', '1,200 files')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

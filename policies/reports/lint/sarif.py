@@ -12,11 +12,12 @@ import orjson
 from policies.manifests.findings import Build, Finding, Severity
 from policies.manifests.skipped import Skipped
 from policies.manifests.wire import encodable
+from policies.manifests.words import IN_PHRASE
 from policies.reports.lint.overlays import message
 from policies.reports.lint.rule_manual import explained, section
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.source_line import span
-from policies.reports.lint.summary import MAX_PLACES, skipped_groups
+from policies.reports.lint.summary import skipped_groups
 from policies.rules.base import Rule
 
 #: The address of the form's schema, as the standard gives it.
@@ -185,7 +186,7 @@ def _invocation(run: LintRun) -> dict[str, Any]:
                 "message": {"text": encodable(group.message)},
                 "locations": [
                     {"physicalLocation": _place(file, line)}
-                    for file, line in _places(group.entries)[:MAX_PLACES]
+                    for file, line in _places(group.entries)[:IN_PHRASE]
                 ],
             }
             for group in skipped_groups(run.skipped, run.severity_of)

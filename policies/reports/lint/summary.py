@@ -10,15 +10,12 @@ from typing import Final
 from policies.manifests.findings import Location, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import PARTLY_READ, Skipped, SourceKind, in_groups
+from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed, plural
 from policies.reports.lint.bundles import bundles
-from policies.reports.lint.run import LintRun, plural
+from policies.reports.lint.run import LintRun
 
 #: How many causes are told for which something was skipped; GitHub shows ten annotations of a kind.
 MAX_GROUPS: Final = 10
-#: How many places of what was skipped for one reason are named.
-MAX_PLACES: Final = 3
-#: How many things that would have to be downloaded are named.
-MAX_NEEDS: Final = 10
 
 _RANK: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
@@ -73,7 +70,7 @@ class SkippedGroup:
     def places(self) -> str:
         """The first places, and how many more there are."""
         places = dict.fromkeys(one_line(str(entry.location)) for entry in self.entries)
-        return _first(list(places), MAX_PLACES)
+        return listed(places, IN_PHRASE)
 
 
 def skipped_groups(
@@ -103,7 +100,7 @@ def skipped_message(group: Sequence[Skipped]) -> str:
     what = plural(len(group), first.kind) if len(group) > 1 else first.title or first.kind
     needs = [need for need, _ in Counter(need for entry in group for need in entry.needs).most_common()]
     verb = "skipped in part" if first.is_partial else "skipped"
-    why = ": ".join(filter(None, (first.message, _first(needs, MAX_NEEDS))))
+    why = ": ".join(filter(None, (first.message, listed(needs, IN_SENTENCE))))
     if len({entry.message for entry in group}) > 1:
         verb += ", the first as"
     return f"{what} {verb}: {'; '.join(filter(None, (why, first.suggestion)))}"
@@ -114,7 +111,7 @@ def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
     if repeating := bundles(run.result.findings):
         number = plural(sum(repeating.values()), "finding")
         yield (
-            f"{number} repeated from other files in {_first([*map(one_line, repeating)], MAX_PLACES)}: "
+            f"{number} repeated from other files in {listed(repeating, IN_PHRASE)}: "
             "exclude in evenkeel.yaml what is generated"
         )
     if run.hidden:
@@ -141,13 +138,3 @@ def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
 
 def _number(count: int, kind: SourceKind) -> str:
     return str(kind) if kind is SourceKind.STDIN else plural(count, kind)
-
-
-def _first(texts: Sequence[str], most: int) -> str:
-    """Return the first of some texts, and how many more there are.
-
-    >>> _first(["a", "b", "c"], 2)
-    'a, b and 1 more'
-    """
-    rest = f" and {len(texts) - most:,} more" if len(texts) > most else ""
-    return f"{', '.join(texts[:most])}{rest}"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from policies.manifests.findings import Finding, Severity
+from policies.manifests.words import ON_SCREEN, more, plural
 from policies.placement.plan.plan import PlannedWorkload
 from policies.reports.lint.markdown import code, text, within
 from policies.reports.lint.overlays import message
-from policies.reports.lint.run import plural
 from policies.reports.plan.run import PlanRun
 from policies.reports.plan.words import (
     SIGNS,
@@ -31,8 +31,6 @@ from policies.reports.words import constraint_title
 
 #: How a comment begins, by which a later one is put in its place.
 MARK: Final = "<!-- evenkeel plan -->"
-#: Findings of each list, and remarks, that are told: with the workloads they stay within a comment.
-MAX_LISTED: Final = 20
 
 
 def render(run: PlanRun) -> str:
@@ -43,13 +41,13 @@ def render(run: PlanRun) -> str:
     shown = list(within(map(_workload, run.plan.workloads)))
     parts += shown
     if len(shown) < len(run.plan.workloads):
-        parts.append(f"and {plural(len(run.plan.workloads) - len(shown), 'more workload')}\n")
+        parts.append(f"{more(len(run.plan.workloads) - len(shown), 'workload')}\n")
     parts += _findings("New lint findings", [(finding, None) for finding in run.new_findings])
     parts += _findings("Lint findings that are worse than before", run.raised_findings)
     parts += _findings("Gone lint findings", [(finding, None) for finding in run.gone_findings])
     told = [f"- {text(line)}\n" for line in asides(run)]
     if told:
-        parts.append("".join(told[:MAX_LISTED]) + _more(told, MAX_LISTED))
+        parts.append(_first(told))
     return "\n".join(parts)
 
 
@@ -88,8 +86,9 @@ def _findings(heading: str, findings: Sequence[tuple[Finding, Severity | None]])
             f" {text(': '.join(filter(None, (finding.title, str(finding.path), message(finding)))))}\n"
             for finding, was in findings
         ]
-        yield f"**{heading}** ({len(findings):,})\n\n{''.join(rows[:MAX_LISTED])}{_more(rows, MAX_LISTED)}"
+        yield f"**{heading}** ({len(findings):,})\n\n{_first(rows)}"
 
 
-def _more(rows: Sequence[str], most: int) -> str:
-    return f"- and {len(rows) - most:,} more\n" if len(rows) > most else ""
+def _first(rows: Sequence[str]) -> str:
+    rest = len(rows) - ON_SCREEN
+    return "".join(rows[:ON_SCREEN]) + (f"- {more(rest)}\n" if rest > 0 else "")

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
 from policies.placement.plan.plan import PlannedWorkload
 from policies.placement.plan.plan_differences import PlanAction
 from policies.reports.lint.overlays import message
-from policies.reports.lint.run import plural
 from policies.reports.plan.run import PlanRun
 from policies.reports.plan.words import (
     SIGNS,

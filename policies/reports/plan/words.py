@@ -7,6 +7,7 @@ from typing import Final
 
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_SENTENCE, listed, plural
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.plan.plan import PlannedWorkload
 from policies.placement.plan.plan_differences import Difference, PlanAction
@@ -14,7 +15,6 @@ from policies.placement.plan.plan_domains import PlannedDomains
 from policies.placement.plan.plan_pods import MOST_SCHEDULED
 from policies.placement.rollout.courses import Outcome
 from policies.reports.domain_counts import domain_counts
-from policies.reports.lint.run import plural
 from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines
@@ -22,8 +22,6 @@ from policies.reports.rollout.words import NOT_IN_ROLLOUT, left_over, placed_fir
 from policies.reports.words import NO_NAME, ending
 from policies.scheduler.request import ConstraintOrigin
 
-#: Different messages of pending pods of one workload, and workloads that were not planned, that are listed.
-MAX_LISTED: Final = 10
 #: Lines of a trace that are listed, half of them from its start.
 MAX_TRACED: Final = 20
 #: What stands before a workload, as in a diff.
@@ -78,8 +76,9 @@ def builds_text(workload: PlannedWorkload) -> str:
     builds = [one_line(build) for build in workload.builds]
     if len(builds) < 2 and not workload.alternative:
         return ""
-    more = f" and {len(builds) - 1:,} more that are identical" if len(builds) > 1 else ""
-    return f"{builds[0]}{more}" if builds else "of the cluster"
+    if not builds:
+        return "of the cluster"
+    return f"{listed(builds, 1)} that are identical" if len(builds) > 1 else builds[0]
 
 
 def what_differs(workload: PlannedWorkload) -> str:
@@ -144,7 +143,7 @@ def trace(workload: PlannedWorkload) -> Iterator[str]:
     for number, line in enumerate(lines):
         if half <= number < len(lines) - half:
             if number == half:
-                yield f"… {lines[-half].first - line.first:,} more steps"
+                yield f"… {plural(lines[-half].first - line.first, 'more step')}"
             continue
         yield f"{line.numbers}. {line.text}{', pending' if line.pending else ''}"
     if course.outcome is Outcome.DEADLOCK:
@@ -156,7 +155,7 @@ def pending_messages(workload: PlannedWorkload) -> Iterator[tuple[int, str]]:
     counts: dict[str, int] = {}
     for step in workload.pending:
         counts[step.message] = counts.get(step.message, 0) + 1
-    for message in list(counts)[:MAX_LISTED]:
+    for message in list(counts)[:IN_SENTENCE]:
         yield counts[message], message
 
 
@@ -226,6 +225,4 @@ def asides(run: PlanRun) -> Iterator[str]:
 
 def _listed(why: str, names: Sequence[str]) -> Iterator[str]:
     if names:
-        rest = len(names) - MAX_LISTED
-        more = f" and {rest:,} more" if rest > 0 else ""
-        yield f"{why}: {', '.join(map(one_line, names[:MAX_LISTED]))}{more}"
+        yield f"{why}: {listed(names, IN_SENTENCE)}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from policies.admission.policy_preview import EffectChange, PreviewedWorkload
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import more, plural
 from policies.reports.policy.preview_run import HEADLINES, PreviewRun
 
 
@@ -16,17 +17,17 @@ def render(run: PreviewRun) -> str:
 
 def _lines(run: PreviewRun) -> Iterator[str]:
     preview = run.preview
-    yield f"{_policies(run.policies)} over {_workloads(preview.total)} (Kubernetes {run.version})"
+    yield f"{_policies(run.policies)} over {plural(preview.total, 'workload')} (Kubernetes {run.version})"
     yield f"In force now: {_names(run.in_force)}"
     for change, headline in HEADLINES.items():
         if preview.counts[change]:
             yield ""
-            yield f"{_workloads(preview.counts[change])} {headline}"
+            yield f"{plural(preview.counts[change], 'workload')} {headline}"
             yield from _listed(change, run)
     yield ""
     same = preview.looked_at - len(preview.workloads)
-    looked_at = f"looked at {preview.looked_at} of {_workloads(preview.total)}"
-    yield f"Nothing changes for {_workloads(same)} ({looked_at})."
+    looked_at = f"looked at {preview.looked_at} of {plural(preview.total, 'workload')}"
+    yield f"Nothing changes for {plural(same, 'workload')} ({looked_at})."
     if preview.workloads:
         yield "What runs is not stopped: this happens when a workload or its pods are created anew."
     for text in run.unread:
@@ -43,7 +44,7 @@ def _listed(change: EffectChange, run: PreviewRun) -> Iterator[str]:
     for workload, details in found[: run.top]:
         yield f"  {title(workload)}: {one_line(', '.join(details))}"
     if len(found) > run.top:
-        yield f"  and {len(found) - run.top} more (--top shows more)"
+        yield f"  {more(len(found) - run.top)} (--top shows more)"
 
 
 def title(workload: PreviewedWorkload) -> str:
@@ -57,7 +58,3 @@ def _policies(names: tuple[str, ...]) -> str:
 
 def _names(names: tuple[str, ...]) -> str:
     return one_line(", ".join(names)) if names else "none"
-
-
-def _workloads(count: int) -> str:
-    return f"{count} workload{'' if count == 1 else 's'}"

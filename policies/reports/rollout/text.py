@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rich.console import RenderableType
@@ -12,11 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_PHRASE, IN_TABLE, listed, plural
 from policies.placement.rollout.courses import Course, Outcome
 from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, SimulatedRollout
 from policies.reports.domain_bars import bar, bar_room
-from policies.reports.rollout.trace import listed, trace_lines, trace_table
+from policies.reports.rollout.trace import trace_lines, trace_table
 from policies.reports.rollout.words import (
     NOT_IN_ROLLOUT,
     assumptions,
@@ -32,7 +33,6 @@ from policies.reports.words import (
     dropped,
     ending,
     item,
-    nodes,
     print_all,
     replica_origin_text,
     sentence,
@@ -40,8 +40,6 @@ from policies.reports.words import (
 )
 from policies.scheduler.skew import skew_of
 
-#: Lines of a table of domains, and lines of a trace, half of them from its start.
-MOST_LINES: Final = 12
 MOST_TRACED: Final = 24
 #: What makes a skew on the way larger than that of the likely course, where pods go and come together.
 _OTHER_ORDER: Final = "as pods are deleted and bound in another order, or by other choices"
@@ -83,14 +81,16 @@ def _headline(rollout: Rollout) -> Text:
     text.append(ending(likely, scaled=rollout.scaled) + unmodeled, "bold green" if good else "bold red")
     if worst is not likely:
         text.append(f", but can end otherwise: {ending(worst, scaled=rollout.scaled)}", "bold red")
-    text.append(f" ({nodes(rollout.prepared.cluster.node_count)}, Kubernetes {rollout.prepared.version})")
+    text.append(
+        f" ({plural(rollout.prepared.cluster.node_count, 'node')}, Kubernetes {rollout.prepared.version})"
+    )
     return text
 
 
 def _summary(rollout: Rollout) -> str:
     if rollout.scaled:
         return f"Replicas: from {rollout.running or rollout.placed:,} to {rollout.replicas:,}"
-    replicas = f"{rollout.replicas:,} replica{'' if rollout.replicas == 1 else 's'}"
+    replicas = plural(rollout.replicas, "replica")
     return f"{replicas}, {strategy(rollout)}"
 
 
@@ -133,15 +133,15 @@ def _domains(course: Course, position: int, room: int) -> Table:
     """Return the domains with their pods; of many, how many domains changed alike."""
     before, after, worst = course.before[position], course.after[position], course.peaks[position].counts
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    few = len(after) <= MOST_LINES
+    few = len(after) <= IN_TABLE
     table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
     for title in ("BEFORE", "WORST", "AFTER"):
         table.add_column(title, justify="right")
     table.add_column("", no_wrap=True)
     longest = max(after.values()) or 1
     lines = _few_lines(before, worst, after) if few else _alike(before, worst, after)
-    half = MOST_LINES // 2
-    for name, counts in lines if len(lines) <= MOST_LINES else [*lines[:half], *lines[-half:]]:
+    half = IN_TABLE // 2
+    for name, counts in lines if len(lines) <= IN_TABLE else [*lines[:half], *lines[-half:]]:
         table.add_row(name, *(f"{count:,}" for count in counts), bar(counts[-1] / longest, room, fits=None))
     return table
 
@@ -168,11 +168,14 @@ def _course(title: str, course: Course, rollout: Rollout) -> Iterator[Renderable
         left = len(lines) - MOST_TRACED
         yield from (
             *lines[:half],
-            Text(f"... {left:,} more lines; -o json has the steps", "dim"),
+            Text(f"... {plural(left, 'more line')}; -o json has the steps", "dim"),
             *lines[-half:],
         )
     if course.pending:
-        yield Text(f"{_pods(len(course.pending))} pending in the end: {_named(course.pending)}", "red")
+        yield Text(
+            f"{plural(len(course.pending), 'pod')} pending in the end: {listed(course.pending, IN_PHRASE)}",
+            "red",
+        )
         yield sentence(course.message)
     if course.outcome is Outcome.DEADLOCK:
         yield Text(_why_stuck(course, rollout), "red")
@@ -227,11 +230,3 @@ def _notes(rollout: Rollout) -> Iterator[RenderableType]:
         asked = ", ".join(rollout.prepared.request.pod.unmodeled)
         yield Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow")
     yield Text(f"Not looked at: {', '.join(NOT_IN_ROLLOUT)}.", "dim")
-
-
-def _pods(count: int) -> str:
-    return f"{count:,} pod{'' if count == 1 else 's'}"
-
-
-def _named(names: Iterable[str]) -> str:
-    return listed([one_line(name) for name in names])

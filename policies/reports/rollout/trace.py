@@ -10,14 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_PHRASE, listed
 from policies.placement.rollout.replica_pods import PodAction, RolloutStep
 
 #: Steps that alternate between two kinds from which on they share a line.
 LEAST_ALTERNATING: Final = 8
 #: Columns of the numbers of steps.
 NUMBERS: Final = 7
-#: Pods that a line names.
-MOST_NAMES: Final = 3
 
 
 class TraceLine(NamedTuple):
@@ -54,7 +53,7 @@ def trace_lines(steps: Iterable[RolloutStep], *, scaled: bool) -> Iterator[Trace
         yield TraceLine(
             number,
             number + len(same) - 1,
-            f"{what} {listed([_where(step) for step in same])}",
+            f"{what} {listed(map(_where, same), IN_PHRASE)}",
             pending=size == 1 and same[0].action is PodAction.CREATED and same[0].node is None,
         )
         start += size
@@ -71,12 +70,6 @@ def trace_table(line: TraceLine) -> Table:
     grid.add_column(overflow="fold")
     grid.add_row(line.numbers, text)
     return grid
-
-
-def listed(names: list[str]) -> str:
-    """Return the first of some names, and how many more there are."""
-    first = ", ".join(names[:MOST_NAMES])
-    return first if len(names) <= MOST_NAMES else f"{first} and {len(names) - MOST_NAMES:,} more"
 
 
 def _kind(step: RolloutStep) -> tuple[PodAction, bool, bool]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from policies.manifests.fields import member
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
 from policies.placement.rollout.courses import Course
 from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, StrategyChange
@@ -58,7 +59,7 @@ def _stateful(update: StatefulUpdate) -> str:
 def left_over(course: Course) -> str:
     """Return how many pods of old revisions are left over, and how many of them have no node."""
     pending = f" ({course.old_pending:,} without a node)" if course.old_pending else ""
-    return f"{_pods(course.old)} of the old revision{pending}"
+    return f"{plural(course.old, 'pod')} of the old revision{pending}"
 
 
 def assumptions(rollout: Rollout) -> Iterator[str]:
@@ -69,7 +70,7 @@ def assumptions(rollout: Rollout) -> Iterator[str]:
     if member(rollout.prepared.workload.obj, "spec").get("paused") is True:
         yield "spec.paused is set: this is the rollout once it is resumed."
     if rollout.in_progress:
-        new = f"{_pods(rollout.in_progress)} of the new revision"
+        new = f"{plural(rollout.in_progress, 'pod')} of the new revision"
         yield f"{new} run already: the rollout goes on from there."
     if rollout.stateful is not None and rollout.stateful.unavailable is not None:
         yield (
@@ -99,7 +100,7 @@ def assumptions(rollout: Rollout) -> Iterator[str]:
 def _start(rollout: Rollout) -> Iterator[str]:
     """Yield what there is, and what was done before the course begins."""
     if rollout.waited_for:
-        yield f"{_pods(len(rollout.waited_for))} of the workload had no node in the cluster."
+        yield f"{plural(len(rollout.waited_for), 'pod')} of the workload had no node in the cluster."
     if rollout.running and not rollout.known:
         yield (
             "States and ages of its pods are not known: all count as ready and of one age, pending ones as"
@@ -117,14 +118,16 @@ def placed_first(rollout: Rollout) -> Iterator[str]:
     """Yield how many pods were created or deleted before the course begins."""
     if not rollout.placed:
         return
-    runs = f"The cluster runs {_pods(rollout.running) if rollout.running else 'no pod'} of the workload"
+    runs = (
+        f"The cluster runs {plural(rollout.running, 'pod') if rollout.running else 'no pod'} of the workload"
+    )
     if rollout.running > rollout.replicas and not rollout.scaled:
         yield f"{runs}: the old revision was scaled down to {rollout.replicas:,} first."
         return
     like = "" if rollout.scaled else " of the old revision"
     like += ", taken to be like those of the object," if rollout.assumed else ""
     verb = "was" if rollout.placed == 1 else "were"
-    yield f"{runs}: {_pods(rollout.placed)}{like} {verb} created first."
+    yield f"{runs}: {plural(rollout.placed, 'pod')}{like} {verb} created first."
 
 
 def waits_for(rollout: Rollout) -> str:
@@ -136,10 +139,6 @@ def waits_for(rollout: Rollout) -> str:
         f"To be changed before the rollout. Once that is stuck, delete pod {one_line(new[0])}, too: with"
         " OrderedReady the controller waits for it as it is."
     )
-
-
-def _pods(count: int) -> str:
-    return f"{count:,} pod{'' if count == 1 else 's'}"
 
 
 def suggestion_cost(suggestion: RolloutSuggestion) -> str:

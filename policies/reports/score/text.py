@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import ON_SCREEN, more
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
 from policies.reports.score.profile import profile_text, unmodeled_text
@@ -21,8 +22,6 @@ from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
 
-#: Nodes that get a line each; of more, those alike share one: what a terminal shows at once.
-MOST_NODES = 20
 #: Lines of groups, the best and the most frequent.
 MOST_GROUPS = 30
 #: Domains of a constraint that are listed: a cloud region has three to six zones.
@@ -113,7 +112,7 @@ def _standing(domains: DomainCounts) -> str:
 
 
 def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
-    grouping = len(verdict.names) > MOST_NODES and not wide
+    grouping = len(verdict.names) > ON_SCREEN and not wide
     most = len(verdict.names) if wide else MOST_GROUPS
     keys = _keys(verdict)
     groups: dict[tuple[_Row, str], list[str]] = {}
@@ -140,7 +139,7 @@ def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
         first, domains = Text(_named(names, grouping=grouping)), map(Text, row.domains)
         table.add_row(first, *domains, fits, *scores, Text("\n".join(row.reasons)))
     if rest := sum(len(names) for _, names in lines[most:]):
-        table.add_row(f"and {rest:,} more")
+        table.add_row(more(rest))
     return table
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -12,19 +11,17 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_TABLE, ON_LINE, listed, plural
 from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.placement.simulate.simulate import MOST_COUNTED, DomainChange
 from policies.reports.domain_bars import bar, bar_room
 from policies.reports.simulate.what_if_text import what_if_text
 from policies.reports.words import (
-    MOST_NAMES,
     as_revision,
     constraint_title,
     dropped,
     item,
-    listed,
-    nodes,
     print_all,
     replica_origin_text,
     section,
@@ -32,9 +29,6 @@ from policies.reports.words import (
     workload_title,
 )
 from policies.scheduler.binding import Step
-
-#: Lines of a table of domains, nodes or messages: what a terminal shows at once.
-MOST_LINES: Final = 12
 
 
 def render(simulated: SimulatedQueue, *, width: int, color: bool) -> str:
@@ -80,14 +74,14 @@ def _headline(simulated: SimulatedQueue) -> Text:
         nothing = "nothing to schedule" if simulated.what_if is None else "nothing to schedule besides"
         return text.append(nothing, "bold")
     at_most = "at most " if simulation.unmodeled and placed else ""
-    got = f"{at_most}{placed:,} of {count:,} {what}{'' if count == 1 else 's'} placed"
+    got = f"{at_most}{placed:,} of {plural(count, what)} placed"
     good = simulation.complete and not simulation.pending
     text.append(got, "bold green" if good else "bold red")
     if simulation.pending:
         text.append(f", {simulation.pending:,} pending", "bold red")
     if not simulation.complete:
         text.append(f", {count - len(simulation.steps):,} not tried", "bold red")
-    text.append(f" ({nodes(queue.cluster.node_count)}, Kubernetes {queue.version})")
+    text.append(f" ({plural(queue.cluster.node_count, 'node')}, Kubernetes {queue.version})")
     shown = None if simulated.what_if is not None else queue.replaced
     return text if queue.prepared is None else text.append(as_revision(queue.prepared, shown))
 
@@ -113,8 +107,8 @@ def _runs(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     """Yield what is to be said of all runs together."""
     found, settings = simulated.distribution, simulated.settings
     if found is not None:
-        wanted = "" if found.runs == settings.runs else f" of {settings.runs:,}"
-        runs = f"{found.runs:,}{wanted} run{'' if settings.runs == 1 else 's'}"
+        runs = plural(settings.runs or found.runs, "run")
+        runs = runs if found.runs == settings.runs else f"{found.runs:,} of {runs}"
         yield ""
         yield Text(f"{runs} (seed {settings.used_seed})", "bold")
         yield Text(f"pending pods: {_times(found.pending, found.runs)}")
@@ -124,7 +118,7 @@ def _times(counted: Mapping[int, int], runs: int) -> str:
     """Return in how many runs each number came out; of many numbers, their range."""
     if len(counted) == 1:
         return f"{next(iter(counted)):,} in every run"
-    if len(counted) > MOST_NAMES:
+    if len(counted) > ON_LINE:
         usual = max(counted, key=lambda number: counted[number])
         often = f"most often {usual:,} ({counted[usual]:,} of {runs:,} runs)"
         return f"{min(counted):,} to {max(counted):,}, {often}"
@@ -167,7 +161,7 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
     ends = (change.after,) if spread is None else (spread.least, spread.median, spread.most)
     columns = (change.before, *ends)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    few = len(change.after) <= MOST_LINES
+    few = len(change.after) <= IN_TABLE
     table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
     for name in ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX"):
         table.add_column(name, justify="right")
@@ -188,8 +182,8 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
 
 def _ends(lines: list[tuple[str, tuple[int, ...]]]) -> list[tuple[str, tuple[int, ...]]]:
     """Return the first lines and the last, if there are too many."""
-    half = MOST_LINES // 2
-    return lines if len(lines) <= MOST_LINES else [*lines[:half], *lines[-half:]]
+    half = IN_TABLE // 2
+    return lines if len(lines) <= IN_TABLE else [*lines[:half], *lines[-half:]]
 
 
 def _by_node(steps: Iterable[Step]) -> Table:
@@ -199,7 +193,7 @@ def _by_node(steps: Iterable[Step]) -> Table:
         if step.node is not None:
             went.setdefault(step.node, []).append(step.name)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    if len(went) <= MOST_LINES:
+    if len(went) <= IN_TABLE:
         table.add_column("NODE", overflow="fold")
         table.add_column("PODS", justify="right")
         table.add_column("", overflow="fold")
@@ -212,7 +206,7 @@ def _by_node(steps: Iterable[Step]) -> Table:
     by_count: dict[int, list[str]] = {}
     for node, names in sorted(went.items()):
         by_count.setdefault(len(names), []).append(node)
-    for count, found in sorted(by_count.items(), reverse=True)[:MOST_LINES]:
+    for count, found in sorted(by_count.items(), reverse=True)[:IN_TABLE]:
         table.add_row(f"{len(found):,}", f"{count:,}", listed(found))
     return table
 
@@ -223,11 +217,11 @@ def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
     for step in steps:
         if step.node is None:
             left.setdefault(step.message, []).append(step.name)
-    for message, names in list(left.items())[:MOST_LINES]:
+    for message, names in list(left.items())[:IN_TABLE]:
         yield Text(f"{len(names):,}: {listed(names)}")
         yield sentence(message)
-    if (rest := len(left) - MOST_LINES) > 0:
-        yield Text(f"and {rest:,} other messages")
+    if (rest := len(left) - IN_TABLE) > 0:
+        yield Text(f"and {plural(rest, 'other message')}")
 
 
 def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:

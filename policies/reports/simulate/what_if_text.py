@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -11,12 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_TABLE, listed, more, plural
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.simulate.what_if import DomainStages, WhatIf
-from policies.reports.words import constraint_title, item, listed, nodes, section, sentence
-
-#: Lines of a table of pods, domains or messages: what a terminal shows at once.
-MOST_LINES: Final = 12
+from policies.reports.words import constraint_title, item, section, sentence
 
 
 def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableType]:
@@ -51,9 +48,9 @@ def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableTyp
 def _summary(happened: WhatIf) -> Iterator[RenderableType]:
     disruption, displaced = happened.recovery.disruption, happened.recovery.displaced
     if disruption.lost:
-        yield Text(f"Lost: {nodes(len(disruption.lost))}: {listed(disruption.lost)}")
+        yield Text(f"Lost: {plural(len(disruption.lost), 'node')}: {listed(disruption.lost)}")
     if disruption.added:
-        yield Text(f"Added: {nodes(len(disruption.added))}: {listed(disruption.added)}")
+        yield Text(f"Added: {plural(len(disruption.added), 'node')}: {listed(disruption.added)}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("PODS")
     for title in ("STAY", "DISPLACED", "RECOVERED", "PENDING", "NOT RECREATED", "NOT TRIED"):
@@ -81,12 +78,12 @@ def _domains(stages: DomainStages) -> Table:
         table.add_column(title, justify="right")
     columns = (stages.before, stages.disrupted, stages.recovered)
     values = sorted({value for column in columns for value in column})
-    if len(values) > MOST_LINES:
+    if len(values) > IN_TABLE:
         values = [value for value in values if len({column.get(value) for column in columns}) > 1]
-    for value in values[:MOST_LINES]:
+    for value in values[:IN_TABLE]:
         table.add_row(one_line(value) or "(empty)", *(_count(column, value) for column in columns))
-    if (rest := len(values) - MOST_LINES) > 0:
-        table.add_row(f"and {rest:,} more")
+    if (rest := len(values) - IN_TABLE) > 0:
+        table.add_row(more(rest))
     return table
 
 
@@ -98,12 +95,12 @@ def _moves(recovered: list[DisplacedPod]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("POD", "FROM", "TO"):
         table.add_column(title, overflow="fold")
-    for entry in recovered[:MOST_LINES]:
+    for entry in recovered[:IN_TABLE]:
         target = entry.step.node if entry.step is not None else ""
         names = (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, target or "")
         table.add_row(*map(one_line, names))
-    if (rest := len(recovered) - MOST_LINES) > 0:
-        table.add_row(f"and {rest:,} more")
+    if (rest := len(recovered) - IN_TABLE) > 0:
+        table.add_row(more(rest))
     return table
 
 
@@ -122,11 +119,11 @@ def _groups(
     if not by_reason:
         return
     yield from section(title, ())
-    for text, names in list(by_reason.items())[:MOST_LINES]:
+    for text, names in list(by_reason.items())[:IN_TABLE]:
         yield Text(f"{len(names):,}: {listed(names)}")
         yield show(one_line(text))
-    if (rest := len(by_reason) - MOST_LINES) > 0:
-        yield Text(f"and {rest:,} other reasons")
+    if (rest := len(by_reason) - IN_TABLE) > 0:
+        yield Text(f"and {plural(rest, 'other reason')}")
 
 
 def _message(entry: DisplacedPod) -> str:

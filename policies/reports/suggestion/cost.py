@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.next_pod import SELECTING_KINDS
 from policies.placement.core.given_up import GivenUp
 from policies.placement.core.placement import Placement
-from policies.reports.words import nodes
 from policies.scheduler.changes import Change, ChangeKind, ClusterChange
 
 _COSTS: Final = {
@@ -39,7 +39,7 @@ def cost_of(change: Change | ClusterChange, placement: Placement) -> str:
         placement: Of the pod before it.
     """
     if isinstance(change, ClusterChange):
-        return nodes(change.count) if change.what is ChangeKind.NEW_NODE else _COSTS[change.what]
+        return plural(change.count, "node") if change.what is ChangeKind.NEW_NODE else _COSTS[change.what]
     match change.what:
         case ChangeKind.NODE_TAINTS_POLICY:
             return "domains whose nodes are all tainted for the pod may stay empty"

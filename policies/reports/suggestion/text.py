@@ -12,12 +12,13 @@ from rich.text import Text
 from policies.manifests.edits import Edit
 from policies.manifests.fields import shown
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
 from policies.placement.core.given_up import given_up_by
 from policies.placement.core.placement import Placement
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.suggestions import ExternalChange, Suggestion, Suggestions
 from policies.reports.suggestion.cost import cost_of, given_up_text, how_edited
-from policies.reports.words import at_most, item, named, nodes
+from policies.reports.words import at_most, item, named
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from policies.scheduler.request import ConstraintOrigin
 
@@ -130,18 +131,21 @@ def in_cluster(change: ClusterChange) -> str:
     key, value = one_line(change.key), None if change.value is None else one_line(change.value)
     match change.what:
         case ChangeKind.TERMINATION:
-            which = f"{nodes(change.count)}{': ' if change.count == len(change.nodes) else ', such as '}"
+            which = (
+                f"{plural(change.count, 'node')}{': ' if change.count == len(change.nodes) else ', such as '}"
+            )
             return f"wait until pods that are being deleted are gone from {which}{names}"
         case ChangeKind.CORDON:
             return f"uncordon {names}, or wait until its drain is over: kubectl uncordon {names}"
         case ChangeKind.NODE_LABEL:
             command = f"kubectl label node {names} {key}={value}"
             return f"give {names} the label {key} that it lacks; if {value} is true: {command}"
-    taints = f"taint{'' if len(change.without) == 1 else 's'} {', '.join(map(one_line, change.without))}"
+    noun = "taint" if len(change.without) == 1 else "taints"
+    taints = f"{noun} {', '.join(map(one_line, change.without))}"
     without = f", without the {taints}" if change.without else ""
     if change.key and value is None:
         each = "a new domain" if change.count == 1 else "a new domain each"
-        return f"add {nodes(change.count)} like {names}, in {each} of {key}{without}"
+        return f"add {plural(change.count, 'node')} like {names}, in {each} of {key}{without}"
     return f"add a node like {names}{f' with {key} {value}' if key else ''}{without}"
 
 

@@ -11,14 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_TABLE, listed, plural
 from policies.placement.survive.loss import Loss, WorkloadLoss
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
 from policies.reports.words import (
-    listed,
-    nodes,
     print_all,
     replica_origin_text,
     section,
@@ -26,8 +25,6 @@ from policies.reports.words import (
     workload_title,
 )
 
-#: Lines of a table of domains; what a terminal shows at once.
-MOST_LINES: Final = 12
 #: Messages of the scheduler that are repeated for one workload.
 MOST_MESSAGES: Final = 3
 
@@ -68,7 +65,7 @@ def _parts(report: SurvivalReport) -> Iterator[RenderableType]:
 def _headline(report: SurvivalReport, number: int, deployed: DeployedWorkload) -> Text:
     tried, count = len(report.losses), len(report.survival.domains)
     failed = sum(not loss.workloads[number].survives for loss in report.losses)
-    domains = f"{count:,} domain{'' if count == 1 else 's'} of {one_line(report.survival.options.key)}"
+    domains = f"{plural(count, 'domain')} of {one_line(report.survival.options.key)}"
     survives = report.survives(number)
     if deployed.lacks:
         verdict, rest = "lacks replicas even before a loss", ""
@@ -88,9 +85,7 @@ def _before(deployed: DeployedWorkload) -> str:
     parts = [f"{deployed.used:,} running now", f"{deployed.placed:,} placed here"]
     left_out = f"; {deployed.replaced:,} of other revisions left out" if deployed.replaced else ""
     left_out += f"; {deployed.untried:,} were not tried" if deployed.untried else ""
-    must = (
-        f"{deployed.required:,} of {deployed.wanted:,} replica{'' if deployed.wanted == 1 else 's'} must run"
-    )
+    must = f"{deployed.required:,} of {plural(deployed.wanted, 'replica')} must run"
     return f"{must}; before a loss {deployed.running:,} do ({', '.join(parts)}{left_out})."
 
 
@@ -99,14 +94,14 @@ def _margin(report: SurvivalReport, number: int) -> Iterator[Text]:
     if margin is None:
         return
     least = "at least " if margin == MOST_MARGIN else ""
-    more = f"{least}{margin:,} more replica{'' if margin == 1 else 's'}" if margin else "no more replica"
+    more = f"{least}{plural(margin, 'more replica')}" if margin else "no more replica"
     left_out = f"; {report.untried:,} that displace no replica were not tried" if report.untried else ""
     yield Text(f"Margin: {more} would fit after the worst of these losses{left_out}.")
 
 
 def _losses(losses: tuple[Loss, ...], number: int) -> Table:
     """Return a line for each loss, or for each number of losses that come to the same."""
-    few = len(losses) <= MOST_LINES
+    few = len(losses) <= IN_TABLE
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("LOST" if few else "LOSSES", overflow="fold")
     if few:
@@ -121,10 +116,10 @@ def _losses(losses: tuple[Loss, ...], number: int) -> Table:
         return table
     alike = Counter(_numbers(loss.workloads[number]) for loss in losses)
     ordered = sorted(alike.items(), key=lambda entry: (entry[0][-1], -entry[1]))
-    for numbers, count in ordered[:MOST_LINES]:
+    for numbers, count in ordered[:IN_TABLE]:
         table.add_row(f"{count:,}", *_cells(numbers))
-    if rest := ordered[MOST_LINES:]:
-        table.add_row(f"and {sum(count for _, count in rest):,} others")
+    if rest := ordered[IN_TABLE:]:
+        table.add_row(f"and {plural(sum(count for _, count in rest), 'other')}")
     return table
 
 
@@ -151,7 +146,7 @@ def _pending(losses: Iterable[Loss], number: int) -> Iterator[RenderableType]:
         yield Text(f"Without {listed(sorted(domains))}:")
         yield sentence(message)
     if (rest := len(by_message) - MOST_MESSAGES) > 0:
-        yield Text(f"and {rest:,} other messages")
+        yield Text(f"and {plural(rest, 'other message')}")
 
 
 def _help(found: SurvivalHelp) -> Iterator[RenderableType]:
@@ -202,7 +197,8 @@ def _other_pods(report: SurvivalReport) -> Iterator[str]:
 def _assumptions(report: SurvivalReport) -> Iterator[str]:
     survival, unmodeled = report.survival, report.unmodeled
     if survival.without_key:
-        yield f"Never lost, for lack of {one_line(survival.options.key)}: {nodes(survival.without_key)}."
+        lacking = plural(survival.without_key, "node")
+        yield f"Never lost, for lack of {one_line(survival.options.key)}: {lacking}."
     if report.verdict and not survival.options.unreachable:
         yield "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
     if unmodeled:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from policies.reports.plan.words import MAX_LISTED, asides, domains_text, pending_messages
+from policies.manifests.words import IN_SENTENCE
+from policies.reports.plan.words import asides, domains_text, pending_messages
 from policies.scheduler.binding import Step
 from tests.policies.reports.plan.plans import EMPTY, RUN
 
@@ -24,7 +25,7 @@ def test_many_messages() -> None:
     steps = tuple(Step(namespace="a", name="b", message=f"{number}") for number in range(30)) * 2
     found = list(pending_messages(replace(workload, pods=replace(workload.pods, steps=steps))))
 
-    assert MAX_LISTED == len(found)
+    assert IN_SENTENCE == len(found)
     assert (2, "0") == found[0]
 
 
