@@ -24,9 +24,11 @@ from policies.reports.lint.text import Details
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats
 from webhook.cli.lint_progress import lint_progress, uncollected
-from webhook.cli.live import api_server, check_cluster, context_option
+from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest_options import manifest_options, rule_options
+from webhook.cli.options import cluster_option, context_option, live_option, reports_option
 from webhook.cli.rule import print_rules
+from webhook.cli.terminal import ExitCode, finish, note
 from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
 from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
@@ -36,11 +38,8 @@ from webhook.lint.run import LintJob, LintOutcome, build_job, lint_texts, withou
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
 
-#: Exit codes: nothing bad enough, findings, an input cannot be read.
-CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
-#: Shown below the options without wrapping, which click does to all other text.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel lint                                       # the working directory, or the paths of evenkeel.yaml
 evenkeel lint deploy charts/web -o text -o sarif=lint.sarif
 helm template shop | evenkeel lint -
@@ -50,13 +49,9 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option(
-    "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete_formats,
-    help=f"Report format ({', '.join((*FORMATS, PAGE))}), optionally with a file to write it to; may be"
-    " repeated.  [default: text]",
-)  # fmt: skip
+@reports_option((*FORMATS, PAGE), complete_formats)
 @rule_options
 @click.option(
     "--fail-on", type=click.Choice([str(level) for level in FailOn]),
@@ -70,13 +65,10 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 @click.option("-q", "--quiet", is_flag=True, help="Print only findings, without a summary.")
 @click.option("-v", "--verbose", is_flag=True, help="List the rules that did not run.")
 @click.option("--statistics", is_flag=True, help="Add the number of findings of each rule to the summary.")
-@click.option(
-    "--cluster", metavar="FILE",
-    help="File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.",
-)  # fmt: skip
-@click.option(
-    "--live", is_flag=True, help="Read the nodes and the Kubernetes version from the live cluster instead."
+@cluster_option(
+    "File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.", default=None
 )
+@live_option("Read the nodes and the Kubernetes version from the live cluster instead.")
 @context_option("live_context")
 @click.option("--baseline", metavar="FILE", help="Do not report the findings in this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to a baseline file and exit.")
@@ -100,10 +92,10 @@ def command(
     if list_rules:
         print_rules()
         return
-    context.exit(_lint(context, paths, given))
+    finish(_lint(context, paths, given))
 
 
-def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
+def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
     outputs = parse_outputs(given.pop("formats"))
     written, least = given.pop("write_baseline"), given.pop("min_severity")
     details = Details(**{name: given.pop(name) for name in ("quiet", "verbose", "statistics")})
@@ -117,7 +109,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     # Nearly everything that is read is kept to the end, and the end is near.
     with uncollected():
         texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
-        job = build_job(options.config, today=datetime.now(UTC).date(), warn=_note, cluster=nodes)
+        job = build_job(options.config, today=datetime.now(UTC).date(), warn=note, cluster=nodes)
         with lint_progress(texts) as show:
             outcome = lint_texts(texts.texts, job, show)
         problems, ignored = without_ignored(
@@ -139,8 +131,8 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             run = replace(run, tool_version=_version()) if needs_version else run
             _report(run, outputs, context, details)
     if texts.missing or run.incomplete or (problems and run.fail_on is not None):
-        return BAD_INPUT
-    return FINDINGS if run.failed and not written else CLEAN
+        return ExitCode.BAD_INPUT
+    return ExitCode.FINDINGS if run.failed and not written else ExitCode.CLEAN
 
 
 def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
@@ -183,8 +175,8 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     from webhook.kube.watched_resources import NODES  # noqa: PLC0415
 
     api = api_server(context)
-    version = config.kubernetes_version or known_version(api, _note).exact
-    return replace(config, cluster=None, kubernetes_version=version), read_index(api, NODES, warn=_note)
+    version = config.kubernetes_version or known_version(api, note).exact
+    return replace(config, cluster=None, kubernetes_version=version), read_index(api, NODES, warn=note)
 
 
 def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -> LintRun:
@@ -195,7 +187,7 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
         new, gone = baseline.new(result.findings)
         known = len(result.findings) - len(new)
         if gone:
-            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it anew")
+            note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it anew")
         result.findings[:] = new
     return LintRun(
         result=result,
@@ -267,7 +259,3 @@ def _version() -> str:
     from importlib.metadata import version  # noqa: PLC0415
 
     return version("evenkeel")
-
-
-def _note(text: str) -> None:
-    click.echo(f"evenkeel: {text}", err=True)

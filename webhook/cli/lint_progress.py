@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from webhook.cli.progress import progress
+from webhook.cli.terminal import progress
 from webhook.lint.inputs import Texts
 
 #: Bytes from which a run shows its progress; they take about a second.

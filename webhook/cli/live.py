@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-
-import click
 
 from policies.manifests.errors import UsageError
 from webhook.kube.api_server import ApiError
 
 if TYPE_CHECKING:
     from webhook.kube.client import KubernetesApiServer
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def context_option(parameter: str = "context") -> Callable[[_Command], _Command]:
-    """Return the option that says which cluster, for a parameter of a command."""
-    return click.option(
-        "--context",
-        parameter,
-        default="",
-        metavar="NAME",
-        help="Context of the kubeconfig.  [default: the current context]",
-    )
 
 
 def check_cluster(*, live: bool, context: str, cluster: str | None) -> None:

@@ -14,22 +14,21 @@ import click
 from policies.manifests.errors import UsageError
 from webhook.atomic_write import atomic_write
 from webhook.cli.command import Command
-from webhook.cli.live import api_server, context_option
-from webhook.cli.placement_options import note
-from webhook.cli.progress import reading_progress
+from webhook.cli.live import api_server
+from webhook.cli.options import context_option
+from webhook.cli.terminal import note, reading_progress
 from webhook.kube.list import read_objects
 from webhook.kube.snapshot import snapshot_time, written_list
 from webhook.kube.watched_resources import EVERYTHING
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel snapshot --output cluster.json
 evenkeel snapshot --context production --output cluster.json.gz
 evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @context_option()
 @click.option("--output", default="", metavar="FILE", help="File to write; default: stdout.")
 @click.option(
