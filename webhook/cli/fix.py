@@ -19,9 +19,9 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.manifests.words import plural
-from policies.reports import unified_diff as diff
 from policies.reports.lint import text as lint_text
 from policies.reports.lint.run import LintRun
+from policies.reports.patch import unified_diff
 from webhook.cli import lint
 from webhook.cli.command import Command
 from webhook.cli.terminal import ExitCode, finish, note
@@ -213,7 +213,7 @@ def _write(read: _Read, result: FixResult) -> None:
 def _print_texts(files: Mapping[str, bytes], result: FixResult, *, show_diff: bool) -> None:
     for file, content in files.items():
         fixed = result.texts.get(file, content)
-        click.echo(diff.render(file, content, fixed) if show_diff else fixed, nl=False)
+        click.echo(unified_diff(file, content, fixed) if show_diff else fixed, nl=False)
 
 
 def _tell(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 import orjson
@@ -23,12 +26,11 @@ from policies.reports.lint.run import LintRun
 from policies.reports.lint.text import Details
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats
-from webhook.cli.lint_progress import lint_progress, uncollected
 from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest_options import manifest_options, rule_options
 from webhook.cli.options import cluster_option, context_option, live_option, reports_option
 from webhook.cli.rule import print_rules
-from webhook.cli.terminal import ExitCode, finish, note
+from webhook.cli.terminal import ExitCode, finish, note, progress
 from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
 from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
@@ -259,3 +261,27 @@ def _version() -> str:
     from importlib.metadata import version  # noqa: PLC0415
 
     return version("evenkeel")
+
+
+#: Bytes from which a run shows its progress; they take about a second.
+LONG: Final = 2**22
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep Python from looking for garbage, of which there is hardly any."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
+def lint_progress(texts: Texts) -> Iterator[Callable[[float], None]]:
+    """Show a bar on a terminal while there is much to do; gives what moves it, by the share that is done."""
+    total = sum(len(text.content) for text in texts.texts)
+    with progress("Linting", long=total >= LONG) as advance:
+        yield advance

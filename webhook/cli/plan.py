@@ -31,8 +31,7 @@ from policies.reports.plan.run import FORMATS, PlanRun
 from policies.scheduler.index import ClusterIndex
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats
-from webhook.cli.lint import read_options
-from webhook.cli.lint_progress import uncollected
+from webhook.cli.lint import read_options, uncollected
 from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest import snapshot_progress
 from webhook.cli.manifest_options import manifest_options, rule_options

@@ -18,8 +18,7 @@ from policies.manifests.fields import FieldPath, unsupported_value
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.words import plural
 from policies.model.snapshot import kind_of
-from policies.reports.policy import check_json as json_report
-from policies.reports.policy import check_text as text_report
+from policies.reports.policy.check import render_json, render_text
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
 from webhook.cli import policy_emit, policy_preview, policy_samples
 from webhook.cli.command import CommandGroup
@@ -176,11 +175,11 @@ def _strangers(documents: list[ManifestObject]) -> Iterator[Finding]:
 
 def _print(findings: list[Finding], report: str, count: int) -> None:
     if report == "json":
-        click.echo(json_report.render(findings, count), nl=False)
+        click.echo(render_json(findings, count), nl=False)
         return
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    click.echo(text_report.render(errors), nl=False, err=True)
-    click.echo(text_report.render(finding for finding in findings if finding not in errors), nl=False)
+    click.echo(render_text(errors), nl=False, err=True)
+    click.echo(render_text(finding for finding in findings if finding not in errors), nl=False)
     if not errors:
         click.echo(f"{plural(count, 'document')} checked, no errors")
 

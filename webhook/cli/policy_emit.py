@@ -11,8 +11,7 @@ from policies.config.loader import load_policies
 from policies.emit.emit import emit
 from policies.emit.emitted import PolicyKind
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.reports.policy import emit_json as json_report
-from policies.reports.policy import emit_yaml as yaml_report
+from policies.reports.policy.emit import left_out_lines, render_json, render_yaml
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.cli.options import format_option, kubernetes_version_option
@@ -56,9 +55,9 @@ def command(
     as_kind = PolicyKind(kind)
     trusted = parse_trusted_controllers(trusted_controller)
     emitted = emit(policies, as_kind, today=datetime.now(UTC).date(), version=version, trusted=trusted)
-    report = json_report if form == "json" else yaml_report
-    click.echo(report.render(emitted, as_kind, version), nl=False)
-    for line in yaml_report.left_out_lines(emitted):
+    render = render_json if form == "json" else render_yaml
+    click.echo(render(emitted, as_kind, version), nl=False)
+    for line in left_out_lines(emitted):
         note(line)
     if not emitted.objects:
         note("nothing was emitted")

@@ -15,8 +15,7 @@ from policies.config.spread_policy import KIND, SpreadPolicy
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import member, text_member
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.reports.policy import preview_json, preview_text
-from policies.reports.policy.preview_run import PreviewRun
+from policies.reports.policy.preview import PreviewRun, render_json, render_text
 from webhook.admission.context import check_sources
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
@@ -53,7 +52,7 @@ _FAIL_ON: Final = {
     "changed": frozenset(EffectChange),
     "never": frozenset[EffectChange](),
 }
-_RENDERERS: Final = {"text": preview_text.render, "json": preview_json.render}
+_RENDERERS: Final = {"text": render_text, "json": render_json}
 
 
 @click.command(

@@ -11,7 +11,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
 from webhook.cli.command import Command
-from webhook.cli.terminal import ExitCode, finish, note
+from webhook.cli.terminal import ExitCode, finish
 from webhook.lint.policy_suites import Sample, find_suites, read_suite
 
 
@@ -47,7 +47,7 @@ def command(*, folders: tuple[str, ...], quiet: bool) -> None:
             judged += len(samples)
             failed += sum(not _judge(sample, quiet=quiet) for sample in samples)
     for problem in problems:
-        note(problem)
+        click.echo(problem, err=True)
     click.echo(f"{plural(judged, 'sample')}: {judged - failed:,} as expected, {failed:,} not")
     finish(ExitCode.BAD_INPUT if problems else ExitCode.FINDINGS if failed else ExitCode.CLEAN)
 

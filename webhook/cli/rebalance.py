@@ -18,7 +18,7 @@ from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts, deletion_costs
 from policies.placement.rebalance.rebalance import NoPlan, RebalancePlan, rebalance
-from policies.reports.rebalance import deletion_costs_json, deletion_costs_text
+from policies.reports.rebalance import deletion_costs as deletion_costs_report
 from policies.reports.rebalance import json as rebalance_json
 from policies.reports.rebalance import text as rebalance_text
 from webhook.cli.answers import print_answer
@@ -160,7 +160,7 @@ def _rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> _An
 
     found, *_ = evaluate_object(options, judge, known, everything=True)
     return _Answer(
-        lambda width, color: deletion_costs_text.render(found, width=width, color=color),
-        deletion_costs_json.render(found),
+        lambda width, color: deletion_costs_report.render_text(found, width=width, color=color),
+        deletion_costs_report.render_json(found),
         found.why_none in (None, NoCosts.BALANCED),
     )

@@ -13,7 +13,7 @@ from policies.manifests.words import plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
-from policies.reports.domain_bars import domain_bars
+from policies.reports.domains import domain_bars
 from policies.scheduler.domain_stats import ConstraintStats
 
 

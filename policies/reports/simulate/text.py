@@ -15,7 +15,7 @@ from policies.manifests.words import IN_TABLE, ON_LINE, listed, plural
 from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.placement.simulate.simulate import MOST_COUNTED, DomainChange
-from policies.reports.domain_bars import bar, bar_room
+from policies.reports.domains import bar, bar_room
 from policies.reports.simulate.what_if_text import what_if_text
 from policies.reports.words import (
     as_revision,
