@@ -325,9 +325,7 @@ def _topologies(
 
 
 def read_claim_templates(obj: Mapping[str, Any], found: ErrorList) -> tuple[PersistentVolumeClaim, ...]:
-    """Read the claim templates of a StatefulSet; another object has none."""
-    if obj.get("kind") != "StatefulSet":
-        return ()
+    """Read the claim templates of a StatefulSet."""
     spec = found.mapping(obj.get("spec"), _SPEC)
     path = _SPEC.child("volumeClaimTemplates")
     return tuple(

@@ -44,6 +44,8 @@ HOLDS_NO_POD = "holds-no-pod"
 
 #: The kind whose controller makes a pod for each node, and replaces those that run.
 DAEMON_SET = "DaemonSet"
+#: The kind whose pods have claims of their own.
+STATEFUL_SET = "StatefulSet"
 
 
 class PlacementError(EvenkeelError):
@@ -211,8 +213,9 @@ def prepare(
             namespace=workload.namespace,
             reading=context.behavior.reading,
         )
-        templates = read_claim_templates(workload.obj, found)
-        pending = with_claims(replace(pending, claim_templates=templates), pending.name)
+        if kind.kind == STATEFUL_SET:
+            templates = read_claim_templates(workload.obj, found)
+            pending = with_claims(replace(pending, claim_templates=templates), pending.name)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
         errors = [*workload.errors, *found.errors]
         # Where errors were left out, it is not known which parts are good.
