@@ -363,6 +363,14 @@ class ErrorList:
         self.add(wrong_type(path, "a string", raw))
         return ""
 
+    def name(self, metadata: Mapping[str, Any], path: FieldPath) -> str:
+        """Return the name in an object's metadata, which is at ``path``; record where there is none."""
+        name = metadata.get("name")
+        if isinstance(name, str) and name:
+            return name
+        self.add(wrong_type(path.child("name"), "a name", name))
+        return ""
+
     def integer(self, raw: object, path: FieldPath, *, bits: int = 32) -> int | None:
         """Return an integer of so many bits, 0 for null; None for anything else, which is recorded."""
         most = 2 ** (bits - 1) - 1
