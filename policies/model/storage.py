@@ -1,4 +1,4 @@
-"""What is known of the storage of a cluster: claims, volumes, classes, and what CSI drivers say."""
+"""The storage of a cluster: claims, volumes, classes, and the capacities and limits of CSI drivers."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Storage:
         return self._tables[STORAGE_CLASS].get(name)
 
     def csi_node(self, name: str) -> CsiNode | None:
-        """Return what the CSI drivers say of a node, or None if they say nothing."""
+        """Return the CSINode of a node, or None if there is none."""
         return self._tables[CSI_NODE].get(name)
 
     def reports_capacity(self, driver: str) -> bool:
@@ -147,7 +147,7 @@ class Storage:
         ]
 
     def capacities(self, storage_class: str) -> list[CsiCapacity]:
-        """Return what CSI drivers have left for a class."""
+        """Return the capacities that CSI drivers have left for a class."""
         return self._derive("capacities", self._capacities).get(storage_class, [])
 
     def limits(self, driver: str) -> Mapping[str, int]:
@@ -215,7 +215,7 @@ class Storage:
         return self._tables[kind]
 
     def _derive(self, name: str, compute: Callable[[], Value]) -> Value:
-        """Return what follows from the objects, computed once for each state of them."""
+        """Return a value computed from the objects, once for each state of them."""
         version, value = self._derived.get(name, (-1, None))
         if version != self.version:
             value = compute()

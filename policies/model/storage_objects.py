@@ -62,7 +62,7 @@ _STATUS: Final = FieldPath(("status",))
 
 
 class VolumeShape(NamedTuple):
-    """What a claim and its volume have in common.
+    """The fields that a claim and its volume share.
 
     Attributes:
         storage_class: The name of the class; empty without one.
@@ -174,7 +174,7 @@ class StorageClass(NamedTuple):
 
 
 class CsiNode(NamedTuple):
-    """What the CSI drivers of a node say of it.
+    """The limits and topology keys that the CSI drivers of a node report.
 
     Attributes:
         name: The name of the node.
