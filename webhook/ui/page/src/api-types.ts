@@ -686,7 +686,7 @@ export interface NodeDetail {
   pods: PodOfNode[];
 }
 
-/** What of a resource is taken; cpu in thousandths, all else in units. */
+/** The used part of a resource; cpu in thousandths, all else in units. */
 export interface ResourceUse {
   /** What the node offers. */
   allocatable: number;
@@ -756,7 +756,7 @@ export interface ManifestBody {
   manifest: string;
 }
 
-/** What is wrong with a manifest. */
+/** The problems of a manifest. */
 export interface CheckAnswer {
   /** In the order of their lines. */
   problems: ManifestProblem[];
@@ -1342,7 +1342,7 @@ export interface PatchBody {
   original: string;
 }
 
-/** What leads from one manifest to another. */
+/** The changes from one manifest to another. */
 export interface PatchAnswer {
   /** A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole. */
   mergePatch: string;
