@@ -142,7 +142,7 @@ def first_of(errors: Sequence[FieldError]) -> str:
 
 
 def and_more(count: int) -> str:
-    """Return what is said behind the first of so many errors.
+    """Return the suffix that follows the first of ``count`` errors.
 
     >>> and_more(1), and_more(2), and_more(3)
     ('', ' (and 1 more error)', ' (and 2 more errors)')
