@@ -17,11 +17,9 @@ from typing import Final, NoReturn
 import click
 
 from certs.errors import CertificateError
-from policies.manifests.errors import EvenkeelError
+from policies.manifests.errors import CannotRunError, EvenkeelError
 from policies.manifests.sanitize import one_line
 from webhook.cli.progress import INTERRUPTED
-from webhook.gunicorn.listener import ListenError
-from webhook.kube.api_server import ClusterError
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -56,7 +54,7 @@ BAD_INPUT: Final = 2
 CANNOT_RUN: Final = 3
 
 
-class MissingDistributionError(EvenkeelError):
+class MissingDistributionError(CannotRunError):
     """The distribution of a command is not installed."""
 
     def __init__(self, name: str) -> None:
@@ -155,7 +153,7 @@ def _guarded(program: str) -> int:
     except KeyboardInterrupt:
         _say("ended by Ctrl-C")
         return INTERRUPTED
-    except (ListenError, ClusterError, MissingDistributionError) as error:
+    except CannotRunError as error:
         _say(str(error))
         return CANNOT_RUN
     except (EvenkeelError, CertificateError) as error:
