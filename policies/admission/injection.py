@@ -98,7 +98,7 @@ def injection_patch(plan: Injection, path: FieldPath, *, annotated: bool) -> tup
 def missing_for_injection(
     workload: Workload, context: AdmissionContext, policies: Sequence[SpreadPolicy]
 ) -> CacheMiss | None:
-    """Return what must be known before an object may get defaults; None if all is, or it gets none anyway.
+    """Return the object that injection needs and the cache lacks; None for none, or without injection.
 
     Args:
         workload: The object.
@@ -128,7 +128,7 @@ def missing_for_injection(
 
 
 def _unknown_owner(workload: Workload, context: AdmissionContext) -> str:
-    """Return what to add where the owner's selector could not be, though kube-scheduler may know it."""
+    """Return the note on an owner whose selector is not in the cache, though kube-scheduler may know it."""
     owner = workload.owner
     if owner is None or context.snapshot is None or (owner.api_version, owner.kind) not in SELECTING_OWNERS:
         return ""
@@ -138,7 +138,7 @@ def _unknown_owner(workload: Workload, context: AdmissionContext) -> str:
 
 
 def _told(plan: Injection) -> AdmissionWarning:
-    """Return what a person reads of an injection: the keys, by what becomes of a pod that finds no place."""
+    """Return the warning about an injection: the topology keys, by ``whenUnsatisfiable``."""
     keys: dict[str, list[str]] = {}
     for constraint in plan.constraints:
         keys.setdefault(constraint.when_unsatisfiable, []).append(constraint.topology_key)
@@ -156,7 +156,7 @@ def _describe(plan: Injection) -> str:
 
 
 def remnants(workload: Workload, old: Workload | None) -> Iterator[AdmissionWarning]:
-    """Yield what to say of an update of a workload that has, or had, injected constraints.
+    """Yield the warnings about an update of a workload that has, or had, injected constraints.
 
     Args:
         workload: The object as it would be stored.

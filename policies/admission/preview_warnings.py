@@ -1,4 +1,4 @@
-"""What the author of a policy or of a namespace's labels reads of a preview: a line a change, and a count."""
+"""The warnings of a preview for the author of a policy or of a namespace's labels: a line a change."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def _first_of(texts: Iterable[str]) -> list[str]:
 def _decision(
     judged: _Judged, exempting: Exempting, advice: tuple[AdmissionWarning, ...], *, by_person: bool
 ) -> Decision:
-    """Return what becomes of an object for its violations, and what the audit log keeps of them."""
+    """Return the decision on an object for its violations, with their annotations for the audit log."""
     found = [violation for violation, exemption in judged if exemption is None]
     denied = tuple(entry.error for entry in found if entry.enforcement is Enforcement.DENY)
     warned = [entry for entry in found if entry.enforcement is Enforcement.WARN]
@@ -178,7 +178,7 @@ def _decision(
 
 
 def _audit(judged: _Judged, exempting: Exempting) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return what the audit log keeps of violations, and why annotations exempt from none of some rules."""
+    """Return the audit annotations for violations, and notes on exemptions that have no effect."""
     lines: dict[str, dict[str, None]] = {name: {} for name in ("exempted", "violations", "notes", _DENIED)}
     refused: dict[str, None] = {}
     for violation, exemption in judged:
@@ -252,7 +252,7 @@ def _counted(rules: tuple[str, ...]) -> str:
 
 
 def _advice(workload: Workload, exemptions: Exemptions) -> list[AdmissionWarning]:
-    """Return what is no error of the object but worth telling the person who applies it."""
+    """Return the warnings about annotations that are no error of the object."""
     texts = list(exemptions.problems)
     for written in (
         workload.annotations.get(INJECT_ANNOTATION),
@@ -270,7 +270,7 @@ def _advice(workload: Workload, exemptions: Exemptions) -> list[AdmissionWarning
 
 
 def missing_for_rules(workload: Workload, context: AdmissionContext) -> CacheMiss | None:
-    """Return what must be known to tell which policies hold an object; None if all is."""
+    """Return the namespace without which it is unknown which policies hold an object; None if it is known."""
     snapshot = context.snapshot
     if not context.live or snapshot is None or workload.namespace in snapshot.namespaces:
         return None

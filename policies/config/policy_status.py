@@ -64,7 +64,7 @@ class LastAccepted(TypedDict):
 
 
 class PolicyStatus(TypedDict):
-    """What Evenkeel has made of the policy; its leader writes it.
+    """The status of the policy; Evenkeel's leader writes it.
 
     Attributes:
         observedGeneration: The generation of the policy that the status is about.

@@ -142,7 +142,7 @@ def first_of(errors: Sequence[FieldError]) -> str:
 
 
 def and_more(count: int) -> str:
-    """Return what is said behind the first of so many errors.
+    """Return the suffix that follows the first of ``count`` errors.
 
     >>> and_more(1), and_more(2), and_more(3)
     ('', ' (and 1 more error)', ' (and 2 more errors)')
@@ -361,6 +361,14 @@ class ErrorList:
         if isinstance(raw, str):
             return raw
         self.add(wrong_type(path, "a string", raw))
+        return ""
+
+    def name(self, metadata: Mapping[str, Any], path: FieldPath) -> str:
+        """Return the name in an object's metadata, which is at ``path``; record where there is none."""
+        name = metadata.get("name")
+        if isinstance(name, str) and name:
+            return name
+        self.add(wrong_type(path.child("name"), "a name", name))
         return ""
 
     def integer(self, raw: object, path: FieldPath, *, bits: int = 32) -> int | None:

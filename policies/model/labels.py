@@ -203,7 +203,7 @@ def _brief(text: str) -> str:
 
 
 def label_key_problems(key: str) -> tuple[str, ...]:
-    """Return what is wrong with a label key; empty when it is valid.
+    """Return the problems of a label key; empty when it is valid.
 
     >>> label_key_problems("example.com/rev")
     ()
@@ -214,7 +214,7 @@ def label_key_problems(key: str) -> tuple[str, ...]:
 
 
 def label_value_problems(value: str) -> tuple[str, ...]:
-    """Return what is wrong with a label value; empty when it is valid.
+    """Return the problems of a label value; empty when it is valid.
 
     >>> label_value_problems("")
     ()
@@ -273,7 +273,7 @@ def label_value_errors(value: str, path: FieldPath, rule: str) -> list[FieldErro
 
 
 def label_selector_errors(raw: object, path: FieldPath) -> list[FieldError]:
-    """Return what the API server would refuse in a label selector; null is no selector and so no error."""
+    """Return the API server's errors for a label selector; none for null, which is no selector."""
     found = ErrorList()
     if raw is not None:
         check_label_selector(raw, path, found)

@@ -169,7 +169,7 @@ class WorkloadTopology:
         return eligible | without_node, usable | without_node
 
     def one_pod_per_domain(self, key: str) -> DomainCapacities | None:
-        """Return what one pod a domain allows; None if a usable node lacks the key, and with it the limit."""
+        """Return the domains of a key, with room for one pod each; None if a usable node lacks the key."""
         if key not in self._one_pod:
             domains: dict[str, set[str]] = {}
             for node in self.usable:

@@ -64,7 +64,9 @@ def test_failures(
         with pytest.raises(ImplementationError) as caught:
             _ask(command, 1000 if unending else answers + 1)
 
-    told = re.sub(r"after \d+ answers?", "after 1 answer", str(caught.value)) if unending else str(caught.value)
+    told = (
+        re.sub(r"after \d+ answers?", "after 1 answer", str(caught.value)) if unending else str(caught.value)
+    )
     assert wording(told) == told
     assert command._process.poll() is not None
 

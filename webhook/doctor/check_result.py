@@ -1,4 +1,4 @@
-"""What a check reports: how bad it is, what was observed, and what to do about it."""
+"""The result of a check: how bad it is, the evidence, and what to do about it."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def skipped(reason: str) -> CheckResult:
 
 
 def warning(evidence: str, suggestion: str) -> CheckResult:
-    """Return what may go wrong."""
+    """Return the result for something that may go wrong."""
     return CheckResult("", "", CheckStatus.WARNING, evidence, suggestion)
 
 
 def problem(evidence: str, suggestion: str) -> CheckResult:
-    """Return what does not work, or keeps other things from working."""
+    """Return the result for something that does not work, or keeps other things from working."""
     return CheckResult("", "", CheckStatus.PROBLEM, evidence, suggestion)

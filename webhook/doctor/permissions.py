@@ -71,7 +71,7 @@ CLIENT_EXCESSIVE: Final = ("get /metrics", "list nodes", "list pods", *EXCESSIVE
 
 
 def of_replicas(observed: Observations) -> tuple[str, ...]:
-    """Return what to review of the replicas' account: what their settings need, and what is too much."""
+    """Return the permissions of the replicas' account to review: needed by their settings, and excessive."""
     settings, names = observed.pods()[0].settings, observed.names
     lease = settings.get("lease") or names.service
     values = {"secret": observed.secret, "lease": lease, "namespace": names.namespace}
@@ -87,14 +87,14 @@ def of_replicas(observed: Observations) -> tuple[str, ...]:
 
 
 def of_clients(observed: Observations) -> tuple[str, ...]:
-    """Return what to review of the account of callers; nothing where replicas do not authorize them."""
+    """Return the permissions of the callers' account to review; none where replicas do not authorize them."""
     settings = observed.pods()[0].settings
     authorized = "live" in settings and settings.get("access") != Access.OPEN
     return (*CLIENT, *CLIENT_EXCESSIVE) if authorized else ()
 
 
 def review_attributes(permission: str) -> dict[str, dict[str, str]]:
-    """Return what a SubjectAccessReview says of a permission.
+    """Return the attributes of a SubjectAccessReview for a permission.
 
     >>> review_attributes("get leases.coordination.k8s.io/a in b")["resourceAttributes"]
     {'verb': 'get', 'resource': 'leases', 'group': 'coordination.k8s.io', 'name': 'a', 'namespace': 'b'}
@@ -152,7 +152,7 @@ def _client(observed: Observations) -> Iterator[CheckResult]:
 
 
 def _surplus(who: str, has: Mapping[str, bool], excessive: tuple[str, ...]) -> CheckResult:
-    """Return what an account has that it must not have."""
+    """Return the result for the permissions that an account must not have."""
     if granted := [permission for permission in excessive if has[permission]]:
         return warning(
             f"ServiceAccount {who} can {listed(granted, IN_MESSAGE)}, which Evenkeel never needs",

@@ -117,7 +117,7 @@ def _own_namespaces(observed: Observations) -> Iterator[CheckResult]:
 
 
 def _inclusion(webhook: RegisteredWebhook, namespace: Object, observed: Observations) -> CheckResult | None:
-    """Return what happens to pods of a namespace that are sent to a webhook; None if they are not."""
+    """Return the result for pods of a namespace that a webhook matches; None if it does not match them."""
     name, labels = namespace["metadata"]["name"], namespace["metadata"].get("labels") or {}
     own = name == observed.names.namespace
     if not webhook.matches_pods(labels, _own_pod_labels(observed) if own else None):

@@ -73,7 +73,7 @@ def _report_ready(observed: Observations) -> Iterator[CheckResult]:
 
 
 def _suggestion(observed: Observations, sentence: str, replica: str) -> str:
-    """Return what to do about a reason or a warning of a replica."""
+    """Return the suggestion for a reason or a warning of a replica."""
     if CRD_NAME in sentence:
         return f"{observed.install}, which brings it"
     kind, _, rest = sentence.partition(" ")

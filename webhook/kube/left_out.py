@@ -36,7 +36,7 @@ class LeftOutObject:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from the others of its kind: as a rule its namespace and name."""
+        """The key among objects of its kind: as a rule its namespace and name."""
         return self.namespace, self.name or self.place
 
     @property

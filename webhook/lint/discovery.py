@@ -10,7 +10,7 @@ from typing import Final
 
 from webhook.lint.external_tools import ToolError
 from webhook.lint.files import GIT, STDIN, is_below, repository_root, shown_path
-from webhook.lint.gitignore import Ignored, Refused, ignored_in
+from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
 from webhook.lint.tracked import TrackedFiles
 
 #: What is read of a folder.
@@ -27,7 +27,7 @@ _OF_CHART: Final = frozenset({"templates", "charts"})
 
 @dataclass(slots=True)
 class Found:
-    """What there is to read.
+    """The files to read.
 
     Attributes:
         files: The files, and ``-``; without repeats.
@@ -81,10 +81,11 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
         folder = Path(os.path.normpath(Path(path).absolute()))
         found.given.add(folder)
         below, root = Found(), repository_root(folder)
-        excluded = Ignored().with_patterns(*exclude) if exclude and exclude[1] else Ignored()
+        excluded = excluded_from(*exclude) if exclude else Ignored()
         walk = _Walk(below, (folder, root), excluded)
         git = _InGit(ignored=ignored_in(folder, refused), tracked=TrackedFiles(root, _WANTED))
-        walk.take(path, folder, git)
+        if not any(excluded.holds(parent, is_folder=True) for parent in (folder, *folder.parents)):
+            walk.take(path, folder, git)
         if walk.ignored:
             found.ignored[path] = walk.ignored
         if not below.count:
@@ -134,7 +135,7 @@ def _is_folder(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _InGit:
-    """What Git leaves out of a folder.
+    """The files of a folder that Git leaves out.
 
     Attributes:
         ignored: The patterns in force.
@@ -151,7 +152,7 @@ class _InGit:
         return self._is_ignored(path, is_folder=is_folder) and not self.tracked.holds(path)
 
     def below(self, folder: Path) -> _InGit:
-        """Return what Git leaves out of a folder in this one."""
+        """Return the same for a folder in this one."""
         is_ignored = self._is_ignored(folder, is_folder=True)
         return replace(self, ignored=self.ignored.below(folder), is_ignored=is_ignored)
 

@@ -162,7 +162,7 @@ class GitRepository:
             start = end + 1 + size + 1
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Return what git prints.
+        """Return the output of git.
 
         The folder is named, so that none above it is taken, nor one that ``core.worktree`` names.
 
@@ -194,7 +194,7 @@ def _list_settings(file: Path) -> bytes:
 
 
 def _listed(output: bytes) -> _Listed:
-    """Return what ``git ls-tree -r -z -l`` prints."""
+    """Return the entries that ``git ls-tree -r -z -l`` prints."""
     listed = _Listed()
     for record in output.split(b"\0"):
         fields, _, name = record.partition(b"\t")
@@ -282,7 +282,7 @@ def _write(path: Path, content: bytes) -> bool:
 
 
 def _skipped(commit: str, listed: _Listed, left_out: list[str]) -> Iterator[Skipped]:
-    """Yield what of a commit was not read."""
+    """Yield the parts of a commit that were not read."""
     for path in listed.submodules:
         yield _one_skipped(path, SkipReason.UNSUPPORTED, "submodules of a revision are not read")
     for path in listed.missing:

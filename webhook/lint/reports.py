@@ -90,7 +90,7 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def lines_of(texts: Iterable[Text], sources: FieldOrigins) -> Callable[[str], Sequence[str]]:
-    """Return what returns the lines of a file, by the name that findings use; none for what a tool made.
+    """Return a function from a file's name in findings to its lines; empty for output of tools.
 
     Args:
         texts: What was linted.

@@ -24,7 +24,7 @@ def render_text(found: SimulatedQueue | SimulatedRollout, *, width: int, color: 
 
 
 def counts(found: SimulatedQueue | SimulatedRollout) -> Mapping[str, int]:
-    """Return what is logged of it."""
+    """Return the counts to log."""
     if isinstance(found, SimulatedRollout):
         cluster, pods = found.rollout.prepared.cluster, found.rollout.replicas
     else:

@@ -105,7 +105,7 @@ def _is_segment(part: object) -> bool:
 
 
 def patch(cluster: PageCluster, body: PatchBody) -> bytes:
-    """Return what leads from one manifest to another, as patches and as a diff."""
+    """Return the changes from one manifest to another, as patches and as a diff."""
     old, new = body.original, body.manifest
     before, after = read_manifest(old, cluster.context), read_manifest(new, cluster.context)
     merge = merge_patch(before.value, after.value)

@@ -84,7 +84,7 @@ def _node(state: PageState, names: Names, _body: bytes) -> bytes:
 
 
 def _named(names: Names, name: str) -> str:
-    """Return what a request names; a query, since no name that it may have ends a part of a path.
+    """Return the name in a request's query, since no name that it may have ends a part of a path.
 
     Raises:
         ProblemsError: It does not.

@@ -1,4 +1,4 @@
-"""What may happen to the nodes of a cluster: a domain is lost, a node drained, cordoned, tainted or added."""
+"""Actions on the nodes of a cluster: a domain is lost, a node drained, cordoned, tainted or added."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ Action: TypeAlias = LoseDomain | DrainNode | CordonNode | TaintNode | AddNodes
 
 @dataclass(slots=True)
 class Disruption:
-    """What some actions did to a cluster.
+    """The effect of some actions on a cluster.
 
     Attributes:
         evicted: The pods that lost their node.
