@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from policies.manifests.sanitize import one_line
 from policies.manifests.words import ON_LINE, more, plural
+from policies.reports.words import domain_name, plain_table
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
 
 #: Columns of the longest bar, and of the longest in a narrow terminal.
@@ -47,7 +47,7 @@ def _domains(standing: ConstraintStats, room: int) -> Table:
     for domain in standing.domains:
         nodes = f"{domain.nodes:,}" if domain.counted else "not counted"
         table.add_row(
-            one_line(domain.value) or "(empty)",
+            domain_name(domain.value),
             bar(domain.matching / (longest or 1), room, fits=domain.fits),
             f"{domain.matching:,}",
             nodes,
@@ -106,7 +106,7 @@ def _span(least: int, most: int) -> str:
 
 
 def _table(first: str, *, hard: bool, nodes: bool = True) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column(first, overflow="fold")
     table.add_column("", no_wrap=True)
     table.add_column("MATCHING PODS", justify="right")
@@ -158,7 +158,7 @@ def domain_counts(before: Mapping[str, int], after: Mapping[str, int]) -> str:
         groups = [[name] for name in names] if len(names) <= ON_LINE else [names]
         for group in groups:
             others = f" and {plural(len(group) - 1, 'other')}" if len(group) > 1 else ""
-            shown = f"{one_line(group[0]) or '(empty)'}{others} {numbers}"
+            shown = f"{domain_name(group[0])}{others} {numbers}"
             entries.append((was == becomes, group[0], len(group), shown))
     entries.sort()
     rest = sum(domains for _, _, domains, _ in entries[MAX_ENTRIES:])

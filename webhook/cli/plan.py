@@ -36,8 +36,14 @@ from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest import snapshot_progress
 from webhook.cli.manifest_options import manifest_options, rule_options
 from webhook.cli.options import context_option, live_option, namespace_option, reports_option, snapshot_option
-from webhook.cli.plan_cluster import fetch_workloads, find_workloads
-from webhook.cli.plan_from import CLUSTER, GitRevision, parse_from, read_revision
+from webhook.cli.plan_from import (
+    CLUSTER,
+    GitRevision,
+    fetch_workloads,
+    find_workloads,
+    parse_from,
+    read_revision,
+)
 from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, reading_progress
 from webhook.kube.api_server import ApiServer, known_version
 from webhook.kube.snapshot import SnapshotFile, read_index

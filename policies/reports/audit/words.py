@@ -7,7 +7,7 @@ from typing import Final
 
 from policies.manifests.fields import first_of
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import plural
+from policies.manifests.words import object_title, plural
 from policies.placement.audit.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.scheduler.request import ConstraintOrigin
@@ -46,7 +46,7 @@ def notes(run: AuditRun) -> Iterator[str]:
 
 def title(found: WorkloadAudit) -> str:
     """Return what a workload is called."""
-    return one_line(f"{found.kind} {found.namespace}/{found.name}")
+    return object_title(found.kind, found.namespace, found.name)
 
 
 def pods(found: WorkloadAudit) -> str:

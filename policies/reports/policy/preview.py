@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from policies.admission.policy_preview import EffectChange, PolicyPreview, PreviewedWorkload
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import Count, Keywords, dumps
-from policies.manifests.words import more, plural
+from policies.manifests.words import more, object_title, plural
 from policies.model.version import KubernetesVersion
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -132,7 +132,7 @@ def _listed(change: EffectChange, run: PreviewRun) -> Iterator[str]:
 
 def title(workload: PreviewedWorkload) -> str:
     """Return which workload is meant."""
-    return one_line(f"{workload.kind} {workload.namespace}/{workload.name}")
+    return object_title(workload.kind, workload.namespace, workload.name)
 
 
 def _policies(names: tuple[str, ...]) -> str:

@@ -20,12 +20,15 @@ from policies.reports.simulate.what_if_text import what_if_text
 from policies.reports.words import (
     as_revision,
     constraint_title,
+    domain_name,
     dropped,
     item,
+    plain_table,
     print_all,
     replica_origin_text,
     section,
     sentence,
+    unmodeled_note,
     workload_title,
 )
 from policies.scheduler.binding import Step
@@ -160,7 +163,7 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
     """Return the domains with their pods; of many, how many domains changed alike."""
     ends = (change.after,) if spread is None else (spread.least, spread.median, spread.most)
     columns = (change.before, *ends)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     few = len(change.after) <= IN_TABLE
     table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
     for name in ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX"):
@@ -168,7 +171,7 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
     table.add_column("", no_wrap=True)
     rows = {value: tuple(column[value] for column in columns) for value in change.after}
     if few:
-        lines = [(one_line(value) or "(empty)", row) for value, row in rows.items()]
+        lines = [(domain_name(value), row) for value, row in rows.items()]
     else:
         alike = Counter(rows.values()).items()
         ordered = sorted(alike, key=lambda entry: entry[0][::-1], reverse=True)
@@ -192,7 +195,7 @@ def _by_node(steps: Iterable[Step]) -> Table:
     for step in steps:
         if step.node is not None:
             went.setdefault(step.node, []).append(step.name)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     if len(went) <= IN_TABLE:
         table.add_column("NODE", overflow="fold")
         table.add_column("PODS", justify="right")
@@ -235,8 +238,7 @@ def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
         some = f"{ties:,} of {len(steps):,} pods had several best nodes"
         yield from ("", Text(f"{some}: kube-scheduler chooses one of them at random, {taken}"))
     if unmodeled:
-        asked = ", ".join(unmodeled)
-        yield from ("", Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow"))
+        yield from ("", Text(unmodeled_note(unmodeled), "yellow"))
     if simulated.nodes_to_find < simulated.queue.cluster.node_count:
         text = f"For each pod the search stops at {simulated.nodes_to_find:,} feasible nodes."
         yield from ("", Text(text))
