@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS
 from policies.scheduler.fit_error import condition_of, fit_error
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
@@ -53,7 +54,7 @@ def evaluate(
 
 
 def count_spread(request: SchedulingRequest, index: ClusterIndex) -> tuple[FilterResult | ScoreResult, ...]:
-    """Return what each constraint counts now, as ``evaluate`` has it; no other plugin runs.
+    """Return the current counts of each constraint, as ``evaluate`` has them; no other plugin runs.
 
     Args:
         request: The pod, and the constraints in force.
@@ -74,7 +75,7 @@ def _in_order(
 
 
 def _without_soft(request: SchedulingRequest, feasible: NDArray[np.bool_]) -> NodeScores | None:
-    """Return what PodTopologySpread gives nodes for a pod without soft constraints; None where it skips.
+    """Return PodTopologySpread's scores for a pod without soft constraints; None where it skips.
 
     Source: ``NormalizeScore``, ``podtopologyspread/scoring.go``, Kubernetes 1.27.
     """
@@ -88,12 +89,13 @@ def _unread(
 ) -> tuple[str, ...]:
     """Return the lists of the cluster that decide whom preemption evicts, and are not known."""
     evicts = preemption is not None and bool(preemption.nominated)
-    budgets = ("podDisruptionBudgets",) if evicts and not index.knows_budgets else ()
-    return (*budgets, *(("priorityClasses",) if request.pod.class_unknown else ()))
+    unknown = (BUDGET,) if evicts and not index.knows(BUDGET) else ()
+    classes = (PRIORITY_CLASS,) if request.pod.class_unknown else ()
+    return tuple(LIST_NAMES[kind] for kind in (*unknown, *classes))
 
 
 class _Unschedulable(NamedTuple):
-    """What becomes of a pod that fits nowhere: the FitError, the condition, and preemption."""
+    """The result for a pod that fits nowhere: the FitError, the condition, and preemption."""
 
     message: str
     condition: str

@@ -26,7 +26,7 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.placement.clusters import a_node
 from tests.policies.scheduler.clusters import an_index
-from tests.webhook.running import eventually
+from tests.waiting import eventually
 from tests.webhook.ui.pages import a_client
 from webhook.cli import advise, audit, explain, plan, rebalance, simulate, survive
 from webhook.telemetry.skew_metrics import ExportedSkew, SkewReport, skew_families

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from policies.model.labels import LabelSelector
-from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
+from tests.waiting import eventually
+from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster, an_object
 from webhook.kube.informer import ClusterCache
 from webhook.kube.watched_resources import WATCHED_RESOURCES

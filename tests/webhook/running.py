@@ -10,15 +10,13 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-#: Seconds after which a server that should have done something is given up.
-PATIENCE_S = 20.0
+from tests.waiting import PATIENCE_S, eventually
 
 
 def review_of(obj: dict[str, Any]) -> bytes:
@@ -42,16 +40,6 @@ def review_of(obj: dict[str, Any]) -> bytes:
 REVIEW = review_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}})
 
 _RUN = "from webhook.cli.start import run; run()"
-
-
-def eventually(condition: Callable[[], Any], *, patience_s: float = PATIENCE_S) -> Any:
-    """Return what a condition gives as soon as it is true."""
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        if found := condition():
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it did not happen in time")
 
 
 @dataclass

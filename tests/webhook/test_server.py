@@ -20,18 +20,9 @@ import pytest
 from certs.provision import provision_self_signed
 from tests.builders import a_constraint, a_policy, a_workload
 from tests.policies.placement.clusters import two_full_zones
+from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
-from tests.webhook.running import (
-    PATIENCE_S,
-    REVIEW,
-    Answer,
-    Server,
-    ask,
-    eventually,
-    read_all,
-    review_of,
-    serving,
-)
+from tests.webhook.running import REVIEW, Answer, Server, ask, read_all, review_of, serving
 
 pytestmark = pytest.mark.slow
 
@@ -279,7 +270,7 @@ def _refused(server: Server) -> bool:
 
 def test_idle_connections_do_not_hold_up_the_end(tmp_path: Path) -> None:
     """Kept and silent connections end with the window, not with their timeouts."""
-    with serving(tmp_path, "--drain-s=0.1") as server:
+    with serving(tmp_path, "--drain-s=0.1", "--graceful-timeout-s=60") as server:
         kept, silent = server.connect(), server.plain()
         ask(kept, "GET", "/livez")
         started = time.monotonic()
@@ -290,7 +281,8 @@ def test_idle_connections_do_not_hold_up_the_end(tmp_path: Path) -> None:
         silent.close()
 
     assert code == 0
-    assert took < 3
+    # Of the minute that requests have.
+    assert took < 30
 
 
 #: A score request of 3 MB that takes many seconds.
@@ -346,14 +338,14 @@ def test_what_is_computed_ends_with_the_server(tmp_path: Path, *, killed: bool) 
         eventually(lambda: not Path(f"/proc/{child}").exists())
         eventually(lambda: answers)
 
-    # Of the minute that the answer may take; gunicorn's own end is 1 s after ours.
-    assert took < 5
+    # Of the minute that the answer may take.
+    assert took < 30
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT], ids=["SIGINT", "SIGQUIT"])
 def test_ctrl_c_ends_quickly_and_quietly(tmp_path: Path, number: signal.Signals) -> None:
     """Ctrl-C ends the server while a client is in the middle of a request, without leftovers."""
-    with serving(tmp_path) as server, server.tls() as slow:
+    with serving(tmp_path, "--graceful-timeout-s=60") as server, server.tls() as slow:
         slow.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         authority = Path(server.lines("serving")[0].rpartition("ca=")[2])
         assert authority.exists()
@@ -363,7 +355,8 @@ def test_ctrl_c_ends_quickly_and_quietly(tmp_path: Path, number: signal.Signals)
         took = time.monotonic() - started
 
     assert code == 0
-    assert took < 5
+    # Of the minute that requests have.
+    assert took < 30
     assert "raceback" not in server.log.read_text()
     assert not authority.parent.parent.exists()
 

@@ -11,7 +11,7 @@ from webhook.late_imports import late_imports
 
 with late_imports():
     from policies.config import loader
-    from policies.reports import plan_run
+    from policies.reports.plan import run as plan_run
     from policies.rules import base
     from webhook.lint import reports
 

@@ -17,9 +17,10 @@ from policies.lint.run import LintResult
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped
-from policies.reports import lint_text
-from policies.reports.lint_run import LintRun, plural
-from policies.reports.lint_text import Details
+from policies.manifests.words import plural
+from policies.reports.lint import text as lint_text
+from policies.reports.lint.run import LintRun
+from policies.reports.lint.text import Details
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats
 from webhook.cli.lint_progress import lint_progress, uncollected
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 with late_imports():
     from importlib import metadata
 
-    from policies.reports import lint_json
+    from policies.reports.lint import json as lint_json
     from webhook.kube import api_server as cluster_api
     from webhook.kube import snapshot, watched_resources
     from webhook.ui import embedded

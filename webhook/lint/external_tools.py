@@ -235,7 +235,7 @@ _TWICE: Final = re.compile(
 
 
 def run_tool(command: list[str], *, stdin: bytes = b"") -> bytes:
-    """Return what a program prints.
+    """Return the output of a program.
 
     Args:
         command: The program and its arguments.

@@ -20,6 +20,7 @@ from certs.names import parse_names
 from certs.rotate import Trust, rotate
 from policies.model.workload_kinds import KNOWN_KINDS
 from tests.certs.builders import CA, NOW, read_serving
+from tests.waiting import eventually
 from tests.webhook.cert_rotation.cluster import (
     MUTATING,
     SECRET,
@@ -28,7 +29,6 @@ from tests.webhook.cert_rotation.cluster import (
     a_cluster,
     a_configuration,
 )
-from tests.webhook.kube.api_server import eventually
 from tests.webhook.registrations import IDLE, ONLY_TOLD
 from webhook.cert_rotation.configurations import Configuration, Registration, registration
 from webhook.cert_rotation.controller import CertificateController

@@ -100,6 +100,7 @@ def test_an_api_server_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(UnreachableError) as raised:
         CliRunner().invoke(doctor.command, [], catch_exceptions=False)
-    assert time.monotonic() - started < 10
+    # It would hang for ever.
+    assert time.monotonic() - started < 60
     assert "hangs, or is no API server" in str(raised.value)
     assert "_ssl" not in str(raised.value)

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ import yaml
 from policies.reports.generate_schemas import report_schemas
 from tests.builders import a_constraint
 from tests.policies.placement.planned import NODES, SPREAD, a_deployment, running
+from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import a_control_plane
 from tests.webhook.lint.git import commit_all, git, make_repository
@@ -333,14 +333,11 @@ def test_the_end_by_ctrl_c(root: Path, tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    until = time.monotonic() + 30
     # Once kustomize runs, the revision is there.
-    while not list(folder.glob("evenkeel-home-*/started")):
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    eventually(lambda: list(folder.glob("evenkeel-home-*/started")))
     assert list(folder.glob("evenkeel-revision-*/deploy/*"))
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
 
     assert 130 == process.returncode
     assert "Traceback" not in stderr

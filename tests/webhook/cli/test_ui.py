@@ -21,8 +21,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.builders import a_workload
+from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.cli.in_process import evenkeel
-from tests.webhook.running import eventually
 from tests.webhook.ui.pages import a_cluster
 
 EVENKEEL: Final = Path(sys.executable).parent / "evenkeel"
@@ -66,7 +66,7 @@ def test_a_page(cluster: str) -> None:
         found = json.loads(connection.getresponse().read())
         connection.close()
         process.send_signal(signal.SIGINT)
-        rest, told = process.communicate(timeout=30)
+        rest, told = process.communicate(timeout=PATIENCE_S)
 
     assert "127.0.0.1" == url.hostname
     assert len(token) >= 43
@@ -99,7 +99,7 @@ def test_what_a_browser_is_started_with(cluster: str, tmp_path: Path) -> None:
             answers.append(connection.getresponse().status)
             connection.close()
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE_S)
 
     assert "file" == urlsplit(argument).scheme
     assert "127.0.0.1" not in argument

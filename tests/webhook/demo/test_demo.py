@@ -8,10 +8,9 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.slow
+from tests.waiting import PATIENCE_S
 
-#: Seconds after which it is given up; it takes two.
-PATIENCE_S = 60
+pytestmark = pytest.mark.slow
 
 #: What a person must have seen, in this order.
 SEEN = (

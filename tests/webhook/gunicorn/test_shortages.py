@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.processes import free_port
-from tests.webhook.running import PATIENCE_S, Server, eventually, serving
+from tests.waiting import PATIENCE_S, eventually
+from tests.webhook.running import Server, serving
 
 pytestmark = pytest.mark.slow
 

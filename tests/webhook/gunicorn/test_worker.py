@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.webhook.running import PATIENCE_S, eventually, serving
+from tests.waiting import PATIENCE_S, eventually
+from tests.webhook.running import serving
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.webhook.running import eventually
+from tests.waiting import eventually
 from webhook.http.child_processes import AbandonedError, ChildProcesses, Limit, LimitError, ResourceLimits
 
 MIB = 1 << 20

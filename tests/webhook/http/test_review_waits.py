@@ -16,10 +16,11 @@ import yaml
 
 from tests.builders import a_pod, a_policy, a_replica_set, a_workload
 from tests.policies.config.contexts import defaults
+from tests.waiting import eventually
 from tests.webhook.kube.api_server import FakeApiServer
 from tests.webhook.kube.api_server import serving as api_server
 from tests.webhook.loopback import write_kubeconfig
-from tests.webhook.running import Server, ask, eventually, review_of, serving
+from tests.webhook.running import Server, ask, review_of, serving
 
 pytestmark = pytest.mark.slow
 

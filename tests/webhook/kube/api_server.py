@@ -15,27 +15,15 @@ from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from tests.waiting import PATIENCE_S
 from tests.webhook.loopback import QuietHandler
 from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
-
-#: Seconds after which what should have happened is given up.
-PATIENCE_S = 20.0
 
 Object = dict[str, Any]
 #: Answers one request in place of the server.
 Fault = Callable[["Handler"], None]
 
 _PATHS = {resource.path: resource for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES)}
-
-
-def eventually(condition: Callable[[], Any]) -> Any:
-    """Return what a condition gives as soon as it is true."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        if found := condition():
-            return found
-        time.sleep(0.005)
-    raise AssertionError("it did not happen in time")
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from certs.serving import ServingContext
 from certs.store import SERVING_CERTIFICATE, SERVING_KEY
 from tests.certs.builders import a_folder, a_pair
 from tests.certs.tls import EchoServer
+from tests.waiting import eventually
 from tests.webhook import running
-from tests.webhook.kube.api_server import FakeApiServer, Handler, eventually, serving
+from tests.webhook.kube.api_server import FakeApiServer, Handler, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import client
 from webhook.kube.api_server import ApiError, KubeconfigError, UnreachableError
@@ -307,11 +308,11 @@ def test_a_worker_that_ends_leaves_the_embedded_credentials(
         path.write_text(json.dumps(config))
         monkeypatch.setenv("KUBECONFIG", str(path))
         with running.serving(tmp_path, "--live") as server:
-            running.eventually(lambda: server.ask("GET", "/readyz").status == 200)
+            eventually(lambda: server.ask("GET", "/readyz").status == 200)
             (first,) = server.workers()
             os.kill(first, stop)
-            running.eventually(lambda: server.workers() not in ([], [first]))
-            running.eventually(lambda: server.ask("GET", "/readyz").status == 200)
+            eventually(lambda: server.workers() not in ([], [first]))
+            eventually(lambda: server.ask("GET", "/readyz").status == 200)
 
     assert not server.lines("watch_failed")
 

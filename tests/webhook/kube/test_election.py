@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import eventually
 from tests.webhook.cert_rotation.cluster import LEASE, Objects, serving
-from tests.webhook.kube.api_server import eventually
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import election
 from webhook.kube.client import connect

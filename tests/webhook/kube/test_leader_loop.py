@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.waiting import PATIENCE_S
 from webhook.kube.leader_loop import LeaderLoop
 
-#: Seconds that a test waits for a thread at most.
-PATIENCE_S = 10.0
 #: Seconds that no test has.
 LONG_S = 3600.0
 

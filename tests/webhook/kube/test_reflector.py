@@ -19,7 +19,8 @@ import pytest
 from policies.manifests.fields import FieldError
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod
-from tests.webhook.kube.api_server import FakeApiServer, Fault, Handler, event, eventually, serving
+from tests.waiting import eventually
+from tests.webhook.kube.api_server import FakeApiServer, Fault, Handler, event, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import reflector as module
 from webhook.kube.backoff import Backoff

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from policies.model.cluster_kinds import POD
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.scheduler.index import POD, ClusterIndex
+from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod, a_replica_set, a_workload
-from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
+from tests.waiting import eventually
+from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
 from webhook.kube.informer import ClusterCache
 from webhook.kube.watched_resources import WITH_PENDING_PODS

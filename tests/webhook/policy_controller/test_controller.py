@@ -13,7 +13,8 @@ import pytest
 from policies.config.loader import load_policies
 from policies.config.policy_set import PolicySet
 from tests.builders import a_policy
-from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
+from tests.waiting import eventually
+from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect

@@ -17,7 +17,8 @@ from policies.config.policy_set import PolicySet
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from tests.builders import a_constraint, a_policy, a_replica_set, a_workload
 from tests.policies.config.contexts import a_context
-from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
+from tests.waiting import eventually
+from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect

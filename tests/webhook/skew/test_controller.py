@@ -18,7 +18,8 @@ from policies.placement.audit.audit import Risk, audit
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.policies.placement.audit.test_skew import DEMO, a_random_cluster
-from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
+from tests.waiting import PATIENCE_S, eventually
+from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
 from webhook.kube.workload_store import WorkloadStore
 from webhook.skew.controller import SkewController
@@ -173,7 +174,7 @@ def test_only_the_leader_measures(led: tuple[SkewController, Election, Sink]) ->
     controller.start()
     before = controller.leading, len(sink.reports)
     election.began()
-    sink.taken.acquire(timeout=10)
+    sink.taken.acquire(timeout=PATIENCE_S)
     leading = controller.leading
     election.ended()
     eventually(lambda: sink.cleared > 1)
@@ -190,7 +191,7 @@ def test_a_stale_cache_is_not_measured(led: tuple[SkewController, Election, Sink
     controller, election, sink = led
     controller.start()
     election.began()
-    sink.taken.acquire(timeout=10)
+    sink.taken.acquire(timeout=PATIENCE_S)
     cleared = sink.cleared
     sink.contexts.append(a_context().without_cluster("stale"))
 
@@ -206,7 +207,7 @@ def test_a_failure_is_logged_and_tried_again(
     controller.start()
     election.began()
     for _ in range(3):
-        sink.taken.acquire(timeout=10)
+        sink.taken.acquire(timeout=PATIENCE_S)
 
     assert ["skew_failed"] == [record.getMessage() for record in caplog.records]
     assert eventually(lambda: any("No space left on device" in text for text in controller.warnings()))

@@ -10,7 +10,7 @@ import pytest
 
 from policies.placement.audit.audit import audit
 from tests.builders import a_constraint, a_workload
-from tests.webhook.running import eventually
+from tests.waiting import eventually
 from tests.webhook.ui.pages import a_cluster, a_page_cluster
 from webhook.ui import background_audit
 from webhook.ui.background_audit import BackgroundAudit

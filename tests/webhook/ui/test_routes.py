@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from policies.config.type_schema import standalone_schema
-from tests.webhook.running import eventually
+from tests.waiting import eventually
 from tests.webhook.ui.pages import DEPLOYMENT, PageClient, a_client
 from webhook.ui.answers import PageError
 from webhook.ui.routes import ROUTES

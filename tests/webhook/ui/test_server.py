@@ -17,7 +17,7 @@ from flask import Flask
 from werkzeug.serving import ThreadedWSGIServer
 
 from policies.placement.explain.explain import Explained, explain_object
-from tests.webhook.running import eventually
+from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
 from webhook.gunicorn.listener import open_listener
 from webhook.ui import placing
@@ -31,7 +31,7 @@ BODY = json.dumps({"manifest": json.dumps(DEPLOYMENT)})
 def _send(
     port: int, method: str, path: str, body: str | None = None, **headers: str
 ) -> http.client.HTTPConnection:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     headers = {
         "Authorization": f"Bearer {TOKEN}",
         **({"Content-Type": "application/json"} if body else {}),
@@ -129,7 +129,7 @@ def test_a_client_that_leaves_ends_its_work(gate: Gate) -> None:
 def test_lengths(headers: dict[str, str], body: bytes, status: int) -> None:
     """A body that is too large, or of no known length, is not read."""
     with running(PageState.of(a_page_cluster())) as port:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
         connection.putrequest("POST", "/api/explain")
         for name, value in {
             "Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json", **headers

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import eventually
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from tests.webhook.http.authorization.test_mode import EVERYWHERE, LOOPBACK, Given
-from tests.webhook.kube.api_server import eventually
 from webhook.http.authorization.access_reviews import AccessDecision, Result
 from webhook.http.authorization.authorizer import (
     Authorizer,

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.webhook.kube.api_server import eventually
+from tests.waiting import eventually
 from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result
 from webhook.http.authorization.credential import Credential
 from webhook.http.authorization.decision_cache import DecisionCache
