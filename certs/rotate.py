@@ -56,7 +56,7 @@ class Action(StrEnum):
 
 
 class Demand(StrEnum):
-    """What a person wants replaced before it is due."""
+    """The certificates that a user wants replaced before they are due."""
 
     NOTHING = "nothing"
     SERVING = "serving"
@@ -69,7 +69,7 @@ _FULFILLING = {Demand.SERVING: Action.ISSUE, Demand.CA: Action.REPLACE_CA}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to do next, and why, as half a sentence."""
+    """The next action, and its reason, as half a sentence."""
 
     action: Action
     reason: str = ""
@@ -77,7 +77,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """What came of a rotation.
+    """The outcome of a rotation.
 
     Attributes:
         keyring: What the Secret must hold now.
@@ -105,7 +105,7 @@ class Trust:
     since: datetime | None = None
 
     def observe(self, bundles: Iterable[frozenset[x509.Certificate]], now: datetime) -> Trust:
-        """Return what is known after another look."""
+        """Return the trust after another look."""
         bundles = tuple(bundles)
         # A clock that was set back must not add the time by which it was ahead.
         return Trust(bundles=bundles, since=min(self.since or now, now) if bundles == self.bundles else now)

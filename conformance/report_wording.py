@@ -1,4 +1,4 @@
-"""What the reports of a conformance run say of one case, in the words of all formats."""
+"""The sentences about one case in the reports of a conformance run, for all formats."""
 
 from __future__ import annotations
 
