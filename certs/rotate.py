@@ -3,7 +3,7 @@
 API servers must never meet a serving certificate that they do not trust. So a CA is trusted everywhere before
 it signs, and stays trusted while a replica may serve what it signed:
 
-- A serving certificate is issued anew with a third of its life left.
+- A serving certificate is renewed with a third of its life left.
 - A CA is replaced with a third of its life left, or where it can no longer sign. The new one joins the
   trusted CAs, and the serving certificate stays that of the *retired* CA before.
 - When the new CA has been in every webhook configuration for ``SETTLE``, it issues the serving certificate.

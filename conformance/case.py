@@ -30,7 +30,7 @@ _BODIES: Final = ("request", "expected")
 
 
 class Operation(StrEnum):
-    """The operation that a request asks for: the last part of the route that answers it."""
+    """The requested operation: the last part of the route that answers it."""
 
     SCORE = "score"
     SIMULATE = "simulate"
@@ -45,7 +45,7 @@ class ConformanceCase:
         features: The ids of the features that it is about.
         release: The release of Kubernetes that behaves so.
         source: Where the expected answer comes from.
-        operation: What the request asks for.
+        operation: The requested operation.
         request: The score or simulate request.
         expected: What of the answer is known; ``comparison`` says how it is compared.
     """

@@ -28,7 +28,7 @@ class Implementation(Protocol):
 
     Attributes:
         title: How reports call it.
-        operations: What can be asked of it.
+        operations: What it can answer.
     """
 
     title: str

@@ -10,7 +10,7 @@ from conformance.comparison import AnswerDifference
 from conformance.run import CaseResult
 from policies.manifests.sanitize import one_line
 
-#: Characters of a value; the first of them tell what differs.
+#: Characters of a value; the first of them show what differs.
 _VALUE_LENGTH: Final = 200
 
 

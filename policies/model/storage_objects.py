@@ -1,4 +1,4 @@
-"""The objects that say where volumes are, and how new ones are made.
+"""The objects that define where volumes are, and how new ones are made.
 
 What is of the wrong type is recorded and read as absent. Source: ``k8s.io/api/core/v1``, ``storage/v1`` and
 ``k8s.io/component-helpers/storage/volume``, Kubernetes 1.36.
@@ -86,8 +86,8 @@ class PersistentVolumeClaim(NamedTuple):
         namespace: Its namespace.
         name: Its name.
         uid: Its uid; empty if it is not known.
-        shape: What it asks for.
-        sized: Whether it says how much it asks for.
+        shape: What it requests.
+        sized: Whether it requests a size.
         volume: The name of its volume; empty while there is none.
         bound: Whether the binding is complete.
         lost: Whether its volume is gone.
@@ -179,7 +179,7 @@ class CsiNode(NamedTuple):
     Attributes:
         name: The name of the node.
         limits: How many volumes of each driver it takes; of others any number.
-        topology_keys: The labels of the node that tell where each driver makes volumes.
+        topology_keys: The labels of the node by which each driver places volumes.
         migrated: The in-tree plugins whose volumes a CSI driver mounts there.
     """
 
@@ -190,7 +190,7 @@ class CsiNode(NamedTuple):
 
 
 class CsiDriver(NamedTuple):
-    """A CSI driver, and whether it says where how much capacity is left."""
+    """A CSI driver, and whether it reports its capacity by topology."""
 
     name: str
     reports_capacity: bool
@@ -234,7 +234,7 @@ def read_claim(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolumeClai
 def claim_of_spec(
     metadata: Mapping[str, Any], spec: Mapping[str, Any], path: FieldPath, found: ErrorList
 ) -> PersistentVolumeClaim:
-    """Read a claim from its metadata and its spec, which stands at ``path``."""
+    """Read a claim from its metadata and its spec, which is at ``path``."""
     annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
     resources = found.mapping(spec.get("resources"), path.child("resources"))
     requests = found.mapping(resources.get("requests"), path.child("resources", "requests"))

@@ -26,7 +26,7 @@ from policies.scheduler.releases import Behavior, behavior_of
 
 #: The labels whose value all pods of one revision share, though no template has them.
 REVISION_LABELS = frozenset({*REVISION_OWNERS, "controller-revision-hash"})
-#: Names that a message lists before it says how many more there are; three keep it one line.
+#: Names that a message lists before the number of further ones; three keep it one line.
 LISTED_NAMES = 3
 
 
@@ -184,7 +184,7 @@ class WorkloadTopology:
         return self._one_pod[key]
 
     def max_pods(self, capacities: Iterable[DomainCapacities], wanted: int) -> int | None:
-        """Return how many pods fit at most, None if all that are wanted may, or where nothing is said.
+        """Return how many pods fit at most, None if all that are wanted may, or where nothing is known.
 
         Raises:
             UndecidedError: The search was given up.

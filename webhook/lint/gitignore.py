@@ -41,7 +41,7 @@ _BRACKETS: Final = re.compile(r"(?<!\\)\[[!^]?(?:[^][]|\[:[a-z]+:\])*+\]")
 MAX_BYTES: Final = 2**20
 #: Characters of a pattern: as many as a path may have.
 MAX_PATTERN: Final = 4_096
-#: Patterns in force in one folder: to compare a name with so many takes 1 ms. The longest that people
+#: Patterns in force in one folder: to compare a name with this many takes 1 ms. The longest that people
 #: collect has half of them.
 MAX_PATTERNS: Final = 2_000
 #: Patterns that one run prepares, some 0.1 ms each.
@@ -95,7 +95,7 @@ class Ignored:
         return self.with_patterns(folder, lines) if lines else self
 
     def _problem(self, lines: list[str]) -> str:
-        """Return why so many patterns must not come into force; empty if they may."""
+        """Return why this number of patterns must not come into force; empty if they may."""
         if any(len(line) > MAX_PATTERN for line in lines):
             return f"holds a pattern of more than {MAX_PATTERN:,} characters"
         if self.count + len(lines) > MAX_PATTERNS:
@@ -119,7 +119,7 @@ class Ignored:
         return Ignored((*self.specs, (folder, spec)), self.refused, self.count + len(lines))
 
     def holds(self, path: Path, *, is_folder: bool = False) -> bool:
-        """Tell whether a path is ignored: the innermost folder with a pattern that fits it decides."""
+        """Return whether a path is ignored: the innermost folder with a pattern that fits it decides."""
         for folder, spec in reversed(self.specs):
             if not path.is_relative_to(folder):
                 continue
@@ -174,7 +174,7 @@ def _spec(lines: Iterable[str]) -> GitIgnoreSpec:
 
 
 def _is_pattern(line: str) -> bool:
-    """Tell whether a line is a pattern: Git passes over those that are none."""
+    """Return whether a line is a pattern: Git passes over those that are none."""
     try:
         _spec([line])
     except Exception:  # noqa: BLE001  # as above
@@ -189,7 +189,7 @@ def ignored_in(folder: Path, refused: Refused | None = None) -> Ignored:
 
     Args:
         folder: An absolute path.
-        refused: Takes the files that are not read; None if nobody asks.
+        refused: Takes the files that are not read; None if they are not wanted.
     """
     refused = refused or Refused()
     above: list[Path] = []

@@ -18,7 +18,7 @@ from webhook.atomic_write import atomic_write
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import Text
 
-#: The format of a page of its own, which whoever has the page makes of the JSON.
+#: The format of a page of its own, which the page itself makes of the JSON.
 PAGE: Final = "html"
 #: The other formats, and the module of ``policies.reports`` that renders each.
 FORMATS: Final = {
