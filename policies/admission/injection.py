@@ -27,6 +27,7 @@ from policies.config.default_constraints import (
 from policies.config.spread_policy import SpreadPolicy
 from policies.manifests.fields import ErrorList, FieldPath, descend, shown_name
 from policies.manifests.json_patch import AddOperation, add
+from policies.manifests.words import plural
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import SELECTING_OWNERS
 from policies.model.workload import Workload
@@ -143,9 +144,7 @@ def _told(plan: Injection) -> AdmissionWarning:
         keys.setdefault(constraint.when_unsatisfiable, []).append(constraint.topology_key)
     given = ", ".join(f"{', '.join(of_kind)} ({action})" for action, of_kind in keys.items())
     count = len(plan.constraints)
-    return AdmissionWarning(
-        f"SpreadPolicy {plan.policy} added {count} constraint{'s' if count > 1 else ''}: {given}"
-    )
+    return AdmissionWarning(f"SpreadPolicy {plan.policy} added {plural(count, 'constraint')}: {given}")
 
 
 def _describe(plan: Injection) -> str:

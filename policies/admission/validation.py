@@ -33,6 +33,7 @@ from policies.config.enforcement import (
 from policies.config.spread_policy import Enforcement, SpreadPolicy
 from policies.manifests.fields import FieldError, shown
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import more
 from policies.model.api_rules import API_RULES
 from policies.model.workload import Owner, Workload
 
@@ -149,9 +150,9 @@ def _new(errors: tuple[FieldError, ...], old: Workload | None) -> tuple[FieldErr
 
 def _first_of(texts: Iterable[str]) -> list[str]:
     """Return the texts that there is room for, and how many more there are."""
-    listed = list(texts)
-    more = len(listed) - MAX_AUDITED
-    return [*listed[:MAX_AUDITED], f"and {more} more"] if more > 0 else listed
+    found = list(texts)
+    rest = len(found) - MAX_AUDITED
+    return [*found[:MAX_AUDITED], more(rest)] if rest > 0 else found
 
 
 def _decision(

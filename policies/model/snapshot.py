@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+from policies.model.cluster_kinds import NAMESPACE, SERVICE
 from policies.model.labels import LabelSelector, check_label_selector
 from policies.model.revisions import REVISION_KINDS, TEMPLATE_DIGEST_ANNOTATION, Revision, read_revision
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
@@ -18,10 +19,8 @@ SELECTING_OWNERS = {
     ("apps/v1", "ReplicaSet"): False,
     ("apps/v1", "StatefulSet"): False,
 }
-#: The apiVersion and kind of services and of namespaces.
-_SERVICE, _NAMESPACE = ("v1", "Service"), ("v1", "Namespace")
 #: What a snapshot takes: apiVersion and kind.
-SNAPSHOT_KINDS = frozenset({*SELECTING_OWNERS, _SERVICE, _NAMESPACE})
+SNAPSHOT_KINDS = frozenset({*SELECTING_OWNERS, SERVICE, NAMESPACE})
 
 #: The annotations that are kept start so: ours. kubectl's copy of what was applied alone can take 256 KiB.
 _KEPT_ANNOTATIONS = "evenkeel.dev/"
@@ -208,7 +207,7 @@ def _read(
     """Read what is kept of an object: of a service, its selector."""
     annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
     annotations = {key: text for key, text in annotations.items() if key.startswith(_KEPT_ANNOTATIONS)}
-    if kind == _NAMESPACE:
+    if kind == NAMESPACE:
         return Namespace(found.labels(metadata.get("labels"), _METADATA.child("labels")), annotations)
     spec = found.mapping(obj.get("spec"), _SPEC)
     raw = spec.get("selector")
@@ -217,7 +216,7 @@ def _read(
     before = found.count
     if raw is not None:
         check_label_selector(raw, _SELECTOR, found)
-    if kind == _SERVICE:
+    if kind == SERVICE:
         return {} if raw is None else raw["matchLabels"]
     selector = None if raw is None or found.count > before else LabelSelector.parse(raw)
     annotations.pop(TEMPLATE_DIGEST_ANNOTATION, None)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm
 from policies.model.pod import Pod
 from policies.model.storage_objects import (
-    CLAIM,
-    VOLUME,
     ClaimReference,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -42,8 +40,8 @@ def bind_claims(pod: Pod, node: str, cluster: ClusterIndex) -> None:
     for claim in view.claims.delayed:
         volume = chosen.get(claim.name) or _provisioned(claim, node, cluster)
         reference = ClaimReference(claim.namespace, claim.name, claim.uid)
-        cluster.storage.put(VOLUME, volume._replace(claim=reference, available=False))
-        cluster.storage.put(CLAIM, claim._replace(volume=volume.name, bound=True, selected_node=None))
+        cluster.storage.volumes.put(volume._replace(claim=reference, available=False))
+        cluster.storage.claims.put(claim._replace(volume=volume.name, bound=True, selected_node=None))
 
 
 def _provisioned(claim: PersistentVolumeClaim, node: str, cluster: ClusterIndex) -> PersistentVolume:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS
 from policies.scheduler.fit_error import condition_of, fit_error
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
@@ -88,8 +89,9 @@ def _unread(
 ) -> tuple[str, ...]:
     """Return the lists of the cluster that decide whom preemption evicts, and are not known."""
     evicts = preemption is not None and bool(preemption.nominated)
-    budgets = ("podDisruptionBudgets",) if evicts and not index.knows_budgets else ()
-    return (*budgets, *(("priorityClasses",) if request.pod.class_unknown else ()))
+    unknown = (BUDGET,) if evicts and not index.knows(BUDGET) else ()
+    classes = (PRIORITY_CLASS,) if request.pod.class_unknown else ()
+    return tuple(LIST_NAMES[kind] for kind in (*unknown, *classes))
 
 
 class _Unschedulable(NamedTuple):

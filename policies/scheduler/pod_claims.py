@@ -9,19 +9,21 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
-from policies.model.pod import Pod
-from policies.model.pod_volumes import ClaimVolume, CsiVolume
-from policies.model.storage import Kind, Storage
-from policies.model.storage_objects import (
+from policies.model.cluster_kinds import (
     CLAIM,
     CSI_CAPACITY,
     CSI_DRIVER,
     CSI_NODE,
+    LIST_NAMES,
     STORAGE_CLASS,
     STORAGE_LISTS,
     VOLUME,
-    PersistentVolumeClaim,
+    Kind,
 )
+from policies.model.pod import Pod
+from policies.model.pod_volumes import ClaimVolume, CsiVolume
+from policies.model.storage import Storage
+from policies.model.storage_objects import PersistentVolumeClaim
 
 #: The access mode of a claim that a single pod may use.
 ONE_POD: Final = "ReadWriteOncePod"
@@ -90,7 +92,7 @@ class PodClaims:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The lists of objects that decide where the pod may go and are not known: see ``STORAGE_LISTS``.
+        """The lists of objects that decide where the pod may go and are not known: see ``LISTS``.
 
         Without them no plugin can decide about the claims.
         """
@@ -100,8 +102,7 @@ class PodClaims:
             wanted.append(CSI_DRIVER)
         if any(self.storage.reports_capacity(self._provisioner(claim)) for claim in self.delayed):
             wanted.append(CSI_CAPACITY)
-        missing = [kind for kind in wanted if not self.storage.knows(kind)]
-        return tuple(name for name, kind in STORAGE_LISTS.items() if kind in missing)
+        return tuple(LIST_NAMES[kind] for kind in wanted if not self.storage.knows(kind))
 
     @property
     def _found(self) -> list[PersistentVolumeClaim]:
@@ -120,7 +121,7 @@ def with_known_claims(pod: Pod, storage: Storage) -> Pod:
     """Return a pod that names, of what is not modeled, those lists of storage that are not known."""
     others = tuple(name for name in pod.unmodeled if name not in STORAGE_LISTS)
     claims = PodClaims(pod, storage)
-    anywhere = ("persistentVolumeClaims",) if claims.volumes_anywhere else ()
+    anywhere = (LIST_NAMES[CLAIM],) if claims.volumes_anywhere else ()
     return replace(pod, unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *others))))
 
 

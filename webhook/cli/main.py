@@ -17,11 +17,9 @@ from typing import Final, NoReturn
 import click
 
 from certs.errors import CertificateError
-from policies.manifests.errors import EvenkeelError
+from policies.manifests.errors import CannotRunError, EvenkeelError
 from policies.manifests.sanitize import one_line
 from webhook.cli.progress import INTERRUPTED
-from webhook.gunicorn.listener import ListenError
-from webhook.kube.api_server import ClusterError
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -56,7 +54,7 @@ BAD_INPUT: Final = 2
 CANNOT_RUN: Final = 3
 
 
-class MissingDistributionError(EvenkeelError):
+class MissingDistributionError(CannotRunError):
     """The distribution of a command is not installed."""
 
     def __init__(self, name: str) -> None:
@@ -155,7 +153,7 @@ def _guarded(program: str) -> int:
     except KeyboardInterrupt:
         _say("ended by Ctrl-C")
         return INTERRUPTED
-    except (ListenError, ClusterError, MissingDistributionError) as error:
+    except CannotRunError as error:
         _say(str(error))
         return CANNOT_RUN
     except (EvenkeelError, CertificateError) as error:
@@ -167,6 +165,14 @@ def _guarded(program: str) -> int:
         return BAD_INPUT if error.filename else CANNOT_RUN
     except Exception as error:  # noqa: BLE001  # the last line before the user
         _debug()
+        if isinstance(error, ModuleNotFoundError):
+            from webhook.cli.extras import missing_extra  # noqa: PLC0415  # reads what is installed
+
+            if missing := missing_extra(
+                error.name, next((word for word in sys.argv[1:] if word in COMMANDS), None)
+            ):
+                _say(str(missing))
+                return CANNOT_RUN
         text = ", ".join((f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())))
         _say(f"internal error: {text}; please report it (EVENKEEL_DEBUG=1 shows where)")
         return CANNOT_RUN

@@ -11,13 +11,17 @@ import click
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import ErrorList
+from policies.model.cluster_kinds import BUDGET
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.validation import INT32_MAX
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts, deletion_costs
 from policies.placement.rebalance.rebalance import NoPlan, RebalancePlan, rebalance
-from policies.reports import deletion_costs_json, deletion_costs_text, rebalance_json, rebalance_text
+from policies.reports.rebalance import deletion_costs_json, deletion_costs_text
+from policies.reports.rebalance import json as rebalance_json
+from policies.reports.rebalance import text as rebalance_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
 from webhook.cli.command import Command
 from webhook.cli.live import list_objects
@@ -48,15 +52,20 @@ class _Budgets:
 
     def __call__(self, obj: dict[str, Any]) -> None:
         """Look at an object."""
-        if (budget := read_eviction_budget(obj)) is not None:
+        if obj.get("kind") != BUDGET[1] or not str(obj.get("apiVersion")).startswith("policy/"):
+            return
+        errors = ErrorList()
+        budget = read_eviction_budget(obj, errors)
+        if not errors.errors:
             self.found.append(budget)
 
     def allowing(self, prepared: PreparedPod) -> Iterator[tuple[str, int]]:
         """Yield the name of each budget that selects a workload's pods, and what it allows now."""
         pod, workload = prepared.request.pod, prepared.workload
         for budget in self.found:
-            if budget.namespace == pod.namespace and budget.selector.matches(pod.labels):
-                running = prepared.cluster.count_pods(pod.namespace, budget.selector)
+            selector = budget.selector
+            if selector is not None and budget.namespace == pod.namespace and selector.matches(pod.labels):
+                running = prepared.cluster.count_pods(pod.namespace, selector)
                 expected = running if workload.replicas is None else max(running, workload.replicas)
                 yield budget.name, budget.evictions(running, expected)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -53,14 +52,3 @@ def warning(evidence: str, suggestion: str) -> CheckResult:
 def problem(evidence: str, suggestion: str) -> CheckResult:
     """Return the result for something that does not work, or keeps other things from working."""
     return CheckResult("", "", CheckStatus.PROBLEM, evidence, suggestion)
-
-
-def joined(names: Iterable[object], *, most: int = 5) -> str:
-    """Return names in a list that is not too long.
-
-    >>> joined(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    texts = list(map(str, names))
-    rest = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from policies.config.spread_policy import CRD_NAME
-from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
+from policies.manifests.words import IN_MESSAGE, listed
+from webhook.doctor.check_result import CheckResult, ok, problem, warning
 from webhook.doctor.observations import Observations
 from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import GROUP, Resource
@@ -123,7 +124,7 @@ def _needed(observed: Observations) -> Iterator[CheckResult]:
     if lacking := [permission for permission in needed if not has[permission]]:
         user = f"system:serviceaccount:{who.replace('/', ':')}"
         yield problem(
-            f"ServiceAccount {who} cannot {joined(lacking)}",
+            f"ServiceAccount {who} cannot {listed(lacking, IN_MESSAGE)}",
             f"{observed.install}, which brings its roles; to see them: kubectl auth can-i --list --as={user}",
         )
     else:
@@ -143,7 +144,8 @@ def _client(observed: Observations) -> Iterator[CheckResult]:
         return
     if lacking := [permission for permission in CLIENT if not has[permission]]:
         yield warning(
-            f"ServiceAccount {who} cannot {joined(lacking)}: replicas refuse commands with --live",
+            f"ServiceAccount {who} cannot {listed(lacking, IN_MESSAGE)}:"
+            " replicas refuse commands with --live",
             f"{observed.install}, which brings its roles",
         )
     yield _surplus(who, has, CLIENT_EXCESSIVE)
@@ -153,7 +155,7 @@ def _surplus(who: str, has: Mapping[str, bool], excessive: tuple[str, ...]) -> C
     """Return the result for the permissions that an account must not have."""
     if granted := [permission for permission in excessive if has[permission]]:
         return warning(
-            f"ServiceAccount {who} can {joined(granted)}, which Evenkeel never needs",
+            f"ServiceAccount {who} can {listed(granted, IN_MESSAGE)}, which Evenkeel never needs",
             f"find the binding: kubectl get clusterrolebindings -o wide | grep {who}",
         )
     return ok(f"ServiceAccount {who} has none of {len(excessive)} permissions that would be too much")

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from policies.manifests.errors import EvenkeelError, UsageError
+from policies.manifests.errors import CannotRunError, UsageError
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.version import KubernetesVersion
 from policies.scheduler.releases import OLDEST_VERSION, newer_than_known
@@ -36,8 +36,8 @@ MERGE_PATCH = "application/merge-patch+json"
 _TOLD_LENGTH = 200
 
 
-class ClusterError(EvenkeelError):
-    """The cluster cannot be reached; the program ends with exit code 3."""
+class ClusterError(CannotRunError):
+    """The cluster cannot be asked; the program ends with exit code 3."""
 
 
 class KubeconfigError(ClusterError):

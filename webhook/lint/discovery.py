@@ -10,7 +10,7 @@ from typing import Final
 
 from webhook.lint.external_tools import ToolError
 from webhook.lint.files import GIT, STDIN, is_below, repository_root, shown_path
-from webhook.lint.gitignore import Ignored, Refused, ignored_in
+from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
 from webhook.lint.tracked import TrackedFiles
 
 #: What is read of a folder.
@@ -81,10 +81,11 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
         folder = Path(os.path.normpath(Path(path).absolute()))
         found.given.add(folder)
         below, root = Found(), repository_root(folder)
-        excluded = Ignored().with_patterns(*exclude) if exclude and exclude[1] else Ignored()
+        excluded = excluded_from(*exclude) if exclude else Ignored()
         walk = _Walk(below, (folder, root), excluded)
         git = _InGit(ignored=ignored_in(folder, refused), tracked=TrackedFiles(root, _WANTED))
-        walk.take(path, folder, git)
+        if not any(excluded.holds(parent, is_folder=True) for parent in (folder, *folder.parents)):
+            walk.take(path, folder, git)
         if walk.ignored:
             found.ignored[path] = walk.ignored
         if not below.count:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from policies.manifests.sanitize import one_line
 from policies.placement.audit.audit import Risk, WorkloadAudit
-from policies.reports.audit_wording import skew_text
+from policies.reports.audit.words import skew_text
 
 #: Seconds for which something must be wrong before an Event says so: rollouts and new pods pass by.
 HOLD_S: Final = 60.0

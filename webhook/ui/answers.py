@@ -8,8 +8,8 @@ from policies.manifests.findings import Severity
 from policies.manifests.json_patch import PatchOperation
 from policies.manifests.wire import INLINE, Count
 from policies.model.taints import Taint
-from policies.reports.audit_json import AuditedWorkload
-from policies.reports.explain_json import ExplainAnswer
+from policies.reports.audit.json import AuditedWorkload
+from policies.reports.explain.json import ExplainAnswer
 from policies.scheduler.rejections import RejectedNodes
 
 

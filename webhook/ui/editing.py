@@ -18,7 +18,8 @@ from policies.manifests.rewrite import RewriteRefusal, rewrite_object
 from policies.model.topology import ClusterTopology
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, read_workload
-from policies.reports import diff, kubectl
+from policies.reports import kubectl
+from policies.reports import unified_diff as diff
 from webhook.lint.files import Text
 from webhook.lint.parse import parse
 from webhook.ui import answers

@@ -12,9 +12,9 @@ from policies.manifests.fields import ErrorList
 from policies.manifests.wire import Received
 from policies.manifests.wire_reader import prepare
 from policies.model.workload_ref import WorkloadRef
-from policies.reports.explain_json import ExplainAnswer
-from policies.reports.score_answer import ScoreAnswer
-from policies.reports.simulate_json import SimulateAnswer
+from policies.reports.explain.json import ExplainAnswer
+from policies.reports.score.answer import ScoreAnswer
+from policies.reports.simulate.json import SimulateAnswer
 from webhook.requests.frame import RequestError, read_request
 from webhook.ui import answers, bodies, editing, placing
 from webhook.ui.cluster import PageCluster

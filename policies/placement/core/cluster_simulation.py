@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from policies.model.cluster_kinds import POD
 from policies.model.labels import LabelSelector
 from policies.model.node import Node, without_transient
 from policies.model.pod import Pod
@@ -19,7 +20,7 @@ from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
 from policies.scheduler.evaluate import count_spread, evaluate
-from policies.scheduler.index import POD, ClusterIndex, PodOnNode
+from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest

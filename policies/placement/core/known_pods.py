@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from policies.manifests.fields import member, object_items, text_member
+from policies.model.cluster_kinds import POD
 from policies.model.deletion_facts import DeletionFacts, read_known_pod, seconds_of
 from policies.model.labels import LabelSelector
 from policies.model.replica_sources import desired_replicas
@@ -19,7 +20,6 @@ from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, controller_of
 from policies.placement.core.pending_pods import is_pending
 from policies.placement.core.pod_objects import pod_manifest
-from policies.scheduler.index import POD
 from policies.scheduler.workload_topology import REVISION_LABELS
 
 _REPLICA_SET: Final = ("apps/v1", "ReplicaSet")

@@ -26,7 +26,7 @@ from policies.model.pod import Pod, read_pod
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.priority import class_of
 from policies.model.revisions import find_revision
-from policies.model.storage_objects import read_claim_templates
+from policies.model.storage_readers import read_claim_templates
 from policies.model.version import KubernetesVersion
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.scheduler.configuration import DEFAULT_CONFIG
@@ -44,6 +44,8 @@ HOLDS_NO_POD = "holds-no-pod"
 
 #: The kind whose controller makes a pod for each node, and replaces those that run.
 DAEMON_SET = "DaemonSet"
+#: The kind whose pods have claims of their own.
+STATEFUL_SET = "StatefulSet"
 
 
 class PlacementError(EvenkeelError):
@@ -211,8 +213,9 @@ def prepare(
             namespace=workload.namespace,
             reading=context.behavior.reading,
         )
-        templates = read_claim_templates(workload.obj, found)
-        pending = with_claims(replace(pending, claim_templates=templates), pending.name)
+        if kind.kind == STATEFUL_SET:
+            templates = read_claim_templates(workload.obj, found)
+            pending = with_claims(replace(pending, claim_templates=templates), pending.name)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
         errors = [*workload.errors, *found.errors]
         # Where errors were left out, it is not known which parts are good.

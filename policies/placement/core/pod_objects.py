@@ -13,11 +13,11 @@ import orjson
 
 from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
 from policies.manifests.fields import member, object_items, text_member
+from policies.model.cluster_kinds import POD
 from policies.model.pod import FINISHED_PHASES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
-from policies.scheduler.index import POD
 
 #: What is kept of a spec: all that decides where a pod goes, except for its node.
 _SPEC_FIELDS: Final = (

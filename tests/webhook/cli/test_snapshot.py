@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.policies.reports.explanations import UNEVEN
+from tests.policies.reports.explain.explanations import UNEVEN
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from webhook.kube.snapshot import SnapshotFile
