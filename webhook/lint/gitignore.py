@@ -110,7 +110,7 @@ def _patterns(lines: Iterable[bytes]) -> list[bytes]:
 
 
 def excluded_from(folder: Path, lines: Iterable[str]) -> Ignored:
-    """Return what a user excludes by patterns that count from a folder."""
+    """Return the exclusions of a user, by patterns that count from a folder."""
     return Ignored().with_patterns(folder, _patterns(map(os.fsencode, lines)))
 
 

@@ -878,7 +878,7 @@ export interface NodeRejection {
   code: "Unschedulable" | "UnschedulableAndUnresolvable";
 }
 
-/** What a DoNotSchedule constraint saw on a node: skew = matching + selfMatch - globalMinimum. */
+/** The counts of a DoNotSchedule constraint on a node: skew = matching + selfMatch - globalMinimum. */
 export interface ConstraintCheck {
   /** The position in "constraints" of the answer. */
   constraint: number;
@@ -898,7 +898,7 @@ export interface ConstraintCheck {
   satisfied: boolean;
 }
 
-/** What one plugin gives a node. */
+/** The scores of one plugin for a node. */
 export interface PluginScore {
   /** What Score returns; negative where pods keep away. */
   raw: number;
@@ -970,7 +970,7 @@ export interface AddedNodes {
   count?: number;
 }
 
-/** What becomes of pods that are scheduled one after another. */
+/** The outcome for pods that are scheduled one after another. */
 export interface SimulateAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
@@ -1410,7 +1410,7 @@ export interface AuditAnswer {
   workloads: AuditedWorkload[];
 }
 
-/** What wrote the report. */
+/** The tool that wrote the report. */
 export interface ToolVersion {
   /** Its name. */
   name: string;
@@ -1460,7 +1460,7 @@ export interface AuditedWorkload {
   room: AuditedRoom | null;
 }
 
-/** What "evenkeel lint" of this release found. Later releases may add fields; within v1 none is renamed or goes away. */
+/** The result of "evenkeel lint" of this release. Later releases may add fields; within v1 none is renamed or goes away. */
 export interface LintReport {
   /** The form's name and version. */
   schema: string;
@@ -1618,7 +1618,7 @@ export interface SkippedSource {
   suggestion: string | null;
 }
 
-/** What a change of manifests does to where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
+/** The effect of a change of manifests on where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
 export interface PlanReport {
   /** The form's name and version. */
   schema: string;
