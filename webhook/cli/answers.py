@@ -14,7 +14,11 @@ from policies.manifests.documents import ManifestObject
 from webhook.cli.options import DATA_FORMATS, HTML
 from webhook.cli.terminal import ExitCode
 from webhook.http.problems import problem
+from webhook.late_imports import late_imports
 from webhook.requests.frame import RequestError
+
+with late_imports():
+    from webhook.ui import embedded
 
 #: libyaml's where PyYAML was built with it, which takes a fifth of the time.
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -23,7 +27,7 @@ Printer: TypeAlias = Callable[[bytes, ManifestObject], None]
 
 
 def answer_printer(form: str, kind: str = "") -> Printer | None:
-    """Return what prints an answer in a format; None for the texts that people read.
+    """Return the function that prints an answer in a format; None for the texts that people read.
 
     Args:
         form: The format.
@@ -37,10 +41,7 @@ def answer_printer(form: str, kind: str = "") -> Printer | None:
 def print_answer(body: bytes, form: str, kind: str = "") -> None:
     """Print JSON: as it is, the same as ``yaml``, or a page with it: see ``answer_printer``."""
     if form == HTML:
-        # Few want a page.
-        from webhook.ui.embedded import report_page  # noqa: PLC0415
-
-        click.echo(report_page(kind, body))
+        click.echo(embedded.report_page(kind, body))
     elif form == "json":
         click.echo(body.rstrip(b"\n"))
     else:

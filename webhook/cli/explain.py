@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import click
 import orjson
@@ -22,10 +22,12 @@ from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
-from webhook.cli.terminal import MANY_NODES, ExitCode, finish, interruptible, show, status
+from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interruptible, show, status
+from webhook.late_imports import late_imports
 
-#: Columns of the text where there is no terminal: what terminals have had for long.
-PIPED: Final = 80
+with late_imports():
+    from webhook.cli import live_placement
+
 
 _EXAMPLES = """\
 evenkeel explain deploy/web -n shop
@@ -76,10 +78,7 @@ def command(*, form: str, number: int | None, **values: Any) -> None:  # the com
 def _explain(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> ExitCode:
     """Print an explanation, or what is made of it; return the exit code: whether the pod fits some node."""
     if options.live:
-        # Importing the cluster client takes long.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
-
-        fits = show_remote(options, "/v1/explain", piped=PIPED, wide=wide, tell=tell)
+        fits = live_placement.show_remote(options, "/v1/explain", piped=SENTENCES, wide=wide, tell=tell)
         if fits is not None:
             return ExitCode.of(clean=fits)
     judge = _Judge(EVERY_NODE if wide else EXAMPLES)
@@ -90,7 +89,7 @@ def _explain(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> 
     else:
         show(
             lambda width, color: explain_text.render(explained, width=width, color=color, wide=wide),
-            piped=PIPED,
+            piped=SENTENCES,
         )
     if judge.stopped:
         return ExitCode.INTERRUPTED

@@ -21,6 +21,12 @@ from certs.errors import CertificateError
 from policies.manifests.errors import CannotRunError, EvenkeelError
 from webhook.cli.command import first_paragraph
 from webhook.cli.terminal import ExitCode, note
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from importlib import metadata
+
+    from policies.manifests import fields
 
 #: Every command: a module below ``webhook.cli``.
 COMMANDS: Final = (
@@ -37,9 +43,7 @@ class MissingDistributionError(CannotRunError):
     """The distribution of a command is not installed."""
 
     def __init__(self, name: str) -> None:
-        from importlib.metadata import version  # noqa: PLC0415  # a hundredth of a second, for this alone
-
-        release = version("evenkeel")
+        release = metadata.version("evenkeel")
         super().__init__(
             f"evenkeel {name} is not installed: it is the distribution evenkeel-{name}, in the folder "
             f"{name} of the sources of Evenkeel {release} (pip install ./{name})"
@@ -90,9 +94,7 @@ class _LazyGroup(click.Group):
         # click would import every command to find similar names.
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from policies.manifests.fields import did_you_mean  # noqa: PLC0415  # a start needs it seldom
-
-            hint = did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            hint = fields.did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
             context.fail(f"no such command: {name!r}{hint}")
         return super().resolve_command(context, args)
 

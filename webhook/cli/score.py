@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -17,11 +17,13 @@ from webhook.cli.command import Command
 from webhook.cli.options import DATA_FORMATS, format_option
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options
-from webhook.cli.terminal import ExitCode, finish, show
+from webhook.cli.terminal import TABLES, ExitCode, finish, show
+from webhook.late_imports import late_imports
 from webhook.requests.score import place_request
 
-#: Columns of the table where there is no terminal.
-PIPED: Final = 120
+with late_imports():
+    from webhook.cli import live_placement
+
 
 _EXAMPLES = """\
 evenkeel score deploy/web -n shop -o wide
@@ -66,10 +68,7 @@ def command(*, form: str, jsonl: bool, **values: Any) -> None:  # the common opt
 def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
     """Print the verdict on every node; return whether the pod fits some node."""
     if options.live:
-        # Only who asks for a live cluster waits for what talks to it.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
-
-        fits = show_remote(options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
+        fits = live_placement.show_remote(options, "/v1/score", piped=TABLES, wide=wide, tell=tell)
         if fits is not None:
             return fits
     placement, entry, *_ = evaluate_object(options, evaluate_manifest)
@@ -78,7 +77,7 @@ def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bo
     else:
         show(
             lambda width, color: score_table.render(placement, width=width, color=color, wide=wide),
-            piped=PIPED,
+            piped=TABLES,
         )
     return bool(placement.verdict.feasible_count)
 

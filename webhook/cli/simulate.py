@@ -33,7 +33,8 @@ from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options
-from webhook.cli.terminal import ExitCode, finish, interruptible, progress, show
+from webhook.cli.terminal import SENTENCES, ExitCode, finish, interruptible, progress, show
+from webhook.late_imports import late_imports
 from webhook.requests.simulate import (
     ADAPTIVE_NODES,
     MOST_SEED,
@@ -45,10 +46,11 @@ from webhook.requests.simulate import (
 )
 from webhook.requests.simulated import render_json, render_text
 
+with late_imports():
+    from webhook.cli import live_placement
+
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
-#: Columns of the text where there is no terminal: what terminals have had for long.
-PIPED: Final = 80
 
 _EXAMPLES = """\
 evenkeel simulate deploy/web -n shop
@@ -212,13 +214,13 @@ def _report(
 ) -> ExitCode:
     """Print what becomes of the replicas or the workload; return the exit code."""
     if options.live and not happening.actions:
-        # Only who asks for a live cluster waits for what talks to it.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
         def as_request(obj: dict[str, Any]) -> SimulateRequest:
             return replace(asked, workload=obj)
 
-        fits = show_remote(options, "/v1/simulate", piped=PIPED, tell=tell, as_request=as_request)
+        fits = live_placement.show_remote(
+            options, "/v1/simulate", piped=SENTENCES, tell=tell, as_request=as_request
+        )
         if fits is not None:
             return ExitCode.of(clean=fits)
     simulated: SimulatedQueue | SimulatedRollout
@@ -233,7 +235,7 @@ def _report(
     else:
         show(
             lambda width, color: render_text(simulated, width=width, color=color),
-            piped=PIPED,
+            piped=SENTENCES,
         )
     if isinstance(simulated, SimulatedQueue) and not simulated.complete:
         return ExitCode.INTERRUPTED
@@ -247,7 +249,7 @@ def _roll_out(options: PlacementOptions, asked: SimulateRequest) -> PlacementAns
 
 
 def _known(options: PlacementOptions) -> KnownPods:
-    """Return what takes in the objects of the cluster: now is the clock for a live one."""
+    """Return the store for the objects of the cluster's pods: now is the clock for a live one."""
     return KnownPods(now=time.time() if options.live else 0.0)
 
 

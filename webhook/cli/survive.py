@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -25,10 +25,16 @@ from webhook.cli.manifest import told
 from webhook.cli.options import answer_option
 from webhook.cli.placement import PlacementInput, check_key, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options
-from webhook.cli.terminal import MANY_NODES, ExitCode, finish, interruptible, progress, show, status
-
-#: Columns of the text where there is no terminal: what terminals have had for long.
-PIPED: Final = 80
+from webhook.cli.terminal import (
+    MANY_NODES,
+    SENTENCES,
+    ExitCode,
+    finish,
+    interruptible,
+    progress,
+    show,
+    status,
+)
 
 _EXAMPLES = """\
 evenkeel survive zone -f web.yaml --live
@@ -103,7 +109,7 @@ def command(
     given = read_input(options, running, every=True)
     report = _judge(given, losing, running)
     if form == "text":
-        show(lambda width, color: survive_text.render(report, width=width, color=color), piped=PIPED)
+        show(lambda width, color: survive_text.render(report, width=width, color=color), piped=SENTENCES)
     else:
         print_answer(survive_json.render(report), form)
     if report.stopped:

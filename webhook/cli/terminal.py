@@ -17,13 +17,15 @@ from typing import Final, NoReturn
 import click
 
 from policies.manifests.sanitize import one_line
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from webhook.cli import drawing
 
 #: Columns of a text where there is no terminal: one of sentences, one of lines with numbers, one of tables.
 SENTENCES, LINES, TABLES = 80, 100, 120
 #: What bars and lines are made of where a terminal cannot show them.
 STAND_INS: Final = str.maketrans("█─", "#-")
-#: The share of the work after which the progress is drawn anew; a hundred times a run.
-STEP: Final = 0.01
 #: Nodes from which placing pods on them is shown: each trial copies what is known of them.
 MANY_NODES: Final = 200
 #: Objects that are read between two steps of the progress: two pages of a list.
@@ -90,20 +92,7 @@ def progress(title: str, *, long: bool) -> Iterator[Callable[[float], None]]:
     if not long or not sys.stderr.isatty():
         yield lambda _share: None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        task = bar.add_task(title, total=1.0)
-        shown = 0.0
-
-        def show(share: float) -> None:
-            nonlocal shown
-            # Drawing takes longer than a step of the work.
-            if share - shown >= STEP:
-                shown = share
-                bar.update(task, completed=share, refresh=True)
-
+    with drawing.bar(title) as show:
         yield show
 
 
@@ -113,13 +102,8 @@ def status(text: str, *, long: bool) -> Iterator[Callable[[str], None]]:
     if not long or not sys.stderr.isatty():
         yield lambda _text: None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.live import Live  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    with Live(Text(text), console=Console(stderr=True), transient=True, auto_refresh=False) as line:
-        line.refresh()
-        yield lambda replaced: line.update(Text(replaced), refresh=True)
+    with drawing.line(text) as show:
+        yield show
 
 
 @contextmanager

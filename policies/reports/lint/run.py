@@ -25,7 +25,7 @@ def no_source(_file: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintRun:
-    """What a run found, and what reports tell besides.
+    """The result of a run, and the settings of reports.
 
     Attributes:
         result: What was found.
@@ -61,7 +61,7 @@ class LintRun:
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What was not read, or not judged to its end, and why."""
+        """The sources that were not read, or not checked to their end, and why."""
         return [*self.skipped_sources, *self.result.cut]
 
     @property
@@ -118,7 +118,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def order(finding: Finding) -> tuple[str, int, int, str, str, str]:
-    """Return what a finding is ordered by."""
+    """Return the sort key of a finding."""
     location = finding.location
     rank = _RANK[finding.severity]
     return location.file, location.line, rank, str(finding.path), finding.rule, finding.message

@@ -71,7 +71,7 @@ class DeletionCostsAnswer:
 
 
 def render_json(found: DeletionCosts) -> bytes:
-    """Return what was found as one line of JSON, without its end."""
+    """Return the result as one line of JSON, without its end."""
     workload, request = found.prepared.workload, found.prepared.request
     answer = DeletionCostsAnswer(
         object=workload,
@@ -89,7 +89,7 @@ def render_json(found: DeletionCosts) -> bytes:
 
 
 def render_text(found: DeletionCosts, *, width: int, color: bool) -> str:
-    """Return what a person reads, no line longer than the width but commands."""
+    """Return the report as text, no line longer than the width but commands."""
     return print_all(_parts(found), width=width, color=color)
 
 
