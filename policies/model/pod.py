@@ -94,7 +94,7 @@ class Pod:
         name: Its name; may be empty.
         labels: Its labels.
         node_name: The only node that it accepts; empty for any.
-        affinity: Which nodes it asks for.
+        affinity: Which nodes it requires.
         tolerations: Which taints it tolerates.
         requests: What it takes of a node.
         gated: Whether scheduling gates hold it back.
@@ -217,7 +217,7 @@ def read_pod(
         pod: The pod.
         at: Where it is, or the template that it was made from.
         found: Takes what is wrong.
-        namespace: Where the pod goes, whatever it says; by default the namespace that it names.
+        namespace: Where the pod goes, whatever it names; by default the namespace that it names.
         reading: How its release reads it.
     """
     metadata_path, path = at.child("metadata"), at.child("spec")

@@ -57,7 +57,7 @@ format_option: Final = format_option_with()
 
 
 def answer_printer(form: str, kind: str = "") -> Printer | None:
-    """Return what prints an answer in a format; None for the texts that people read.
+    """Return the function that prints an answer in a format; None for the texts that people read.
 
     Args:
         form: The format.

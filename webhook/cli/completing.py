@@ -1,4 +1,4 @@
-"""What a shell completes of the values of options: rules, report formats, policies."""
+"""The shell completions of option values: rules, report formats, policies."""
 
 from __future__ import annotations
 

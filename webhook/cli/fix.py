@@ -56,7 +56,7 @@ evenkeel fix - < web.yaml > fixed.yaml
 
 @dataclass(slots=True)
 class _Read:
-    """What was read.
+    """The manifests that were read.
 
     Attributes:
         sources: The files that kustomize built objects from.
@@ -168,7 +168,7 @@ def _read(options: LintOptions) -> _Read:
 
 
 def _in_own_words(entry: Skipped) -> Skipped:
-    """Return what was skipped by the option of lint that fix always has, with what that means here."""
+    """Return the skipped entry, with fix's own reason for charts, which it never renders."""
     if entry.reason is not SkipReason.SWITCHED_OFF or entry.kind is not SourceKind.CHART:
         return entry
     return replace(entry, message="fix changes no templates")
@@ -195,7 +195,7 @@ def _is_piped(text: Text) -> bool:
 
 
 def _left(result: FixResult, config: LintConfig) -> list[Finding]:
-    """Return what lint would find now."""
+    """Return the findings that lint would report now."""
     if not config.baseline:
         return result.left.findings
     content = read_text(config.baseline, named=True).content

@@ -221,7 +221,7 @@ def _skipped(texts: Texts, outcome: LintOutcome) -> list[Skipped]:
 
 
 def as_named(skipped: list[Skipped], result: LintResult) -> list[Skipped]:
-    """Return what was skipped; where that leaves nothing to judge, it is what the user named."""
+    """Return the skipped sources; where that leaves none to evaluate, as named by the user."""
     if result.workloads or result.custom_resources:
         return skipped
     return [replace(entry, named=True) for entry in skipped]

@@ -1,4 +1,4 @@
-"""What commands share that talk to a live cluster: which one, and the way there."""
+"""The parts that commands on a live cluster share: which one, and the connection to it."""
 
 from __future__ import annotations
 

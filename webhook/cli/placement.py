@@ -1,4 +1,4 @@
-"""What the commands share that ask where a pod would go: options, the cluster, the object in the file."""
+"""The parts that placement commands share: options, the cluster, the object in the file."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_context(
     everything: bool = False,
     warn: Callable[[str], None] = note,
 ) -> AdmissionContext:
-    """Return what the options say to judge by.
+    """Return the context that the options describe.
 
     Args:
         options: The options.
@@ -91,7 +91,7 @@ class Evaluator(Protocol[_Found]):
 
 
 class PlacementAnswer(NamedTuple, Generic[_Found]):
-    """What was found out of an object.
+    """The result for an object.
 
     Attributes:
         found: What.
@@ -107,7 +107,7 @@ class PlacementAnswer(NamedTuple, Generic[_Found]):
 
 
 class PlacementInput(NamedTuple):
-    """What a command is about.
+    """The input of a command.
 
     Attributes:
         context: What pods are placed by, with what else is in the file.
@@ -132,7 +132,7 @@ def evaluate_object(
     everything: bool = False,
     tells_node: bool = False,
 ) -> PlacementAnswer[_Found]:
-    """Return what is to be found out of the object in a file, or in the cluster.
+    """Return the result for the object in a file, or in the cluster.
 
     Args:
         options: The options.

@@ -230,7 +230,7 @@ class _Sets:
     given: dict[str, Any]
 
     def before(self, compared: GitRevision | str, options: LintOptions, after: LintedSet) -> LintedSet:
-        """Return what manifests are compared with.
+        """Return the manifests to compare with.
 
         Raises:
             UsageError: It is not given, and the cluster has none of the workloads.
@@ -292,7 +292,7 @@ def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> 
 
 
 def _skipped(after: LintedSet, before: LintedSet) -> list[Skipped]:
-    """Return what was not read; where that leaves nothing to plan, it is what the user named."""
+    """Return the sources that were not read; where that leaves nothing to plan, as named by the user."""
     skipped = [*after.skipped, *before.skipped]
     if after.manifests.workloads or before.manifests.workloads:
         return skipped

@@ -267,7 +267,7 @@ def _roll_out(options: PlacementOptions, asked: SimulateRequest) -> PlacementAns
 
 
 def _known(options: PlacementOptions) -> KnownPods:
-    """Return what takes in the objects of the cluster: now is the clock for a live one."""
+    """Return the store for the objects of the cluster's pods: now is the clock for a live one."""
     return KnownPods(now=time.time() if options.live else 0.0)
 
 

@@ -162,7 +162,7 @@ def _webhooks(reader: Reader, kind: str, name: str) -> tuple[RegisteredWebhook, 
 
 
 def _selected(api: ApiServer, observed: Observations) -> dict[str, bool]:
-    """Return whether anything in the cluster has the labels that objectSelectors ask for."""
+    """Return whether anything in the cluster has the labels that objectSelectors require."""
     selectors = {
         str(selector): selector
         for webhook in observed.all_webhooks()

@@ -1,4 +1,4 @@
-"""An object of a cluster that cannot be read: nothing is judged by it, and everything else goes on."""
+"""An object of a cluster that cannot be read: it is not used, and everything else goes on."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _is_elsewhere(key: str, value: str) -> bool:
 
 
 def is_library(folder: str | Path) -> bool:
-    """Tell whether a chart only lends templates to others, and cannot be rendered."""
+    """Return whether a chart only lends templates to others, and cannot be rendered."""
     return chart_mapping(Path(folder, CHART)).get("type") == "library"
 
 

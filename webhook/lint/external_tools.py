@@ -165,7 +165,7 @@ def _confine(processor_s: int) -> None:
             least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
             resource.setrlimit(kind, (least, least))
     unshare = getattr(_LIBC, "unshare", None)
-    # Root keeps its rights over files; everybody else may have a network only with users of their own.
+    # Root keeps its rights over files; other users may have a network only with users of their own.
     if unshare is not None and unshare(_NEW_NETWORK):
         unshare(_NEW_NETWORK | _NEW_USER)
 

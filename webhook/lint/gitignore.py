@@ -21,7 +21,7 @@ GITIGNORE = ".gitignore"
 MAX_BYTES: Final = 2**20
 #: Bytes of a pattern: as many as a path may have.
 MAX_PATTERN: Final = 4_096
-#: Patterns in force in one folder: to compare a name with so many takes 1 ms. The longest that people
+#: Patterns in force in one folder: to compare a name with this many takes 1 ms. The longest that people
 #: collect has half of them.
 MAX_PATTERNS: Final = 2_000
 #: Bytes of patterns that one run prepares, 4 to 15 µs each: those of some 20,000 patterns.
@@ -110,7 +110,7 @@ def _patterns(lines: Iterable[bytes]) -> list[bytes]:
 
 
 def excluded_from(folder: Path, lines: Iterable[str]) -> Ignored:
-    """Return what a user excludes by patterns that count from a folder."""
+    """Return the exclusions of a user, by patterns that count from a folder."""
     return Ignored().with_patterns(folder, _patterns(map(os.fsencode, lines)))
 
 
@@ -121,7 +121,7 @@ def ignored_in(folder: Path, refused: Refused | None = None) -> Ignored:
 
     Args:
         folder: An absolute path.
-        refused: Takes the files that are not read; None if nobody asks.
+        refused: Takes the files that are not read; None if they are not wanted.
     """
     refused = refused or Refused()
     above: list[Path] = []

@@ -68,7 +68,7 @@ class IgnorePattern(NamedTuple):
 
 
 def parse_pattern(line: bytes) -> IgnorePattern:
-    """Return what a line that is neither empty nor a comment means.
+    """Return the pattern of a line that is neither empty nor a comment.
 
     >>> parse_pattern(b"*.tmp.y?ml").fits([b"deploy", b"web.tmp.yaml"])
     True

@@ -50,7 +50,7 @@ class LintOptions:
         paths: Files, folders or ``-``.
         config: The other options, with paths that count from the working folder.
         exclude: Patterns of what is left out, and the folder they count from.
-        release: How the charts are installed that the command line names; None if it does not say.
+        release: How the charts are installed that the command line names; None if unknown.
     """
 
     paths: tuple[str, ...]
@@ -105,7 +105,7 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
 
 
 def release_of(paths: tuple[str, ...], values: tuple[str, ...], settings: tuple[str, ...]) -> Release | None:
-    """Return how the charts are installed that the command line names, None if it does not say.
+    """Return how the charts are installed that the command line names, None if unknown.
 
     Raises:
         UsageError: It names no chart, or what is no value.
@@ -257,14 +257,14 @@ def _above(path: str) -> str | None:
 
 
 def _is_ours(file: Path) -> bool:
-    """Tell whether a file of that name is a LintConfig, and no manifest of Evenkeel itself."""
+    """Return whether a file of that name is a LintConfig, and no manifest of Evenkeel itself."""
     try:
         content = file.read_bytes()
     except OSError as error:
         raise DocumentError([f"{file}: {error.strerror}"]) from error
     kinds = {kind.decode(errors="replace").lower() for kind in _KIND.findall(content)}
     if not kinds or (b"{{" not in content and not _VERSION.search(content)):
-        # No manifest either, nor a template of one: what is wrong with it is told when it is read.
+        # No manifest either, nor a template of one: its errors are reported when it is read.
         return True
     return bool(get_close_matches(KIND.lower(), kinds, n=1, cutoff=_SAME_KIND))
 

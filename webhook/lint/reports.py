@@ -20,7 +20,7 @@ from webhook.lint.files import Text
 if TYPE_CHECKING:
     from webhook.lint.field_origins import FieldOrigins
 
-#: The format of a page of its own, which whoever has the page makes of the JSON.
+#: The format of a page of its own, which the page itself makes of the JSON.
 PAGE: Final = "html"
 #: The other formats, each a module of ``policies.reports.lint``.
 FORMATS: Final = ("text", "json", "sarif", "junit", "github", "markdown")

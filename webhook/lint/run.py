@@ -1,4 +1,4 @@
-"""A lint run: from options to what texts are judged by, and from texts to findings.
+"""A lint run: from options to what texts are linted by, and from texts to findings.
 
 Libraries that only some options need are imported for those.
 """
@@ -76,7 +76,7 @@ def lint_texts(texts: Iterable[Text], job: LintJob, show: Callable[[float], None
 
     Args:
         texts: What to read.
-        job: What to judge by.
+        job: What to lint by.
         show: Called now and then with the share of the work that is done, from 0 to 1.
     """
     outcome = LintOutcome()

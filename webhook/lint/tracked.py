@@ -19,7 +19,7 @@ _INDEX = "index"
 
 @dataclass(slots=True)
 class TrackedFiles:
-    """The files that Git tracks in a repository, of those whose names end in some way; read when asked for.
+    """The files that Git tracks in a repository, of those whose names end in some way; read when needed.
 
     Attributes:
         root: The repository's root, an absolute path; a folder that is no repository tracks nothing.
@@ -33,7 +33,7 @@ class TrackedFiles:
     _paths: frozenset[str] | None = field(default=None, init=False)
 
     def holds(self, path: Path) -> bool:
-        """Tell whether a file is tracked, or a folder holds one that is.
+        """Return whether a file is tracked, or a folder holds one that is.
 
         Args:
             path: An absolute path.

@@ -92,7 +92,7 @@ class ReviewMetrics:
         )
 
     def count(self, phase: str, reply: Reply, *, seconds: float) -> None:
-        """Count one answered review that took so many seconds."""
+        """Count one answered review, with the seconds that it took."""
         self._count[phase, reply.verdict].inc()
         self._duration[phase].observe(seconds)
         if reply.forecast_s is not None:

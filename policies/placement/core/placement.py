@@ -61,7 +61,7 @@ class PreparedPod:
     """The next pod of an object, with all that its placement depends on.
 
     Attributes:
-        request: What the engine is asked.
+        request: The engine's input.
         workload: The object as it was read.
         pod: The pod that is scheduled, as the object's controller would make it.
         version: The release of Kubernetes.
@@ -98,7 +98,7 @@ class Placement(PreparedPod):
     """Where the next pod of an object would go.
 
     Attributes:
-        verdict: What the engine says.
+        verdict: The engine's result.
     """
 
     verdict: SchedulingResult
@@ -106,7 +106,7 @@ class Placement(PreparedPod):
 
 @dataclass(frozen=True, slots=True)
 class _InForce:
-    """The constraints in force, and what there is to say of where they come from."""
+    """The constraints in force, and notes on where they come from."""
 
     constraints: tuple[AppliedConstraint, ...] = ()
     why_none: NoConstraints | None = None
@@ -283,7 +283,7 @@ def _without_own_pods(cluster: ClusterIndex, workload: Workload) -> tuple[Cluste
 
 
 def _as_revision(pod: Workload, other: Workload) -> Workload:
-    """Return a pod with the labels and the owner that tell the revision of another."""
+    """Return a pod with the labels and the owner that identify the revision of another."""
     labels = other.template.labels
     revision = {key: labels[key] for key in REVISION_LABELS if key in labels}
     metadata = {**pod.metadata, "labels": {**member(pod.metadata, "labels"), **revision}}

@@ -188,7 +188,7 @@ def make_plan(
         cluster: The cluster as it is, which stays as it is.
         known: What is known of its pods besides; None for nothing.
         progress: Called with the share of the work that is done.
-        stop: Whether to end with what is done; asked before each pod.
+        stop: Whether to end with what is done; called before each pod.
     """
     pairs = pair_workloads(before.built, after.built)
     simulation = ClusterSimulation.of(cluster, stop=stop)

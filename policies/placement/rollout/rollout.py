@@ -389,5 +389,5 @@ def _is_known(running: RunningPods) -> bool:
 
 
 def _now(running: RunningPods, settings: RolloutSettings) -> float:
-    """Return when it is: as the snapshot says it, and not before what its pods say."""
+    """Return the time: that of the snapshot, and not before the times of its pods."""
     return max(settings.known.now, latest([pod.facts for pod in running.pods if pod.facts is not None]))
