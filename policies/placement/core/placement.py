@@ -20,6 +20,7 @@ from policies.manifests.fields import (
     shown,
     text_member,
 )
+from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.constraint import Constraint, without_fields
 from policies.model.next_pod import PodRevision, next_pod, pod_revision
 from policies.model.pod import Pod, read_pod
@@ -44,8 +45,6 @@ HOLDS_NO_POD = "holds-no-pod"
 
 #: The kind whose controller makes a pod for each node, and replaces those that run.
 DAEMON_SET = "DaemonSet"
-#: The kind whose pods have claims of their own.
-STATEFUL_SET = "StatefulSet"
 
 
 class PlacementError(EvenkeelError):
@@ -213,7 +212,7 @@ def prepare(
             namespace=workload.namespace,
             reading=context.behavior.reading,
         )
-        if kind.kind == STATEFUL_SET:
+        if kind.kind == STATEFUL_SET[1]:
             templates = read_claim_templates(workload.obj, found)
             pending = with_claims(replace(pending, claim_templates=templates), pending.name)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
