@@ -13,7 +13,7 @@ import orjson
 from benchmarks.clusters import CROWDED, USUAL, ZONE, Cluster, objects, probe_pod
 from policies.config.context import AdmissionContext
 from policies.placement.core.placement import evaluate_manifest
-from policies.reports import score_json
+from policies.reports.score import json as score_json
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugin_registry import SPREAD

@@ -18,7 +18,7 @@ class Component:
         """End what ``start`` has begun."""
 
     def unsynced(self) -> str:
-        """Return what must be known to decide reviews and is not known yet; empty if all is."""
+        """Return the data that reviews need and the component lacks so far; empty if it lacks none."""
         return ""
 
     def problem(self) -> str:
@@ -26,7 +26,7 @@ class Component:
         return ""
 
     def warnings(self) -> list[str]:
-        """Return what is wrong, though requests should go on coming here; empty if nothing is."""
+        """Return the problems that are no reason to send requests elsewhere; empty if there are none."""
         return []
 
     def observe(self, telemetry: Telemetry) -> None:

@@ -1,4 +1,4 @@
-"""What a registered webhook is sent, and why that is nothing. Pure.
+"""The objects that a registered webhook is sent, and the faults that leave none. Pure. Pure.
 
 A configuration belongs to the administrators of the cluster, who may narrow it as they like. A fault is only
 what leaves nothing to review: while the webhook fails open, nobody else notices.

@@ -66,7 +66,7 @@ def _help(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What ``evenkeel serve`` was told; a field's name is its option's name.
+    """The options of ``evenkeel serve``; a field's name is its option's name.
 
     Every value is checked on creation, so the rest of the program never asks again.
 

@@ -21,7 +21,7 @@ from conformance.corpus import open_corpus
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList
 from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS
-from policies.reports import score_json
+from policies.reports.score import json as score_json
 from policies.scheduler.releases import Behavior
 from webhook.requests.frame import read_request
 from webhook.requests.placement import filled_in

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from docs.generator.markdown import code, page, table
-from policies.reports.rule_manual import DEPLOYMENT, EXCERPTS, has_excerpts
+from policies.reports.lint.rule_manual import DEPLOYMENT, EXCERPTS, has_excerpts
 from policies.rules.base import Rule, RuleTarget, all_rules
 
 #: What a rule checks, in words.

@@ -1,4 +1,4 @@
-"""What policies do to the workloads that a cluster has: how many each selects, and how many it would deny.
+"""The effect of policies on the workloads of a cluster: how many each selects, and how many it would deny.
 
 A server may list ReplicaSets but not Deployments, so a Deployment is what its current ReplicaSet says of it:
 the template is the same, and so are the annotations. Its own labels are taken to be those of its template.
@@ -26,7 +26,7 @@ _DEPLOYMENT: Final = ("apps/v1", "Deployment")
 
 
 class PolicyEffect(NamedTuple):
-    """What a policy does to workloads.
+    """The effect of a policy on workloads.
 
     Attributes:
         selected: How many it selects.
@@ -94,7 +94,7 @@ class PolicyEffects:
             self._judged[key] = self._judge(revision, workload, self._context[1])
 
     def effects(self) -> list[PolicyEffect]:
-        """Return what each policy does, in order."""
+        """Return the effect of each policy, in order."""
         selected, denied = Counter[int](), Counter[int]()
         for entry in self._judged.values():
             selected.update(entry.selected)

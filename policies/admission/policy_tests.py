@@ -1,4 +1,4 @@
-"""What admission would make of a sample: mutated, then validated, by the functions that the webhook calls."""
+"""Admission of a sample: mutated, then validated, by the functions that the webhook calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXPECT_ANNOTATION = "evenkeel.dev/expect"
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """What became of one sample.
+    """The result for one sample.
 
     Attributes:
         verdict: Denied, else injected, else warned, else allowed.
@@ -41,7 +41,7 @@ class SampleResult:
     expected_rules: tuple[str, ...] | None
 
     def misses(self, expected: AdmissionVerdict) -> str:
-        """Return what is not as it should be; empty if all is."""
+        """Return the difference from what is expected; empty if there is none."""
         if self.verdict is not expected:
             return f"expected {expected}, got {self.verdict}"
         if self.expected_rules in (None, self.rules):

@@ -1,4 +1,4 @@
-"""What it costs to run rules on an object, counted before it is paid: every client waits for the answer.
+"""The cost of running rules on an object, counted before it is paid: every client waits for the answer.
 
 A rule takes time in proportion to what it reads of the pod, some once for each constraint, some once for
 each node. What would take too long is not begun, and why is reported: an object is never let through because
@@ -61,7 +61,7 @@ _T = TypeVar("_T")
 
 
 class NoTime(Enum):
-    """What stands for a result that there was no time for."""
+    """The value in place of a result that there was no time for."""
 
     NO_TIME = "too little of the request's timeout is left"
 
@@ -70,11 +70,11 @@ class TimeLimit(Protocol):
     """Does some work if it can be done in time."""
 
     def __call__(self, work: Callable[[], _T], /) -> _T | NoTime:
-        """Return what the work returns, or that there is no time for it."""
+        """Return the result of the work, or that there is no time for it."""
 
 
 def unlimited(work: Callable[[], _T], /) -> _T:
-    """Return what some work returns, however long it takes."""
+    """Return the result of some work, however long it takes."""
     return work()
 
 
@@ -269,7 +269,7 @@ def _selecting(workload: Workload) -> int:
 
 
 def _read_by_rules(workload: Workload) -> Iterator[Any]:
-    """Yield what rules read of a pod besides its constraints; not more of containers than is weighed."""
+    """Yield the values that rules read besides constraints; of at most ``MAX_READ`` + 1 containers."""
     spec = workload.template.spec
     yield workload.template.labels
     yield from (spec.get(name) for name in _READ)

@@ -73,7 +73,7 @@ class Forecast:
 def forecast(
     cost: ReviewCost, old: Workload | None, context: AdmissionContext, *, within: TimeLimit
 ) -> Forecast | SkippedRules | None:
-    """Return what to say of the next pod that a change makes; None if it fits, or nothing is certain.
+    """Return the forecast for the next pod that a change makes; None if it fits, or nothing is certain.
 
     Args:
         cost: The object as it would be stored, and what it costs to run rules on it.

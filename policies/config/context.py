@@ -1,4 +1,4 @@
-"""What decisions depend on besides the object: policies, the scheduler's configuration, the cluster."""
+"""The context of decisions besides the object: policies, the scheduler's configuration, the cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_KEPT: Final = 64
 
 @dataclass(slots=True)
 class _Derived:
-    """What was derived for rules, until a node changes.
+    """The rule context derived from the cluster, until a node changes.
 
     Attributes:
         last: The nodes, None without a cluster, and what rules are given of them.
@@ -113,7 +113,7 @@ class AdmissionContext:
 
     @property
     def behavior(self) -> Behavior:
-        """What that release does."""
+        """The behavior of that release."""
         return self.judged_as or behavior_of(self.kubernetes_version)
 
     def kind_of(self, obj: Mapping[str, Any]) -> WorkloadKind | None:
@@ -157,7 +157,7 @@ class AdmissionContext:
         return user is None or (user in self.trusted_controllers and group not in BUILT_IN_GROUPS)
 
     def for_rules(self) -> Context:
-        """Return what rules are given besides the object, the same one until a node changes.
+        """Return the context that rules run with besides the object, the same one until a node changes.
 
         There is no other workload, autoscaler of pods or disruption budget in it: those of the cluster are
         not followed, so rules run as on a single object.

@@ -1,4 +1,4 @@
-"""What becomes of an object that breaks a rule, and what exempts it: its annotation, or a policy's exception.
+"""The enforcement of rules, and exemptions from it: an object's annotation, or a policy's exception.
 
 The author of an object writes its annotations too, so from a rule that a policy enforces by refusing objects
 they exempt only where the policy allows it. Exceptions are written by the authors of policies.
@@ -65,7 +65,7 @@ class Exemption(NamedTuple):
 
 
 class EnforcementTarget(NamedTuple):
-    """What exceptions of policies select an object by.
+    """The properties by which exceptions of policies select an object.
 
     Attributes:
         namespace: Its namespace.
@@ -91,7 +91,7 @@ class EnforcementTarget(NamedTuple):
 
 
 def enforcement_of(severity: Severity, settings: RuleSettings, strictest: Enforcement) -> Enforcement:
-    """Return what becomes of an object for a finding.
+    """Return the enforcement for a finding on an object.
 
     What a policy says of the rule itself counts. Else a warning denies nothing, and a note is for the audit
     log alone.
@@ -111,7 +111,7 @@ def enforcement_of(severity: Severity, settings: RuleSettings, strictest: Enforc
 
 
 def enforcement_at_admission(rule: str, severity: Severity, policies: Sequence[SpreadPolicy]) -> Enforcement:
-    """Return what would become of an object for a finding of the linter.
+    """Return the enforcement that admission would apply to a finding of the linter.
 
     Args:
         rule: The rule's id.

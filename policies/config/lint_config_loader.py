@@ -45,7 +45,7 @@ def config_errors(value: object) -> list[FieldError]:
 
 
 def _parsed_errors(value: object) -> Iterator[FieldError]:
-    """Yield what the schema cannot say."""
+    """Yield the errors that the schema cannot express."""
     raw = value if isinstance(value, dict) else {}
     parsers: tuple[tuple[str, Callable[[str], object]], ...] = (
         ("kubernetesVersion", parse_release),

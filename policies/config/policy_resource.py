@@ -68,7 +68,7 @@ class PolicyResource:
 
     @property
     def fallback(self) -> str:
-        """What is in force in place of a version with errors."""
+        """The sentence on which version is in force in place of one with errors."""
         if self.accepted is None:
             return f"generation {self.generation} has errors, and no version is in force"
         accepted = self.accepted.generation

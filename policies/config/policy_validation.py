@@ -1,4 +1,4 @@
-"""What is wrong with a SpreadPolicy document: its shape by the schema, and what a schema cannot say."""
+"""The errors in a SpreadPolicy document: those of its shape, by the schema, and those beyond a schema."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _topology_errors(value: object) -> Iterator[FieldError]:
 
 
 def _params_errors(value: object) -> Iterator[FieldError]:
-    """Yield what is wrong with the settings of rules, by the types that the rules give."""
+    """Yield the errors in the settings of rules, by the types that the rules declare."""
     rules = _at(value, "spec", "rules")
     if not isinstance(rules, dict) or not any(_at(raw, "params") for raw in rules.values()):
         return

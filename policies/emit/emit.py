@@ -63,7 +63,7 @@ def emit(
 def _together(
     policies: Sequence[SpreadPolicy], kind: PolicyKind, version: KubernetesVersion
 ) -> Iterator[LeftOut]:
-    """Yield what is otherwise where several policies select an object, and what the release needs."""
+    """Yield the differences where several policies select an object, and the needs of the release."""
     if len(policies) > 1:
         named = ", ".join(policy.name for policy in policies)
         yield LeftOut(named, "order", _ALONE[kind], partly=True)

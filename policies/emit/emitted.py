@@ -1,4 +1,4 @@
-"""What becomes of SpreadPolicy documents: objects of the API server, and what they do not say."""
+"""The objects of the API server emitted for SpreadPolicy documents, and what those leave out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """What was emitted for documents.
+    """The result of emitting documents.
 
     Attributes:
         objects: Policies and their bindings, as the API has them.

@@ -215,7 +215,7 @@ def _may_ignore(policy: SpreadPolicy, rule: Rule, enforcement: Enforcement) -> b
 
 
 def _left_out_of_settings(policy: SpreadPolicy, today: date) -> Iterator[LeftOut]:
-    """Yield what else of a document is not enforced as it is written."""
+    """Yield the other parts of a document that are not enforced as they are written."""
     for position, exception in enumerate(policy.exceptions):
         subject = f"exceptions[{position}].until"
         if exception.until is not None and exception.until < today:

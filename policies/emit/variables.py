@@ -1,4 +1,4 @@
-"""What checks in CEL read of an object under review, as the variables of a policy.
+"""The variables of a policy, through which checks in CEL read the object under review.
 
 Each variable holds a list: of the object as it would be stored, and of the object as it is stored now. Where
 there is none the second is empty, which breaks no rule. No expression fails on any object: a step down is
@@ -95,7 +95,7 @@ def _labels() -> str:
 
 
 def _workload() -> dict[str, str]:
-    """Return what is read of a workload, by name."""
+    """Return the expressions of a workload's fields, by name."""
     scaled = [kind for kind in KNOWN_KINDS if kind.replicas is not None]
     selecting = [kind for kind in KNOWN_KINDS if kind.selector is not None]
     replicas = f"{is_kind(scaled)} && variables.objects[n].size() > 0 ? {_integer('replicas', absent=1)} : 0"

@@ -38,7 +38,7 @@ _Key = tuple[str, Location, FieldPath, str, str, int]
 
 
 def _key(finding: Finding, number: int) -> _Key:
-    """Return what findings have in common that are reported as one."""
+    """Return the key of findings that are reported as one."""
     if finding.location.line and finding.builds:
         return finding.rule, finding.location, finding.path, finding.title, "", number
     return finding.rule, finding.location, finding.path, finding.title, finding.message, 0
@@ -70,7 +70,7 @@ def _one(group: list[Finding]) -> Finding:
 
 
 def common_message(messages: Sequence[str]) -> str:
-    """Return what several messages say: numbers that differ as a range, else the most frequent of them.
+    """Return one message for several: numbers that differ as a range, else the most frequent message.
 
     >>> common_message(["of 3 replicas 1 is left", "of 5 replicas 1 is left"])
     'of 3 to 5 replicas 1 is left'

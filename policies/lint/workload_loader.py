@@ -49,7 +49,7 @@ class ManifestWorkload(Workload):
 
     @cached_property
     def errors(self) -> tuple[FieldError, ...]:
-        """What is wrong with the fields that rules read, also if the API server alone would refuse it."""
+        """The errors in the fields that rules read, also those that the API server alone would report."""
         found = self._found
         if not found or has_placeholder(self.template.labels):
             return ()
@@ -154,7 +154,7 @@ def folder_of(manifest: ManifestObject) -> str:
 
 
 def _name_errors(workload: Workload) -> list[FieldError]:
-    """Return what YAML made no texts of: ``n`` is false and ``007`` a number."""
+    """Return the errors in names that YAML did not read as texts: ``n`` is false and ``007`` a number."""
     found = ErrorList()
     for name in ("name", "namespace"):
         value = workload.metadata.get(name)
@@ -164,7 +164,7 @@ def _name_errors(workload: Workload) -> list[FieldError]:
 
 
 def _other_errors(workload: Workload) -> Iterator[FieldError]:
-    """Yield what is of the wrong type in the fields besides constraints that rules read."""
+    """Yield the errors of type in the fields besides constraints that rules read."""
     obj, kind, spec, found = workload.obj, workload.kind, workload.template.spec, ErrorList()
     if not _PLACING.isdisjoint(spec):
         path = workload.pod_path.child("spec")

@@ -44,7 +44,7 @@ class Workspace:
         yield from self.built
 
     def content(self, file: str) -> bytes:
-        """Return what a file holds by now."""
+        """Return the current content of a file, with the changes so far."""
         if file in self.changed:
             return self.changed[file]
         return self.files[file] if file in self.files else self.read(file)

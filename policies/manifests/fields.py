@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import INTERNAL, SentAs
+from policies.manifests.words import more
 
 #: Errors of one rule that are collected, more than anyone fixes at once; the others are only counted. The
 #: limit is per rule, so that many errors of one kind hide none of another.
@@ -141,12 +142,12 @@ def first_of(errors: Sequence[FieldError]) -> str:
 
 
 def and_more(count: int) -> str:
-    """Return what is said behind the first of so many errors.
+    """Return the suffix that follows the first of ``count`` errors.
 
     >>> and_more(1), and_more(2), and_more(3)
     ('', ' (and 1 more error)', ' (and 2 more errors)')
     """
-    return "" if count < 2 else f" (and {count - 1:,} more error{'' if count == 2 else 's'})"
+    return "" if count < 2 else f" ({more(count - 1, 'error')})"
 
 
 def shown_name(name: str) -> str:

@@ -91,7 +91,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a layer states of a field.
+    """A layer's statement about a field.
 
     Attributes:
         layer: The layer.
@@ -113,7 +113,7 @@ class Stated:
 
 
 def value_at(value: Any, segments: Sequence[str | int]) -> Any:
-    """Return what is at a path; None where there is nothing."""
+    """Return the value at a path; None where there is none."""
     for segment in segments:
         if isinstance(segment, int):
             value = value[segment] if isinstance(value, list) and 0 <= segment < len(value) else None
@@ -123,7 +123,7 @@ def value_at(value: Any, segments: Sequence[str | int]) -> Any:
 
 
 def stated_in(layer: Layer, built: Mapping[str, Any], path: Segments) -> Stated | None:
-    """Return what a layer states of a field; None if nothing."""
+    """Return a layer's statement about a field; None if it makes none."""
     start = layer.path.segments
     if not isinstance(layer.value, list):
         return _follow(layer, _Step(layer.value, start), built, path)
@@ -152,7 +152,7 @@ def stated_in(layer: Layer, built: Mapping[str, Any], path: Segments) -> Stated 
 
 
 class _Effect(Enum):
-    """What an operation does to a field: it may also make it uncertain what earlier ones did."""
+    """The effect of an operation on a field: it may also make it uncertain what earlier ones did."""
 
     NONE = 0
     STATES = 1
@@ -165,7 +165,7 @@ def _pointer(operation: Any) -> tuple[str, ...]:
 
 
 def _effect(operation: Any, built: Any, path: Segments) -> _Effect:
-    """Return what an operation does to a field."""
+    """Return the effect of an operation on a field."""
     pointer = _pointer(operation)
     if not pointer:
         return _Effect.NONE
@@ -190,7 +190,7 @@ def _effect(operation: Any, built: Any, path: Segments) -> _Effect:
 def _effect_by_index(
     operation: Mapping[str, Any], pointer: Sequence[str], built: Any, path: Segments, depth: int
 ) -> _Effect:
-    """Return what an operation does to a field of the entry that had an index then."""
+    """Return the effect of an operation on a field of the entry that had an index then."""
     field_names, below = tuple(pointer[depth + 1 :]), tuple(map(str, path[depth + 1 :]))
     if field_names[0] in MERGE_KEYS.get(str(path[depth - 1]), ()):
         return _Effect.CLOUDS
@@ -268,7 +268,7 @@ def entry_of(node: Any, built: Any, index: int, keys: tuple[str, ...]) -> int | 
 
 
 def identity(entry: Any, keys: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return what an entry of a list is merged by; None where it lacks some of it."""
+    """Return the values that an entry of a list is merged by; None where it lacks one of them."""
     values = [entry.get(key) for key in keys] if isinstance(entry, dict) else []
     texts = tuple(value for value in values if isinstance(value, str))
     return texts if texts and len(texts) == len(keys) else None

@@ -117,7 +117,7 @@ class _YamlNodes:
         self._anchors: dict[str, tuple[TextNode, str | None]] = {}
 
     def takers(self) -> dict[type, Callable[[Any], None]]:
-        """Return what takes an event, by the event's type; the others are of no interest.
+        """Return the handlers of events, by the event's type; events of other types are ignored.
 
         It is not kept: a builder that refers to itself is freed late.
         """
@@ -176,7 +176,7 @@ class _YamlNodes:
 
 
 def _key_name(event: Any) -> str | None:
-    """Return what a scalar says where it is a key; None for a merge key."""
+    """Return the name that a scalar is as a key; None for a merge key."""
     if is_merge_key(event):
         return None
     try:

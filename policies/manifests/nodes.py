@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class NodeKind(Enum):
-    """What is at a place of the text."""
+    """The kind of node at a place of the text."""
 
     SCALAR = auto()
     MAPPING = auto()
@@ -109,7 +109,7 @@ class TextNode:
 
     @property
     def items(self) -> list[TextNode]:
-        """What a list holds; nothing for anything else."""
+        """The values of a list; empty for anything else."""
         return [entry.value for entry in self.entries] if self.kind is NodeKind.SEQUENCE else []
 
     def walk(self) -> Iterator[TextNode]:

@@ -60,7 +60,7 @@ class Placed:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Origin:
-    """What an object was built from.
+    """The source that an object was built from.
 
     Attributes:
         build: The file of the kustomization that was built.
@@ -77,7 +77,7 @@ class Origin:
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """What states parts of it, in the order in which they were applied; empty where that is not known."""
+        """The layers that state parts of it, in the order in which they were applied; empty if unknown."""
         return tuple(self.find_layers() or ())
 
     def written(self, path: FieldPath) -> Written | None:
@@ -96,7 +96,7 @@ class Origin:
         return Written(found.layer, way, named, len(stated) == 1)
 
     def _stating(self, path: Segments) -> list[Stated]:
-        """Return what states a field, or a part of it, as it was built."""
+        """Return the statements from which a field, or a part of it, was built."""
         built = value_at(self.value, path)
         found: list[Stated] = []
         known, is_clear = False, True

@@ -1,4 +1,4 @@
-"""What a run was given and did not read or judge: which file or object, why, and whether it fails by it."""
+"""Files and objects that a run was given and did not read or evaluate: why, and whether it fails by them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policies.manifests.findings import Location, Severity
 
 
 class SourceKind(StrEnum):
-    """What was skipped; the value is its name in a sentence."""
+    """The kind of source that was skipped; the value is its name in a sentence."""
 
     CHART = "chart"
     KUSTOMIZATION = "kustomization"
@@ -45,7 +45,7 @@ class SkipReason(StrEnum):
 
 
 class FailOnSkipped(StrEnum):
-    """What must not be skipped: nothing, what the user names, or anything may be."""
+    """The sources whose skipping fails a run: those that the user names, any, or none."""
 
     NAMED = "named"
     ANY = "any"
@@ -122,7 +122,7 @@ class Skipped:
 
     @property
     def suggestion(self) -> str:
-        """What to do about it; empty where it was asked for."""
+        """The advice about it; empty where the user excluded it."""
         return _SUGGESTIONS.get((self.reason, self.kind), _SUGGESTIONS.get(self.reason, ""))
 
     def fails(self, fail_on: FailOnSkipped) -> bool:
@@ -142,7 +142,7 @@ class Skipped:
 
 
 def in_groups(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
-    """Return what was skipped for the same cause together, by the first place of each group."""
+    """Return the skipped entries grouped by cause, in the order of the first place of each group."""
     groups: dict[tuple[str, str, str, bool], list[Skipped]] = {}
     for entry in sorted(set(skipped), key=_order):
         groups.setdefault((entry.kind, entry.reason, entry.cause, entry.named), []).append(entry)

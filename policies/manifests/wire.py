@@ -109,7 +109,7 @@ def sent(getter: _Getter) -> _Getter:
 
 
 def members(kind: type) -> tuple[Member, ...]:
-    """Return what is sent of a class, in order.
+    """Return the members of a class that are sent, in order.
 
     Raises:
         TypeError: It has no declared attributes.

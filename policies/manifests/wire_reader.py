@@ -58,7 +58,7 @@ class Checked(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """What a field should have that is missing or empty: ``Annotated[str, Needed("a name")]``."""
+    """The noun in the error about a missing or empty field: ``Annotated[str, Needed("a name")]``."""
 
     what: str
 

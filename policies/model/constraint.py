@@ -12,7 +12,7 @@ from policies.model.labels import LabelSelector
 
 
 class WhenUnsatisfiable(StrEnum):
-    """What the scheduler does with a pod that would break the constraint."""
+    """The scheduler's treatment of a pod that would break the constraint."""
 
     DO_NOT_SCHEDULE = "DoNotSchedule"
     SCHEDULE_ANYWAY = "ScheduleAnyway"
@@ -43,7 +43,7 @@ CONSTRAINT_FIELDS = field_names(
 
 
 class ReleaseFields(NamedTuple):
-    """What a release of Kubernetes does with the fields of constraints, and with those of pod affinity.
+    """A release's treatment of the fields of constraints, and of those of pod affinity.
 
     Attributes:
         strict: Whether a field that is not known here is an error: a newer release may have brought it.

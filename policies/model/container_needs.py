@@ -1,4 +1,4 @@
-"""What the containers of a pod need of a node besides resources: host ports, and images.
+"""The needs of a pod's containers besides resources: host ports, and images.
 
 Source: ``GetHostPorts``, ``pkg/scheduler/util/utils.go``, and ``normalizedImageName``,
 ``pkg/scheduler/framework/plugins/imagelocality/image_locality.go``, Kubernetes 1.36.

@@ -51,7 +51,7 @@ def controller_label_keys(kind: WorkloadKind) -> frozenset[str]:
 
 
 def own_mismatch(selector: LabelSelector, workload: Workload) -> str:
-    """Return what a selector asks for that the workload's pods surely lack, in words; empty for nothing."""
+    """Return the requirements of a selector that the workload's pods surely do not meet, in words."""
     if _surely_matches(selector, workload.template.labels):
         return ""
     added = controller_labels(workload)

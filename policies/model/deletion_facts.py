@@ -1,4 +1,4 @@
-"""What a ReplicaSet's controller compares pods by when it deletes some, besides the nodes that they are on.
+"""The facts by which a ReplicaSet's controller ranks pods for deletion, besides the nodes that they are on.
 
 Sources, Kubernetes 1.36: ``ActivePodsWithRanks`` (``pkg/controller/controller_utils.go``) and
 ``GetDeletionCostFromPodAnnotations`` (``pkg/apis/core/helper/helpers.go``).
@@ -25,7 +25,7 @@ PHASES: Final = ("Pending", "Unknown", "Running")
 
 
 class DeletionFacts(NamedTuple):
-    """What is known of a pod of the cluster.
+    """The facts about a pod of the cluster that decide when it is deleted.
 
     Attributes:
         phase: The position of its phase in ``PHASES``.

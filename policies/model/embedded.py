@@ -65,7 +65,7 @@ def embedded_lists(obj: Mapping[str, Any]) -> Iterator[tuple[FieldPath, list[Any
 
 
 def embedded_errors(path: FieldPath, entries: list[Any]) -> list[FieldError]:
-    """Return what the API server would refuse in a pod with such constraints, whatever its labels are.
+    """Return the errors that the API server would report for such constraints of a pod, whatever its labels.
 
     Fields that Kubernetes does not have pass: the API of the custom resource may have them.
 

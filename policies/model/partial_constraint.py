@@ -1,4 +1,4 @@
-"""What can be read of a constraint that the API server refuses, so that the rest of it is judged, too."""
+"""The readable part of a constraint that the API server refuses, so that the rest is evaluated too."""
 
 from __future__ import annotations
 

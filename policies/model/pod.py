@@ -263,7 +263,7 @@ def _is_preempted(status: Mapping[str, Any]) -> bool:
 
 
 def _unmodeled(spec: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a scheduler looks at besides; what is of the wrong type asks for nothing."""
+    """Yield the fields that a scheduler reads though they are not modeled; none of the wrong type."""
     volumes = object_items(spec.get("volumes"))
     if any(volume.get("persistentVolumeClaim") or volume.get("ephemeral") for volume in volumes):
         yield "persistentVolumeClaims"

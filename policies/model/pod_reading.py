@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 
 class AmountReading(NamedTuple):
-    """What of a pod a release counts as taken of its node; the newest does all of it.
+    """The parts of a pod that a release counts as taken of its node; the newest counts all.
 
     In the order in which releases brought it: each has what stands before it.
 

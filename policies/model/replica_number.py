@@ -9,7 +9,7 @@ from policies.manifests.wire import INTERNAL
 
 
 class ReplicaOrigin(StrEnum):
-    """What says how many replicas a workload has, the first of these that does."""
+    """The source of a workload's number of replicas: the first of these that states it."""
 
     MANIFEST = "manifest"
     CLUSTER = "cluster"

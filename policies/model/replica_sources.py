@@ -1,4 +1,4 @@
-"""What says how many replicas a workload has that leaves the number out: a cluster, an autoscaler.
+"""The number of replicas of a workload whose manifest leaves it out: from a cluster, or an autoscaler.
 
 ``kubectl apply`` of such a manifest leaves the number as it is, so what runs counts first.
 """
@@ -24,7 +24,7 @@ _Key = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class ReplicaSources:
-    """What objects of a cluster and of files say about numbers of replicas.
+    """The numbers of replicas that objects of a cluster and of files state.
 
     Attributes:
         autoscalers: The HorizontalPodAutoscalers and ScaledObjects, as they came.

@@ -1,4 +1,4 @@
-"""What a pod asks for in all, as the scheduler counts it.
+"""The total requests of a pod, as the scheduler counts them.
 
 Source: ``PodRequests`` of ``component-helpers/resource/helpers.go``, for what stands in for absent requests
 ``pkg/apis/core/v1/defaults.go``, for what is compared ``pkg/scheduler/framework/types.go``, Kubernetes 1.36.
@@ -57,7 +57,7 @@ def is_compared(name: str) -> bool:
 
 
 class HeldAmounts(NamedTuple):
-    """What a running pod takes of its node.
+    """The amounts that a running pod takes of its node.
 
     Attributes:
         requests: What it requests.
@@ -71,7 +71,7 @@ class HeldAmounts(NamedTuple):
 
 
 def held_amounts(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, status: object) -> HeldAmounts:
-    """Return what a running pod takes of its node.
+    """Return the amounts that a running pod takes of its node.
 
     Args:
         spec: The pod's spec.
@@ -142,7 +142,7 @@ def pod_requests(
     status: object = None,
     reading: AmountReading = EVERY_AMOUNT,
 ) -> Requests:
-    """Return what a pod asks for.
+    """Return the requests of a pod, in all.
 
     Containers are summed; an init container needs its own share and that of the sidecars before it; the
     larger counts. Absent requests default to limits, ``spec.resources`` goes before the sum of the
@@ -202,7 +202,7 @@ def assumed_requests(
 
 
 def _assumed_of_running(spec: Mapping[str, Any], path: FieldPath, reading: AmountReading) -> dict[str, int]:
-    """Return what ``calculateResource`` of Kubernetes 1.29 to 1.31 assumes of a pod.
+    """Return the amounts that ``calculateResource`` of Kubernetes 1.29 to 1.31 assumes of a pod.
 
     Sidecars count at the start of the pod alone, and an amount is assumed where neither an init container nor
     the sidecars before it request any. Source: ``pkg/scheduler/framework/types.go``, Kubernetes 1.30.
@@ -303,7 +303,7 @@ def _sum(
     assumed: Mapping[str, int] = MappingProxyType({}),
     reading: AmountReading = EVERY_AMOUNT,
 ) -> dict[str, int]:
-    """Return what a pod of any form requests, in billionths; ``assumed`` where a container requests none."""
+    """Return the requests of any pod, in billionths; ``assumed`` where a container requests none."""
     resizing = Resizing(status if reading.resize_status else None, found, of_pod=reading.pod_resize_status)
     total = _of_containers(spec, path, found, resizing, assumed=assumed, reading=reading)
     if reading.pod_resources:
@@ -362,7 +362,7 @@ def _in_whole(amounts: dict[str, int], reading: AmountReading) -> dict[str, int]
 
 
 def _pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, int]:
-    """Return what the pod asks for as a whole, which takes the place of what its containers do.
+    """Return the requests of the pod as a whole, which replace those of its containers.
 
     On by default from 1.34 (KEP-2837). Where the pod has limits, what its containers ask for stands in for a
     request, or else the limit: ``defaultPodRequests``. Of huge pages it is always the limit.

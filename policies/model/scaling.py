@@ -1,4 +1,4 @@
-"""What changes how many pods and nodes there are: autoscalers, rolling updates, disruption budgets."""
+"""Objects that change the number of pods and nodes: autoscalers, rolling updates, disruption budgets."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def resolve_share(value: object, replicas: int, *, up: bool) -> int | None:
 
 
 def scaled(value: object, pods: int) -> int | None:
-    """Return what a disruption budget asks for: a number of pods, or a percentage of them rounded up.
+    """Return the number of pods that a disruption budget states: itself, or a percentage rounded up.
 
     >>> scaled("34%", 3), scaled(1, 3), scaled("1", 3)
     (2, 1, None)

@@ -1,4 +1,4 @@
-"""What is known of a cluster besides its nodes and pods: services, controllers of pods, namespaces."""
+"""The objects of a cluster besides its nodes and pods: services, controllers of pods, namespaces."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Namespace:
 
 @dataclass(slots=True)
 class Snapshot:
-    """What is known of a cluster, one object after the other. Threads that share it need a lock.
+    """The objects of a cluster, added one after the other. Threads that share it need a lock.
 
     Services stand under one pair of their selector, so that a pod finds those that match it without
     looking at every service of its namespace. An object without a namespace is in ``default``.

@@ -1,4 +1,4 @@
-"""What is known of the storage of a cluster: claims, volumes, classes, and what CSI drivers say."""
+"""The storage of a cluster: claims, volumes, classes, and the capacities and limits of CSI drivers."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Storage:
         return self.classes.get(name)
 
     def csi_node(self, name: str) -> CsiNode | None:
-        """Return what the CSI drivers say of a node, or None if they say nothing."""
+        """Return the CSINode of a node, or None if there is none."""
         return self._csi_nodes.get(name)
 
     def reports_capacity(self, driver: str) -> bool:
@@ -119,7 +119,7 @@ class Storage:
         ]
 
     def capacities(self, storage_class: str) -> list[CsiCapacity]:
-        """Return what CSI drivers have left for a class."""
+        """Return the capacities that CSI drivers have left for a class."""
         return self._derive("capacities", self._csi_capacities, self._capacities).get(storage_class, [])
 
     def limits(self, driver: str) -> Mapping[str, int]:
@@ -178,7 +178,7 @@ class Storage:
         return shared
 
     def _derive(self, name: str, table: ObjectTable[Any], compute: Callable[[], Value]) -> Value:
-        """Return what follows from the objects of a table, computed once for each state of them."""
+        """Return a value computed from the objects of a table, once for each state of them."""
         version, value = self._derived.get(name, (-1, None))
         if version != table.version:
             value = compute()

@@ -21,7 +21,7 @@ ZONE_LABELS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 
 
 class VolumeShape(NamedTuple):
-    """What a claim and its volume have in common.
+    """The fields that a claim and its volume share.
 
     Attributes:
         storage_class: The name of the class; empty without one.
@@ -133,7 +133,7 @@ class StorageClass(NamedTuple):
 
 
 class CsiNode(NamedTuple):
-    """What the CSI drivers of a node say of it.
+    """The limits and topology keys that the CSI drivers of a node report.
 
     Attributes:
         name: The name of the node.

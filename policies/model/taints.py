@@ -15,7 +15,7 @@ from policies.manifests.fields import ErrorList, FieldPath, unsupported_value
 
 
 class TaintEffect(StrEnum):
-    """What a taint does to pods that do not tolerate it."""
+    """The effect of a taint on pods that do not tolerate it."""
 
     NO_SCHEDULE = "NoSchedule"
     PREFER_NO_SCHEDULE = "PreferNoSchedule"
@@ -74,7 +74,7 @@ TRANSIENT_TAINTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """What a pod puts up with; an empty key or effect stands for every one."""
+    """A set of taints that a pod tolerates; an empty key or effect matches every one."""
 
     key: str = ""
     operator: str = "Equal"

@@ -1,4 +1,4 @@
-"""What is known of a cluster's nodes, for rules that need to know where pods could go."""
+"""The nodes of a cluster, for rules that need to know where pods could go."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ _NOUNS = {HOSTNAME: "a node", ZONE: "a zone", REGION: "a region"}
 
 
 def domain_noun(key: str) -> str:
-    """Return what one domain of a topology key is called.
+    """Return the noun for one domain of a topology key.
 
     >>> domain_noun("kubernetes.io/hostname"), domain_noun("example.com/rack")
     ('a node', 'a domain of example.com/rack')

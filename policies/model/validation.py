@@ -1,4 +1,4 @@
-"""What the API server and kube-scheduler would reject in a list of constraints, as field errors.
+"""The errors that the API server and kube-scheduler would report for a list of constraints.
 
 The lists may hold values of any type: each is an error, never an exception. The texts and their order are
 those of ``validateTopologySpreadConstraints`` (``pkg/apis/core/validation/validation.go``) and

@@ -208,7 +208,7 @@ class Workload:
 
     @cached_property
     def identity(self) -> Hashable:
-        """What two manifests of one object have in common: namespace, kind and name.
+        """The key that manifests of one object share: namespace, kind and name.
 
         In whatever folder or build a second one is, it is another copy of the same object and never another
         application. Without a name each is an object of its own.
@@ -217,7 +217,7 @@ class Workload:
 
     @property
     def source(self) -> Hashable:
-        """What it was made from: objects with one source are builds of one object, under whatever names."""
+        """The object that it was made from: objects with one source are builds of one, under any names."""
         return self.identity
 
     @property
@@ -317,7 +317,7 @@ class Workload:
 
     @cached_property
     def errors(self) -> tuple[FieldError, ...]:
-        """What is wrong with its constraints, and with the shape of what surrounds them."""
+        """The errors in its constraints, and in the shape of the fields around them."""
         return api_errors(self)
 
     @cached_property
@@ -345,7 +345,7 @@ def controller_reference(metadata: Mapping[str, Any]) -> Mapping[str, Any] | Non
 
 
 def api_errors(workload: Workload) -> tuple[FieldError, ...]:
-    """Return what the API server would refuse in the constraints of a workload and around them."""
+    """Return the errors that the API server would report in the constraints of a workload and around them."""
     template, kind = workload.template, workload.kind
     if template.constraints is None:
         return workload.shape_errors

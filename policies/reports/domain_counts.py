@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from policies.manifests.sanitize import one_line
-from policies.reports.wording import MOST_NAMES
+from policies.manifests.words import ON_LINE, more, plural
 
 #: Entries of the line; those of domains that change come first.
 MAX_ENTRIES: Final = 12
@@ -26,13 +26,12 @@ def domain_counts(before: Mapping[str, int], after: Mapping[str, int]) -> str:
     entries: list[tuple[bool, str, int, str]] = []
     for (was, becomes), names in alike.items():
         numbers = f"{was:,} → {becomes:,}" if was != becomes else f"{was:,}"
-        groups = [[name] for name in names] if len(names) <= MOST_NAMES else [names]
+        groups = [[name] for name in names] if len(names) <= ON_LINE else [names]
         for group in groups:
-            others = f" and {len(group) - 1:,} others" if len(group) > 1 else ""
+            others = f" and {plural(len(group) - 1, 'other')}" if len(group) > 1 else ""
             shown = f"{one_line(group[0]) or '(empty)'}{others} {numbers}"
             entries.append((was == becomes, group[0], len(group), shown))
     entries.sort()
     rest = sum(domains for _, _, domains, _ in entries[MAX_ENTRIES:])
     text = ", ".join(shown for *_, shown in entries[:MAX_ENTRIES])
-    more = f" and {rest:,} more domain{'' if rest == 1 else 's'}" if rest else ""
-    return f"{text}{more}" or "no domains"
+    return f"{text} {more(rest, 'domain')}" if rest else text or "no domains"

@@ -55,7 +55,7 @@ class UndecidedError(Exception):
 
 
 class Room(NamedTuple):
-    """What a search for the most pods that fit came to.
+    """The result of a search for the largest number of pods that fit.
 
     Attributes:
         pods: How many pods fit.
@@ -148,7 +148,7 @@ def _later(minima: _Minima, rise: _Minima, times: int) -> _Minima:
 
 
 class _Level(NamedTuple):
-    """What all constraints on the same domains allow together.
+    """The limits that all constraints on the same domains put on them together.
 
     Attributes:
         limit: How many pods a domain may hold above the minimum; 0 if that never rises.

@@ -1,4 +1,4 @@
-"""What becomes of the claims of a pod once it has a node: the volumes that they get there.
+"""The volumes that the claims of a pod get once the pod has a node.
 
 Source: ``AssumePodVolumes`` and ``BindPodVolumes``,
 ``pkg/scheduler/framework/plugins/volumebinding/binder.go``, Kubernetes 1.36.

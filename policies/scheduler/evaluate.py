@@ -54,7 +54,7 @@ def evaluate(
 
 
 def count_spread(request: SchedulingRequest, index: ClusterIndex) -> tuple[FilterResult | ScoreResult, ...]:
-    """Return what each constraint counts now, as ``evaluate`` has it; no other plugin runs.
+    """Return the current counts of each constraint, as ``evaluate`` has them; no other plugin runs.
 
     Args:
         request: The pod, and the constraints in force.
@@ -75,7 +75,7 @@ def _in_order(
 
 
 def _without_soft(request: SchedulingRequest, feasible: NDArray[np.bool_]) -> NodeScores | None:
-    """Return what PodTopologySpread gives nodes for a pod without soft constraints; None where it skips.
+    """Return PodTopologySpread's scores for a pod without soft constraints; None where it skips.
 
     Source: ``NormalizeScore``, ``podtopologyspread/scoring.go``, Kubernetes 1.27.
     """
@@ -95,7 +95,7 @@ def _unread(
 
 
 class _Unschedulable(NamedTuple):
-    """What becomes of a pod that fits nowhere: the FitError, the condition, and preemption."""
+    """The result for a pod that fits nowhere: the FitError, the condition, and preemption."""
 
     message: str
     condition: str

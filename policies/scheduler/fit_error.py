@@ -1,4 +1,4 @@
-"""What kube-scheduler says of a pod that fits nowhere: its FitError, and the pod's condition.
+"""The messages of kube-scheduler for a pod that fits nowhere: its FitError, and the pod's condition.
 
 Which pods preemption would evict is not modeled: the condition is that of a pod that may evict none. Source:
 ``FitError.Error``, ``pkg/scheduler/framework/types.go``, ``findNodesThatFitPod``,

@@ -312,11 +312,11 @@ class ClusterIndex:
         return self._nominated.values()
 
     def holding_of(self, pod: BoundPod) -> Holding:
-        """Return what a pod holds of its node, or would."""
+        """Return the resources, terms and ports that a pod holds of its node, or would."""
         return Holding(pod.requests + pod.assumed + pod.older, pod.terms, pod.ports, pod.spread)
 
     def holding(self, number: int) -> Holding:
-        """Return what pods of a number hold."""
+        """Return the holding with this number."""
         return self._holdings.find(number)
 
     def pods_of(self, namespace: str) -> PodTable | None:

@@ -122,7 +122,7 @@ def pre_filter(view: NodeView, request: SchedulingRequest) -> Rejections | None:
 def filter_nodes(
     view: NodeView, request: SchedulingRequest, stopped: Rejections | None = None
 ) -> tuple[Rejections, ...]:
-    """Return what every plugin of the profile rejects, in the profile's order.
+    """Return the nodes that each plugin of the profile rejects, with the reasons, in the profile's order.
 
     Args:
         view: The nodes.

@@ -30,7 +30,7 @@ ONE_POD: Final = "ReadWriteOncePod"
 
 
 def missing_claim(name: str) -> str:
-    """Return what plugins say of a claim that is missing."""
+    """Return the plugins' message for a missing claim."""
     return f'persistentvolumeclaim "{name}" not found'
 
 

@@ -54,7 +54,7 @@ class Rows(NamedTuple):
 
 
 class TakenPod(NamedTuple):
-    """What a pod had of its node: its slot, the number of the holding, and volumes; and its priority."""
+    """A removed pod: the slot of its node, the number of its holding, its priority, and its volumes."""
 
     node: int
     holding: int

@@ -1,4 +1,4 @@
-"""What differs between releases of Kubernetes, where it decides where a pod goes or what is said of it.
+"""The differences between releases of Kubernetes that decide where a pod goes, or which message it gets.
 
 One table, oldest release first. A feature gate counts with its default. A change may have been given to patch
 releases too; of a release without a patch the newest one is meant.
@@ -26,7 +26,7 @@ _KEP = "https://github.com/kubernetes/enhancements/issues"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behavior:
-    """What one release does; ``behavior_of`` returns it.
+    """The behavior of one release; ``behavior_of`` returns it.
 
     Attributes:
         min_domains: ``minDomains`` counts; otherwise it is 1.
@@ -527,7 +527,7 @@ def dropped_fields(constraint: Mapping[str, Any], behavior: Behavior) -> list[st
 
 
 def release_fields(version: KubernetesVersion) -> ReleaseFields:
-    """Return what a release does with the fields of constraints."""
+    """Return which fields of constraints a release knows, and how it reads them."""
     return fields_in(behavior_of(version), strict=version <= KNOWN_VERSION)
 
 
@@ -569,7 +569,7 @@ def judged_as(version: KubernetesVersion) -> KubernetesVersion:
 
 
 def newer_than_known(version: KubernetesVersion) -> str:
-    """Return what is to be said of a release that is newer than the table; empty for any other.
+    """Return the warning for a release that is newer than the table; empty for any other.
 
     >>> newer_than_known(NEWEST_VERSION), newer_than_known(KubernetesVersion(1, 99))[:40]
     ('', 'Kubernetes 1.99 is newer than any releas')
@@ -581,7 +581,7 @@ def newer_than_known(version: KubernetesVersion) -> str:
 
 
 def behavior_of(version: KubernetesVersion) -> Behavior:
-    """Return what a release does; one outside the table does what its nearest release does.
+    """Return the behavior of a release; one outside the table behaves as the nearest release does.
 
     >>> behavior_of(KubernetesVersion(1, 26)).min_domains
     False

@@ -60,7 +60,7 @@ class Rejections:
 
 @dataclass(frozen=True, slots=True)
 class PluginScores:
-    """What one plugin gives the feasible nodes; the others have 0.
+    """The scores of one plugin for the feasible nodes; the others have 0.
 
     Attributes:
         plugin: The plugin.
@@ -76,7 +76,7 @@ class PluginScores:
 
     @property
     def weighted(self) -> NDArray[np.int64]:
-        """What it adds to the total, shape ``(n,)``."""
+        """The plugin's part of the total, shape ``(n,)``."""
         return self.normalized * self.weight
 
 
@@ -146,7 +146,7 @@ class ScoreResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preemption:
-    """What becomes of a pod that fits nowhere, and of the pods of lower priority.
+    """The victims that would make room for a pod that fits nowhere, and the scheduler's message.
 
     Attributes:
         nominated: The nodes on which the scheduler would make room, one of them at random; none where

@@ -14,7 +14,7 @@ from policies.scheduler.node_table import NodeTable
 
 
 class VolumeTable:
-    """What running pods have of volumes.
+    """The volumes of running pods.
 
     Attributes:
         claims: The claims, with the pods that use each on every slot.

@@ -59,7 +59,7 @@ class Budget:
     forecast_s: float | None = field(default=None, init=False)
 
     def limits(self) -> ReviewLimits:
-        """Return what holds a review to its time."""
+        """Return the limits that hold a review to its time."""
         return ReviewLimits(self._run_rules, self._forecast, datetime.now(UTC).date())
 
     def deadline(self, longest_s: float = math.inf, *, share: float = 1.0) -> float:

@@ -94,7 +94,7 @@ def build_context(
 
 
 def load_policy_files(settings: Sources, context: AdmissionContext) -> tuple[SpreadPolicy, ...]:
-    """Return what the policy files hold now.
+    """Return the policies in the policy files now.
 
     Raises:
         OSError: A file cannot be opened.

@@ -1,4 +1,4 @@
-"""What reviews are decided by now: the policies in force, and the cluster while its cache can be used."""
+"""The current context of reviews: the policies in force, and the cluster while its cache can be used."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CurrentContext(Component):
             self._cache.stop()
 
     def usable(self) -> AdmissionContext:
-        """Return what to decide by now: without the cluster if its cache is too old."""
+        """Return the context to decide by now: without the cluster if its cache is too old."""
         due = self._cache is not None and self._clock() >= self._look_again
         # Whoever finds another thread looking goes by what was found last.
         if due and self._looking.acquire(blocking=False):

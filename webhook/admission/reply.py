@@ -16,6 +16,7 @@ from policies.admission.warnings import MAX_WARNINGS, warning_texts
 from policies.config.enforcement import UNSCHEDULABLE
 from policies.manifests.fields import FieldError, is_cut, shown_name
 from policies.manifests.sanitize import cut, printable_lines
+from policies.manifests.words import plural
 from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from webhook.admission.answer import ReviewAnswer, ReviewResponse
@@ -185,9 +186,9 @@ def _headline(review: Review, decision: Decision, name: str) -> str:
     title = f"{_full_kind(review)} {shown_name(whole)}".rstrip()
     if (review.group, review.kind) == SPREAD_POLICY:
         count = len(decision.errors)
-        return f"{title} has {count} error{'s' if count > 1 else ''}:"
+        return f"{title} has {plural(count, 'error')}:"
     count = len({error.rule for error in decision.errors})
-    return f"{title} breaks {count} rule{'s' if count > 1 else ''}:"
+    return f"{title} breaks {plural(count, 'rule')}:"
 
 
 def _full_kind(review: Review) -> str:

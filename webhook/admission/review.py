@@ -99,7 +99,7 @@ class Review(NamedTuple):
 
     @classmethod
     def of_beginning(cls, body: bytes) -> Review | None:
-        """Return what the beginning of a review says, without its objects; None if it is none.
+        """Return the review in the beginning of a body, without its objects; None if it is none.
 
         An API server writes the objects last, but for whether it is a dry run and the options.
         """
@@ -149,7 +149,7 @@ _NOBODY: dict[str, str] = {}
 
 
 def _errors(document: object) -> list[FieldError]:
-    """Return what keeps a document from being an AdmissionReview, all at once."""
+    """Return the errors that keep a document from being an AdmissionReview, all at once."""
     found = ErrorList()
     review = found.mapping(document, FieldPath())
     for name, wanted in (("apiVersion", API_VERSION), ("kind", "AdmissionReview")):

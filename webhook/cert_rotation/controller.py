@@ -93,7 +93,7 @@ class CertificateController(Component):
         return self._reconciler.skew
 
     def warnings(self) -> list[str]:
-        """Return what is wrong in the cluster that is no reason to send requests elsewhere. Costs nothing."""
+        """Return the problems in the cluster that are no reason to send requests elsewhere. Costs nothing."""
         found = [fault for entry in self._registrations.values() for fault in entry.faults]
         return [*found, *filter(None, [clock_problem(self.skew)])]
 

@@ -21,7 +21,8 @@ from policies.placement.advise.goal_simulator import MOST_REPLICAS
 from policies.placement.advise.node_groups import described_nodes, domains_key, groups_for
 from policies.placement.core.actions import MOST_ADDED, topology_key
 from policies.placement.core.placement import PlacementError, read_workload
-from policies.reports import advise_json, advise_text
+from policies.reports.advise import json as advise_json
+from policies.reports.advise import text as advise_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
 from webhook.cli.command import Command
 from webhook.cli.manifest import told

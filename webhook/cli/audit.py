@@ -12,8 +12,11 @@ import click
 from policies.config.lint_config import FailOn
 from policies.manifests.findings import Severity
 from policies.placement.audit.audit import audit
-from policies.reports import audit_json, audit_markdown, audit_text, policy_report
-from policies.reports.audit_run import AuditedCluster, AuditRun, AuditScope
+from policies.reports.audit import json as audit_json
+from policies.reports.audit import markdown as audit_markdown
+from policies.reports.audit import policy_report
+from policies.reports.audit import text as audit_text
+from policies.reports.audit.run import AuditedCluster, AuditRun, AuditScope
 from webhook.cli.answers import HTML, HTML_NOTE, format_option_with, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command

@@ -10,6 +10,7 @@ import click
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
+from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.label_query import parse_label_query
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
@@ -20,8 +21,6 @@ from webhook.kube.workload_store import UNWATCHED_KINDS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-#: Namespaces that a message lists.
-MOST_NAMESPACES: Final = 10
 #: Workloads from which a bar is shown; they take about a second.
 _MANY: Final = 500
 
@@ -133,5 +132,4 @@ def _nothing_there(workloads: ClusterWorkloads) -> str:
     others = sorted(map(shown_name, workloads.namespaces))
     if not others:
         return "no workload: the cluster, or its snapshot, has none with a number of replicas"
-    more = f" and {len(others) - MOST_NAMESPACES} more" if len(others) > MOST_NAMESPACES else ""
-    return f"no workload{where}; there are some in {', '.join(others[:MOST_NAMESPACES])}{more}"
+    return f"no workload{where}; there are some in {listed(others, IN_SENTENCE)}"

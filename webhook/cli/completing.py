@@ -49,7 +49,7 @@ def complete_plan_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats of plans that start so; the file after them is the user's."""
-    from policies.reports.plan_run import FORMATS  # noqa: PLC0415
+    from policies.reports.plan.run import FORMATS  # noqa: PLC0415
 
     return _formats(FORMATS, incomplete)
 

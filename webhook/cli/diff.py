@@ -8,8 +8,9 @@ import click
 
 from policies.manifests.errors import UsageError
 from policies.placement.audit.release_diff import DiffKind, diff_releases
-from policies.reports import release_diff_json, release_diff_text
-from policies.reports.release_diff_text import ReleaseDiff
+from policies.reports.diff import json as release_diff_json
+from policies.reports.diff import text as release_diff_text
+from policies.reports.diff.text import ReleaseDiff
 from policies.scheduler.releases import parse_release
 from webhook.cli.answers import format_option, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options

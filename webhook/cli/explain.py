@@ -13,7 +13,8 @@ from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.placement.explain.explain import Explained, explain_object
-from policies.reports import explain_json, explain_text
+from policies.reports.explain import json as explain_json
+from policies.reports.explain import text as explain_text
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.cli.answers import (
     BAD_INPUT,

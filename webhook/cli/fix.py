@@ -18,8 +18,10 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from policies.reports import diff, lint_text
-from policies.reports.lint_run import LintRun, plural
+from policies.manifests.words import plural
+from policies.reports import unified_diff as diff
+from policies.reports.lint import text as lint_text
+from policies.reports.lint.run import LintRun
 from webhook.cli import lint
 from webhook.cli.command import Command
 from webhook.lint.chart_rendering import Charts

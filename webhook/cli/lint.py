@@ -17,9 +17,10 @@ from policies.lint.run import LintResult
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped
-from policies.reports import lint_text
-from policies.reports.lint_run import LintRun, plural
-from policies.reports.lint_text import Details
+from policies.manifests.words import plural
+from policies.reports.lint import text as lint_text
+from policies.reports.lint.run import LintRun
+from policies.reports.lint.text import Details
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats
 from webhook.cli.lint_progress import lint_progress, uncollected
@@ -236,7 +237,7 @@ def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, d
 def _rendered(output: Output, run: LintRun, details: Details, context: click.Context) -> str:
     if output.form == PAGE:
         # Few want a page.
-        from policies.reports import lint_json  # noqa: PLC0415
+        from policies.reports.lint import json as lint_json  # noqa: PLC0415
         from webhook.ui.embedded import report_page  # noqa: PLC0415
 
         return report_page("lint", lint_json.render(run).encode())

@@ -167,6 +167,14 @@ def _guarded(program: str) -> int:
         return BAD_INPUT if error.filename else CANNOT_RUN
     except Exception as error:  # noqa: BLE001  # the last line before the user
         _debug()
+        if isinstance(error, ModuleNotFoundError):
+            from webhook.cli.extras import missing_extra  # noqa: PLC0415  # reads what is installed
+
+            if missing := missing_extra(
+                error.name, next((word for word in sys.argv[1:] if word in COMMANDS), None)
+            ):
+                _say(str(missing))
+                return CANNOT_RUN
         text = ", ".join((f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())))
         _say(f"internal error: {text}; please report it (EVENKEEL_DEBUG=1 shows where)")
         return CANNOT_RUN

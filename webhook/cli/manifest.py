@@ -12,6 +12,7 @@ from typing import Final
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
+from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKinds
 from webhook.cli.progress import reading_progress
@@ -22,8 +23,6 @@ from webhook.lint.files import shown_file
 STDIN: Final = "-"
 #: Bytes from which reading a file is shown: packed, they may take half a second.
 LONG_FILE: Final = 2**18
-#: Objects that an error lists.
-MOST_LISTED: Final = 10
 
 _NAMESPACE = FieldPath(("metadata", "namespace"))
 
@@ -104,8 +103,7 @@ def choose(
     elif not chosen:
         problem = f"no {shown(name)}, but {_listed(making, several=several)}"
     else:
-        listed = _listed(chosen, several=several)
-        problem = f"{len(chosen)} to choose from, say which with --name: {listed}"
+        problem = f"{len(chosen)} to choose from, say which with --name: {_listed(chosen, several=several)}"
     raise DocumentError([f"{holds} {problem}"])
 
 
@@ -148,9 +146,7 @@ def _name(entry: ManifestObject) -> str:
 
 def _listed(entries: list[ManifestObject], *, several: bool) -> str:
     """Return the titles of objects with their lines, and with their files if there are several."""
-    titles = [_title(entry, with_file=several) for entry in entries[:MOST_LISTED]]
-    rest = len(entries) - MOST_LISTED
-    return ", ".join(titles) + (f" and {rest} more" if rest > 0 else "")
+    return listed((_title(entry, with_file=several) for entry in entries), IN_SENTENCE)
 
 
 def _title(entry: ManifestObject, *, with_file: bool) -> str:

@@ -10,6 +10,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import ErrorList, descend, shown, text_member
+from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.node import Node
 from policies.model.replica_sources import ReplicaSources
 from policies.model.snapshot import kind_of
@@ -35,8 +36,6 @@ from webhook.lint.files import shown_file
 
 #: Standard input as a file that can be opened.
 STDIN_FILE: Final = "/dev/stdin"
-#: Topology keys that an error lists.
-MOST_KEYS: Final = 10
 
 #: What is found out of an object.
 _Found = TypeVar("_Found", covariant=True)  # noqa: PLC0105  # the usual suffix says less
@@ -235,8 +234,7 @@ def check_key(given: PlacementInput, key: str, *, option: str = "KEY") -> None:
     if domains_of(cluster, key):
         return
     keys = sorted(cluster.nodes.label_keys())
-    more = f" and {len(keys) - MOST_KEYS:,} more" if len(keys) > MOST_KEYS else ""
-    there = f"nodes have {', '.join(keys[:MOST_KEYS])}{more}" if keys else "there are no labeled nodes"
+    there = f"nodes have {listed(keys, IN_SENTENCE)}" if keys else "there are no labeled nodes"
     raise UsageError(f"{option}: Invalid value: {shown(key)}: no node has this label; {there}")
 
 

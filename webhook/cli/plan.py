@@ -24,8 +24,10 @@ from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.plan.plan import make_plan, unfinished_workloads
-from policies.reports import plan_json, plan_markdown, plan_text
-from policies.reports.plan_run import FORMATS, PlanRun
+from policies.reports.plan import json as plan_json
+from policies.reports.plan import markdown as plan_markdown
+from policies.reports.plan import text as plan_text
+from policies.reports.plan.run import FORMATS, PlanRun
 from policies.scheduler.index import ClusterIndex
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats

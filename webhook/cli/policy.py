@@ -16,9 +16,10 @@ from policies.manifests.documents import ManifestObject, load_strictly, objects_
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, unsupported_value
 from policies.manifests.findings import Finding, Severity
+from policies.manifests.words import plural
 from policies.model.snapshot import kind_of
-from policies.reports import policy_json as json_report
-from policies.reports import policy_text as text_report
+from policies.reports.policy import check_json as json_report
+from policies.reports.policy import check_text as text_report
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
 from webhook.cli import policy_emit, policy_preview, policy_samples
 from webhook.cli.command import CommandGroup
@@ -184,7 +185,7 @@ def _print(findings: list[Finding], report: str, count: int) -> None:
     click.echo(text_report.render(errors), nl=False, err=True)
     click.echo(text_report.render(finding for finding in findings if finding not in errors), nl=False)
     if not errors:
-        click.echo(f"{count} document{'' if count == 1 else 's'} checked, no errors")
+        click.echo(f"{plural(count, 'document')} checked, no errors")
 
 
 def _as_builtin(name: str) -> str:

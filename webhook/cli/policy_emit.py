@@ -11,8 +11,8 @@ from policies.config.loader import load_policies
 from policies.emit.emit import emit
 from policies.emit.emitted import PolicyKind
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.reports import policy_emit_json as json_report
-from policies.reports import policy_emit_yaml as yaml_report
+from policies.reports.policy import emit_json as json_report
+from policies.reports.policy import emit_yaml as yaml_report
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.lint.files import read_text

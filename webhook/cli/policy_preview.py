@@ -14,8 +14,8 @@ from policies.config.spread_policy import KIND, SpreadPolicy
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import member, text_member
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.reports import preview_json, preview_text
-from policies.reports.preview_run import PreviewRun
+from policies.reports.policy import preview_json, preview_text
+from policies.reports.policy.preview_run import PreviewRun
 from webhook.admission.context import check_sources
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies

@@ -9,7 +9,7 @@ import click
 from policies.admission.policy_tests import SampleResult, run_sample
 from policies.manifests.errors import DocumentError
 from policies.manifests.sanitize import one_line
-from policies.reports.lint_run import plural
+from policies.manifests.words import plural
 from webhook.cli.command import Command
 from webhook.lint.policy_suites import Sample, find_suites, read_suite
 

@@ -19,7 +19,9 @@ from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts, deletion_costs
 from policies.placement.rebalance.rebalance import NoPlan, RebalancePlan, rebalance
-from policies.reports import deletion_costs_json, deletion_costs_text, rebalance_json, rebalance_text
+from policies.reports.rebalance import deletion_costs_json, deletion_costs_text
+from policies.reports.rebalance import json as rebalance_json
+from policies.reports.rebalance import text as rebalance_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
 from webhook.cli.command import Command
 from webhook.cli.live import list_objects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from policies.reports.rule_manual import explained
+from policies.reports.lint.rule_manual import explained
 from policies.rules.base import all_rules
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_rule

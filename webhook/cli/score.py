@@ -11,7 +11,8 @@ import click
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError
 from policies.placement.core.placement import evaluate_manifest
-from policies.reports import score_json, score_table
+from policies.reports.score import json as score_json
+from policies.reports.score import text as score_table
 from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_lines, answer_printer
 from webhook.cli.command import Command
 from webhook.cli.placement import evaluate_object, read_context

@@ -10,7 +10,8 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
 from policies.manifests.merge_patch import merge_patch
 from policies.manifests.rewrite import RewriteRefusal, rewrite_object
-from policies.reports import diff, kubectl
+from policies.reports import kubectl
+from policies.reports import unified_diff as diff
 from webhook.cli.manifest import read_content
 from webhook.cli.targets import ObjectTarget
 from webhook.lint.files import shown_file

@@ -17,7 +17,8 @@ from policies.placement.survive.loss import Loss
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import LossOptions, Survival, why_unjudged
 from policies.placement.survive.survive_suggestions import find_help
-from policies.reports import survive_json, survive_text
+from policies.reports.survive import json as survive_json
+from policies.reports.survive import text as survive_text
 from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, format_option, print_answer
 from webhook.cli.command import Command
 from webhook.cli.manifest import told

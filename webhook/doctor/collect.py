@@ -155,7 +155,7 @@ def _namespaces(reader: Reader, *names: str) -> tuple[Object, ...]:
 
 
 def _through_service(api: ApiServer, observed: Observations) -> ReplicaStatus:
-    """Return what a replica says of itself through the port that the webhooks call."""
+    """Return the status that a replica reports through the port that the webhooks call."""
     observed.service_spec()
     port = observed.called_ports()[0]
     return read_status(api, observed.names, f"services/https:{observed.names.service}:{port}")

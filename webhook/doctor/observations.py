@@ -1,4 +1,4 @@
-"""What doctor observes of an installation: values, and why some are missing. Reads nothing itself."""
+"""Doctor's observations of an installation: values, and why some are missing. Reads nothing itself."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class InstallationNames:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaStatus:
-    """What a replica says of itself through the API server's proxy.
+    """The status that a replica reports through the API server's proxy.
 
     Attributes:
         readyz: The answer of ``/readyz``.
@@ -98,7 +98,7 @@ class ReplicaStatus:
 
 
 class DryRunAnswer(NamedTuple):
-    """What came of a dry run.
+    """The outcome of a dry run.
 
     Attributes:
         namespace: Where it was tried.

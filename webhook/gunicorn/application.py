@@ -96,7 +96,7 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What is served, and what is called when.
+    """The application that is served, and its hooks.
 
     Attributes:
         asgi: The callable that answers requests.

@@ -70,7 +70,7 @@ _HEAD: Final = (
 
 
 class Stage(Enum):
-    """What a connection waits for."""
+    """The event that a connection waits for."""
 
     HANDSHAKE = "handshake"
     IDLE = "idle"
@@ -81,7 +81,7 @@ class Stage(Enum):
 
 
 class ConnectionOwner(Protocol):
-    """What a connection needs of its worker.
+    """The interface of a worker that a connection uses.
 
     Attributes:
         app: gunicorn's application, which writes the bodies of errors and answers at once.
@@ -279,7 +279,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             raise MalformedRequestError("there is no Host")
 
     def _answer_to_head(self) -> AnswerAtOnce | None:
-        """Return what may answer a request at once whose head has come."""
+        """Return the function that answers a request at once whose head has come; None if there is none."""
         parser = self._callback_parser
         path, _, query = parser.path.partition(b"?")
         at_once: AtOnce | None = self.worker.app.at_once.get(path)

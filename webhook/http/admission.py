@@ -73,7 +73,7 @@ class AdmissionRoutes:
         rules_at_admission()
 
     def at_once(self, phase: Phase, scope: Scope) -> Callable[[bytes], BegunReview] | None:
-        """Return what answers a review when its body has come; None where ``__call__`` reads it.
+        """Return the function that answers a review when its body has come; None where ``__call__`` reads it.
 
         Args:
             phase: Which webhook is called.

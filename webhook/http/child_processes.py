@@ -77,7 +77,7 @@ class _RemoteError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceLimits:
-    """What one request may take.
+    """The resources that one request may use.
 
     Attributes:
         timeout_s: Seconds, with those in which it waits for others.
@@ -119,7 +119,7 @@ class ChildProcesses:
         client: int | None = None,
         timeout_s: float | None = None,
     ) -> _Found:
-        """Return what some work returns, or raise what it raises, both through a pipe.
+        """Return the result of some work, or raise its error, both through a pipe.
 
         Args:
             work: Is run in the child. It must take no lock that another thread may hold, and open no file.
@@ -175,7 +175,7 @@ class ChildProcesses:
         return pid, reader
 
     def _result(self, pid: int, reader: int, deadline: float, client: int | None) -> bytes:
-        """Return what a child says, when it has ended."""
+        """Return the output of a child, when it has ended."""
         try:
             said = _read_all(reader, deadline, client)
         finally:
@@ -198,7 +198,7 @@ class ChildProcesses:
         return said
 
     def _unpack(self, said: bytes) -> Any:
-        """Return what a child found, or raise what it raised."""
+        """Return the result of a child, or raise its error."""
         found, error, trace = pickle.loads(said)  # noqa: S301  # our own process wrote it
         if isinstance(error, MemoryError):
             text = f"the answer takes more than {self._budget.memory_bytes >> 20} MiB of memory"
@@ -276,7 +276,7 @@ def _detach(writer: int, parent: int, deadline: float) -> None:
 
 
 def _outcome(work: Callable[[], object], memory_bytes: int) -> bytes:
-    """Return what some work returns, or the error that it raises and where; pickled."""
+    """Return the result of some work, or the error that it raises and where; pickled."""
     limit, most = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = _data_bytes() + memory_bytes
     ours = wanted if limit == resource.RLIM_INFINITY else min(wanted, limit)

@@ -1,4 +1,4 @@
-"""What one server process knows: its settings, what it decides by, and its components."""
+"""The state of one server process: its settings, the context that it decides by, and its components."""
 
 from __future__ import annotations
 
@@ -121,5 +121,5 @@ class ServerState:
         return list(filter(None, reasons))
 
     def warnings(self) -> list[str]:
-        """Return what is wrong, though requests should go on coming here; empty if nothing is."""
+        """Return the problems that are no reason to send requests elsewhere; empty if there are none."""
         return [warning for component in self.components for warning in component.warnings()]

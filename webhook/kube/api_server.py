@@ -1,4 +1,4 @@
-"""What Evenkeel says to an API server, and what can go wrong: no client library is known here.
+"""The requests of Evenkeel to an API server, and their errors: no client library is known here.
 
 ``client.py`` connects; everything else that talks to a cluster takes an ``ApiServer`` and needs no more.
 
@@ -107,7 +107,7 @@ class Answer:
 
     @property
     def date(self) -> datetime | None:
-        """What the clock of the server said, to the second; None if it does not say.
+        """The date of the answer by the server's clock, to the second; None without a valid header.
 
         >>> Answer(200, b"", {"date": "Sun, 22 Nov 2026 08:00:00 GMT"}).date
         datetime.datetime(2026, 11, 22, 8, 0, tzinfo=datetime.timezone.utc)
@@ -128,7 +128,7 @@ class Answer:
         return found if isinstance(found, dict) else {}
 
     def error(self) -> ApiError:
-        """Return what the answer says went wrong."""
+        """Return the error that the answer reports."""
         return status_error(self.status, self.body, self.headers.get("retry-after", ""))
 
 
@@ -223,7 +223,7 @@ class ApiServer(ABC):
         timeout_s: float = TIMEOUT_S,
         most_bytes: int | None = None,
     ) -> bytes:
-        """Return what the API server answers to a GET, as it came, or so many bytes of it.
+        """Return the API server's answer to a GET, as it came, or its first ``most_bytes`` bytes.
 
         Raises:
             ApiError: The API server refuses.

@@ -99,13 +99,13 @@ def _tls_words(error: ssl.SSLError) -> str:
 
 
 def _plain(error: BaseException) -> str:
-    """Return what an error says, without the addresses of Python objects."""
+    """Return the message of an error, without the addresses of Python objects."""
     text = str(error)
     return text.rpartition(">: ")[2] or text
 
 
 def kubeconfig_problem(error: Exception) -> str:
-    """Return what is wrong with a kubeconfig, on one line and without what is in it."""
+    """Return the problem of a kubeconfig, on one line and without its content."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ValueError | TypeError | KeyError | AttributeError):

@@ -1,4 +1,4 @@
-"""What happens with one kind of a cluster cache: counted for metrics, and logged."""
+"""Events of one kind in a cluster cache: counted for metrics, and logged."""
 
 from __future__ import annotations
 

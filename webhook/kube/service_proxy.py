@@ -127,7 +127,7 @@ class Installation:
         return self._token
 
     def _error(self, answer: Answer) -> Exception:
-        """Return what an answer means, which is the API server's or Evenkeel's."""
+        """Return the error of an answer, which is the API server's or Evenkeel's."""
         found = answer.json_object()
         if found.get("kind") == "Status" or "error" not in found:
             return self._refused(answer.error())
@@ -139,7 +139,7 @@ class Installation:
         return ApiError(answer.status, f"{self._title}: {found['error']}")
 
     def _refused(self, error: ApiError) -> ClusterError:
-        """Return what the API server's own refusal means."""
+        """Return the error for the API server's own refusal."""
         if error.not_found:
             return NotInstalledError(f"{self._title} is not installed: {error}")
         if error.forbidden:

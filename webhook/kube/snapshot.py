@@ -116,7 +116,7 @@ class SnapshotFile:
 
 
 def _held(kinds: Iterable[tuple[str, str]]) -> str:
-    """Return what a file holds that is of no use."""
+    """Return the kinds of a file's objects, of which none is of use, in words."""
     named = [
         shown_name(f"{api_version} {kind}" if api_version else f"{kind} without apiVersion")
         for api_version, kind in kinds

@@ -27,7 +27,7 @@ _PENDING_PODS: Final = (
 
 
 def followed_workloads(kinds: WorkloadKinds, *, pending_pods: bool) -> ClusterWorkloads:
-    """Return what is to hold the workloads of a followed cluster.
+    """Return the store for the workloads of a watched cluster.
 
     Args:
         kinds: The kinds that make pods.

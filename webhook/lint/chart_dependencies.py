@@ -1,4 +1,4 @@
-"""What a chart is made of: its dependencies, as far as they are in its repository.
+"""The dependencies of a chart, as far as they are in its repository.
 
 A dependency is taken from the repository if a chart there has its name and a version that fits, whatever
 address it has. Of one that is not there, helm decides by the chart's values whether it is needed at all.
@@ -110,7 +110,7 @@ def _not_here(needed: Iterable[str]) -> ToolError:
 
 
 def dependencies(folder: Path) -> list[Dependency]:
-    """Return what a chart says that it is made of; none if it cannot be read, which helm reports better."""
+    """Return the dependencies that a chart declares; none if it cannot be read, which helm reports better."""
     listed = [chart_mapping(folder / file).get("dependencies") for file in (CHART, _REQUIREMENTS)]
     entries = [entry for each in listed if isinstance(each, list) for entry in each]
     return [

@@ -1,4 +1,4 @@
-"""What a chart's own files say and may hold: nothing that leads elsewhere.
+"""The contents of a chart's own files, and the limits on them: nothing may lead elsewhere.
 
 Helm would read other files than those of the repository, or download some.
 """
@@ -97,7 +97,7 @@ def _check_schemas(path: Path, shown: str) -> None:
 
 
 class _Unpacked:
-    """What a compressed archive holds, as long as that is not too much.
+    """The contents of a compressed archive, as long as that is not too much.
 
     ``tarfile`` itself misreads the extra field that helm writes into the head of an archive.
     """
@@ -106,7 +106,7 @@ class _Unpacked:
         self._file, self._budget = gzip.GzipFile(fileobj=io.BytesIO(content)), budget
 
     def read(self, size: int) -> bytes:
-        """Return what comes next.
+        """Return the next bytes.
 
         Raises:
             ValueError: That would be too much.
@@ -147,7 +147,7 @@ def _in_archive(content: bytes, budget: _Budget) -> Iterator[bytes]:
 
 
 def _references(schema: bytes) -> Iterator[str]:
-    """Yield what a schema refers to besides itself."""
+    """Yield the references of a schema to other files or addresses."""
     waiting: list[Any] = [json.loads(schema)]
     while waiting:
         node = waiting.pop()

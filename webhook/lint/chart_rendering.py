@@ -65,12 +65,12 @@ class _Rendering:
 
     @property
     def key(self) -> tuple[str, Release]:
-        """What makes two renderings the same."""
+        """The key by which two renderings are the same."""
         return self.folder, self.release
 
 
 def render_charts(found: Found, texts: Iterable[Text], charts: Charts) -> tuple[list[Text], list[Skipped]]:
-    """Return what charts render to, and what of them was skipped.
+    """Return the texts rendered from charts, and the charts and parts that were skipped.
 
     Args:
         found: Which charts there are, and which of them were given by name.
@@ -109,7 +109,7 @@ class _Renderer:
             self._helm = Helm(program=program, kube_version=version, library=ChartLibrary(program))
 
     def texts(self, rendering: _Rendering) -> list[Text]:
-        """Return what a chart renders to, nothing if it does not."""
+        """Return the texts rendered from a chart, none if it cannot be rendered."""
         outcome = self._outcome(rendering)
         return outcome if isinstance(outcome, list) else []
 
@@ -140,7 +140,7 @@ class _Renderer:
             return error
 
     def _rendered(self, rendering: _Rendering, helm: Helm) -> list[Text]:
-        """Return what a chart renders to, by values of its own tests if it does not by its defaults."""
+        """Return the texts rendered from a chart: by values of its own tests if its defaults fail."""
         try:
             return render_chart(rendering.folder, rendering.release, helm)
         except ToolError as error:
@@ -200,7 +200,7 @@ def _of_objects(objects: list[Deployed]) -> Iterator[_Rendering]:
 
 
 def _unread(deployed: Deployed) -> Iterator[Skipped]:
-    """Yield what of a deployed chart is not here."""
+    """Yield the parts of a deployed chart that are not here."""
     if not deployed.chart.folder:
         text = "chart not in this repository"
         yield deployed.skipped(SkipReason.DOWNLOAD_NEEDED, text, deployed.chart.needs)

@@ -43,7 +43,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Helm:
-    """What renders charts.
+    """The program that renders charts, and its settings.
 
     Attributes:
         program: Its path.
@@ -57,7 +57,7 @@ class Helm:
 
 
 def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
-    """Return what a chart renders to, a text for each of its templates.
+    """Return the texts rendered from a chart, one for each of its templates.
 
     Args:
         folder: The chart's folder.

@@ -27,7 +27,7 @@ _OF_CHART: Final = frozenset({"templates", "charts"})
 
 @dataclass(slots=True)
 class Found:
-    """What there is to read.
+    """The files to read.
 
     Attributes:
         files: The files, and ``-``; without repeats.
@@ -134,7 +134,7 @@ def _is_folder(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _InGit:
-    """What Git leaves out of a folder.
+    """The files of a folder that Git leaves out.
 
     Attributes:
         ignored: The patterns in force.
@@ -151,7 +151,7 @@ class _InGit:
         return self._is_ignored(path, is_folder=is_folder) and not self.tracked.holds(path)
 
     def below(self, folder: Path) -> _InGit:
-        """Return what Git leaves out of a folder in this one."""
+        """Return the same for a folder in this one."""
         is_ignored = self._is_ignored(folder, is_folder=True)
         return replace(self, ignored=self.ignored.below(folder), is_ignored=is_ignored)
 

@@ -249,7 +249,7 @@ class ToolError(Exception):
 
 
 def run_tool(command: list[str], *, stdin: bytes = b"") -> bytes:
-    """Return what a program prints.
+    """Return the output of a program.
 
     Args:
         command: The program and its arguments.

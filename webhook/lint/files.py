@@ -40,7 +40,7 @@ class TooLargeError(FileError):
 def read_file(
     path: str | Path, *, regular: bool = True, follow: bool = True, most: int | None = None
 ) -> bytes:
-    """Return what a file holds.
+    """Return the content of a file.
 
     Args:
         path: The file.
@@ -68,7 +68,7 @@ def read_file(
 
 
 def read_limited(file: BinaryIO, most: int | None = None) -> bytes:
-    """Return what is left of an open file.
+    """Return the rest of an open file.
 
     Raises:
         OSError: It cannot be read, or is too large.

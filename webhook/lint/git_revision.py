@@ -20,6 +20,7 @@ from policies.manifests.fields import shown
 from policies.manifests.findings import Location
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
+from policies.manifests.words import IN_SENTENCE, plural
 from webhook.lint.external_tools import MAX_OUTPUT, ToolError, run_tool
 from webhook.lint.files import GIT
 from webhook.lint.git_folder import GitFolder, find_git_folder
@@ -39,8 +40,6 @@ _BESIDE: Final = frozenset(
 _SETTINGS: Final = ("core.fsmonitor=false", "core.packedGitWindowSize=32m", "core.packedGitLimit=512m")
 #: The modes of links, of files and of submodules.
 _LINK, _FILES, _SUBMODULE = b"120000", (b"100644", b"100755", b"100664"), b"160000"
-#: Files that were left out which are named; the others are counted.
-_MOST_NAMED: Final = 10
 #: Why a file cannot be made that says nothing about the disk.
 _NO_NAME: Final = frozenset(
     {errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}
@@ -163,7 +162,7 @@ class GitRepository:
             start = end + 1 + size + 1
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Return what git prints.
+        """Return the output of git.
 
         The folder is named, so that none above it is taken, nor one that ``core.worktree`` names.
 
@@ -195,7 +194,7 @@ def _list_settings(file: Path) -> bytes:
 
 
 def _listed(output: bytes) -> _Listed:
-    """Return what ``git ls-tree -r -z -l`` prints."""
+    """Return the entries that ``git ls-tree -r -z -l`` prints."""
     listed = _Listed()
     for record in output.split(b"\0"):
         fields, _, name = record.partition(b"\t")
@@ -283,17 +282,18 @@ def _write(path: Path, content: bytes) -> bool:
 
 
 def _skipped(commit: str, listed: _Listed, left_out: list[str]) -> Iterator[Skipped]:
-    """Yield what of a commit was not read."""
+    """Yield the parts of a commit that were not read."""
     for path in listed.submodules:
         yield _one_skipped(path, SkipReason.UNSUPPORTED, "submodules of a revision are not read")
     for path in listed.missing:
         yield _one_skipped(
             path, SkipReason.UNREADABLE, "the clone does not have it, and nothing is downloaded"
         )
-    for path in left_out[:_MOST_NAMED]:
+    for path in left_out[:IN_SENTENCE]:
         yield _one_skipped(path, SkipReason.LIMIT_EXCEEDED, "too large, or too many before it")
-    if len(left_out) > _MOST_NAMED:
-        text = f"{len(left_out) - _MOST_NAMED:,} more files of the revision are too large, or too many"
+    if len(left_out) > IN_SENTENCE:
+        files = plural(len(left_out) - IN_SENTENCE, "more file")
+        text = f"{files} of the revision left out: too large, or too many"
         yield _one_skipped(commit, SkipReason.LIMIT_EXCEEDED, text)
     if listed.unsafe:
         text = f"{listed.unsafe:,} files of the revision have names that no file of a repository may have"

@@ -131,7 +131,7 @@ class Ignored:
 
 
 def without_backtracking(expression: str) -> str:
-    """Return what pathspec makes of a pattern so that it is matched in linear time.
+    """Return pathspec's expression of a pattern, changed so that it is matched in linear time.
 
     A wildcard before another one may go on from the first place that fits, and need not come back: whatever
     is behind it can be skipped by the next. ``*a*a*a*a*b`` would take the fourth power of a name's length.
@@ -152,7 +152,7 @@ def without_backtracking(expression: str) -> str:
 
 
 def without_slashes(expression: str) -> str:
-    """Return what pathspec makes of a pattern so that brackets match no slash, as for Git.
+    """Return pathspec's expression of a pattern, changed so that brackets match no slash, as for Git.
 
     >>> without_slashes("^[^/]*[^a]$")
     '^[^/]*(?!/)[^a]$'

@@ -38,7 +38,7 @@ _OF_FILES: Final = frozenset({"GitRepository", "Bucket"})
 
 
 def chart_of(obj: dict[str, Any], sources: Sources, root: Path) -> ChartSource:
-    """Return what a HelmRelease installs.
+    """Return the chart that a HelmRelease installs.
 
     Args:
         obj: The HelmRelease.

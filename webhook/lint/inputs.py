@@ -29,7 +29,7 @@ _UNRESTRICTED: Final = "--load-restrictor=LoadRestrictionsNone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What may be run.
+    """The programs that may be run.
 
     Attributes:
         charts: How charts are rendered.
@@ -42,7 +42,7 @@ class Tools:
 
 @dataclass(slots=True)
 class Texts:
-    """What there is to read.
+    """The texts to read.
 
     Attributes:
         texts: By their files' names.
@@ -91,7 +91,7 @@ def gather_texts(
 
 
 def _unread(found: Found) -> Iterator[Skipped]:
-    """Yield what was found and is not opened."""
+    """Yield the paths that were found and are not opened."""
     for path in found.empty:
         why = "no YAML or JSON file in it"
         yield replace(_skipped(path, SkipReason.NO_OBJECTS, why), kind=SourceKind.FOLDER, named=True)

@@ -1,4 +1,4 @@
-"""What a kustomization has kustomize open: its fields, exactly as they must be written.
+"""The files that a kustomization has kustomize open: its fields, exactly as they must be written.
 
 Kustomize reads fields whatever their case, and opens what entries of some of them name: files, folders, and
 addresses. What is built is only what is understood here; any other field might open more.
@@ -69,7 +69,7 @@ INFLATION: Final = "HelmChartInflationGenerator"
 
 @dataclass(slots=True)
 class Listed:
-    """What a kustomization lists, as it is written.
+    """The entries of a kustomization, as they are written.
 
     Attributes:
         resources: Files and folders, or addresses, with manifests.
@@ -95,7 +95,7 @@ class Listed:
 
 
 def listed_by(document: Document) -> Listed:
-    """Return what a kustomization lists."""
+    """Return the entries of a kustomization."""
     value, listed = document.value, Listed()
     if not isinstance(value, dict):
         listed.errors.append(wrong_type(FieldPath(), "an object", value))
@@ -135,7 +135,7 @@ def text_errors(content: bytes) -> Iterator[FieldError]:
 
 
 def plugin_names(content: str | bytes, file: str) -> tuple[list[str], list[str]]:
-    """Return what the objects that steer kustomize open, and the charts that they have helm render.
+    """Return the files that objects which steer kustomize open, and the charts that they have helm render.
 
     Raises:
         DocumentError: They cannot be read, or are not part of kustomize.

@@ -78,7 +78,7 @@ class Kustomization:
         return absolute(Path(self.file).parent)
 
     def build(self, program: list[str]) -> Text:
-        """Return what it builds, as a text that is named after its file.
+        """Return the build of the kustomization, as a text that is named after its file.
 
         Only what ``check`` lets pass may be built.
 
@@ -206,7 +206,7 @@ class _Reader:
         )
 
     def _plugins(self) -> tuple[list[str], list[str], list[BuildRefusal]]:
-        """Return what objects that steer kustomize open, the charts that they render, and what is no such."""
+        """Return the files that plugin objects open, their charts, and refusals of other objects."""
         opened: list[str] = []
         charts: list[str] = []
         refusals: list[BuildRefusal] = []
@@ -288,7 +288,7 @@ class _Reader:
 
 
 def _names(entry: str) -> set[str]:
-    """Return what may be meant by an entry: a file may be behind the name that it gets."""
+    """Return the possible meanings of an entry: a file may be behind the name that it gets."""
     return {entry, entry.rpartition("=")[2]}
 
 

@@ -29,7 +29,7 @@ _STARTS: Final = (
 
 
 def encrypted_with(content: bytes) -> str:
-    r"""Return what a whole text is encrypted with, empty if it is not.
+    r"""Return the tool that a whole text is encrypted with, empty if it is not.
 
     >>> encrypted_with(b"$ANSIBLE_VAULT;1.1;AES256\n6130"), encrypted_with(b"kind: Pod")
     ('Ansible Vault', '')
@@ -159,7 +159,7 @@ def _is_template(content: bytes) -> bool:
 
 
 def _placeholder(text: Text, line: str) -> str:
-    """Return what a program fills in, where a text is no YAML for it; empty for nothing.
+    """Return the placeholder that a program fills in, where a text is no YAML for it; empty for none.
 
     Args:
         text: The text.
@@ -214,7 +214,7 @@ def _is_object(entry: ManifestObject) -> bool:
 
 
 def _untyped(entries: list[ManifestObject]) -> Iterator[Finding]:
-    """Yield what is wrong with workloads that only say half of what they are: kubectl refuses them.
+    """Yield the errors of workloads that lack either apiVersion or kind: kubectl refuses them.
 
     Only a template with a spec is taken for one of pods.
     """

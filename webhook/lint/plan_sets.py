@@ -102,7 +102,7 @@ class SetReader:
         return found
 
     def job(self, options: LintOptions) -> LintJob:
-        """Return what the manifests of some options are judged by."""
+        """Return the job that lints the manifests of some options."""
         return build_job(options.config, today=self.today, warn=self.warn, cluster=self.cluster)
 
     def _set(

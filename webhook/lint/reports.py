@@ -12,23 +12,16 @@ from typing import Final
 from policies.manifests.documents import decoded
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
-from policies.reports.lint_run import LintRun
-from policies.reports.lint_text import Details
+from policies.reports.lint.run import LintRun
+from policies.reports.lint.text import Details
 from webhook.atomic_write import atomic_write
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import Text
 
 #: The format of a page of its own, which whoever has the page makes of the JSON.
 PAGE: Final = "html"
-#: The other formats, and the module of ``policies.reports`` that renders each.
-FORMATS: Final = {
-    "text": "lint_text",
-    "json": "lint_json",
-    "sarif": "sarif",
-    "junit": "junit",
-    "github": "github",
-    "markdown": "markdown",
-}
+#: The other formats, each a module of ``policies.reports.lint``.
+FORMATS: Final = ("text", "json", "sarif", "junit", "github", "markdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +69,7 @@ def parse_outputs(texts: Iterable[str], formats: Collection[str] = (*FORMATS, PA
 
 def render(output: Output, run: LintRun, details: Details) -> str:
     """Return a report; only that for people has details."""
-    report = import_module(f"policies.reports.{FORMATS[output.form]}")
+    report = import_module(f"policies.reports.lint.{output.form}")
     text: str = report.render(run, details) if output.form == "text" else report.render(run)
     return text
 
@@ -97,7 +90,7 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def lines_of(texts: Iterable[Text], sources: FieldOrigins) -> Callable[[str], Sequence[str]]:
-    """Return what returns the lines of a file, by the name that findings use; none for what a tool made.
+    """Return a function from a file's name in findings to its lines; empty for output of tools.
 
     Args:
         texts: What was linted.

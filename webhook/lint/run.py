@@ -35,7 +35,7 @@ READING_SHARE: Final = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintJob:
-    """What every text is judged by.
+    """The inputs that every text is linted by.
 
     Attributes:
         context: Policies, release and kinds.
@@ -52,7 +52,7 @@ class LintJob:
 
 @dataclass(slots=True)
 class LintOutcome:
-    """What a run found.
+    """The outcome of a run.
 
     Attributes:
         result: The findings.
@@ -116,7 +116,7 @@ def _read(
 
 
 def _counter(workloads: int, show: Callable[[float], None]) -> Callable[[], None]:
-    """Return what is called after each of so many workloads that are judged."""
+    """Return the function to call after each workload, which reports the share that is done."""
     numbers = iter(range(1, workloads + 1))
 
     def judged() -> None:
@@ -128,7 +128,7 @@ def _counter(workloads: int, show: Callable[[float], None]) -> Callable[[], None
 def build_job(
     config: LintConfig, *, today: date, warn: Callable[[str], None], cluster: ClusterIndex | None = None
 ) -> LintJob:
-    """Return what texts are judged by.
+    """Return the job that lints texts.
 
     Args:
         config: The options.

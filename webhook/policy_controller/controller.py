@@ -116,7 +116,7 @@ class PolicyController(Component):
         return self._reflector is not None and self._reflector.refused_status == HTTPStatus.NOT_FOUND
 
     def with_policy(self, policy: SpreadPolicy) -> tuple[SpreadPolicy, ...]:
-        """Return what would be in force with a policy of the cluster added or changed."""
+        """Return the policies that would be in force with a policy of the cluster added or changed."""
         listed = self.resources.listed() if self.resources is not None else []
         of_cluster = {found.name: found for found in policies_of(listed)} | {policy.name: policy}
         return (*self.files.policies, *(found for _, found in sorted(of_cluster.items())))

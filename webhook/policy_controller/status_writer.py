@@ -146,7 +146,7 @@ class PolicyStatusWriter(Component):
         return True
 
     def _effects(self, policies: tuple[SpreadPolicy, ...]) -> list[PolicyEffect] | None:
-        """Return what each policy does; None if this process leads no more."""
+        """Return the effect of each policy; None once this process is no longer the leader."""
         found = PolicyEffects(policies, today=datetime.now(UTC).date())
         began = time.thread_time()
         for entry in self._workloads().each():

@@ -88,7 +88,7 @@ def _check_list_kind(kind: str, path: FieldPath, found: ErrorList) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterList(Received):
-    """What ``kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json`` prints.
+    """The output of ``kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json``.
 
     With ``pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments,pdb,pc`` it has volumes and
     priorities too.
@@ -195,7 +195,7 @@ def _wrong_kind(where: FieldPath, wanted: tuple[str, str], obj: dict[str, Any]) 
 
 
 def _name_errors(obj: dict[str, Any], seen: set[tuple[str, str, str]]) -> list[FieldError]:
-    """Return what keeps an object of the right shape from being told from others."""
+    """Return the errors that keep an object of the right shape from being identified."""
     metadata = obj.get("metadata") or {}
     name = metadata.get("name")
     if not name:

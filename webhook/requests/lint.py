@@ -14,7 +14,7 @@ from policies.manifests.fields import ErrorList, FieldError, FieldPath, required
 from policies.manifests.wire import Received
 from policies.manifests.wire_reader import FIELD_MISSING, Needed
 from policies.model.topology import ClusterTopology
-from policies.reports.lint_run import LintRun
+from policies.reports.lint.run import LintRun
 from policies.scheduler.releases import parse_release
 from webhook.requests.frame import Release, objects_of, read_request, refuse
 

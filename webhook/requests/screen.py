@@ -31,7 +31,7 @@ _STEERING: Final = re.compile(r"\x1b\[[0-9;]*m|[^\n\x20-\x7e\xa0-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What a text is shown on.
+    """The terminal, or another medium, that a text is shown on.
 
     Attributes:
         columns: Columns of a text.

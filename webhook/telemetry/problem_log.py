@@ -1,4 +1,4 @@
-"""What is wrong and lasts: logged when it begins, when it becomes something else, and when it is over."""
+"""Problems that last: logged when they begin, when they change, and when they are over."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ from policies.manifests.rewrite import RewriteRefusal, rewrite_object
 from policies.model.topology import ClusterTopology
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, read_workload
-from policies.reports import diff, kubectl
+from policies.reports import kubectl
+from policies.reports import unified_diff as diff
 from webhook.lint.files import Text
 from webhook.lint.parse import parse
 from webhook.ui import answers
@@ -105,7 +106,7 @@ def _is_segment(part: object) -> bool:
 
 
 def patch(cluster: PageCluster, body: PatchBody) -> bytes:
-    """Return what leads from one manifest to another, as patches and as a diff."""
+    """Return the changes from one manifest to another, as patches and as a diff."""
     old, new = body.original, body.manifest
     before, after = read_manifest(old, cluster.context), read_manifest(new, cluster.context)
     merge = merge_patch(before.value, after.value)

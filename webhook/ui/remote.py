@@ -14,7 +14,7 @@ from webhook.ui.workload_detail import ExplanationText
 
 
 def ask(cluster: PageCluster, route: str, request: bytes) -> bytes:
-    """Return what the Evenkeel of a cluster answers.
+    """Return the answer of a cluster's Evenkeel.
 
     Raises:
         ProblemsError: It cannot answer such a request.

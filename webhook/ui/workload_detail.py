@@ -19,7 +19,7 @@ from policies.placement.core.placement import PlacementError, read_workload
 from policies.placement.core.replica_set_owner import owner_note, owner_object
 from policies.placement.explain.explain import explain_object
 from policies.placement.rollout.running_pods import revision_label
-from policies.reports import explain_json
+from policies.reports.explain import json as explain_json
 from webhook.kube.snapshot import LAST_APPLIED
 from webhook.ui import answers
 from webhook.ui.cluster import PageCluster

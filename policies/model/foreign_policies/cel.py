@@ -24,7 +24,7 @@ _MAX_LITERALS = 20
 
 
 def injections(obj: Mapping[str, Any], *, has_binding: bool) -> Iterator[ForeignInjection]:
-    """Yield what the mutations of a policy inject.
+    """Yield the constraints that the mutations of a policy inject.
 
     Args:
         obj: The policy.

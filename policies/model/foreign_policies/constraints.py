@@ -85,7 +85,7 @@ def _holds_unknown(value: object) -> bool:
 
 
 def injected_errors(injection: ForeignInjection) -> Iterator[tuple[FieldPath, str]]:
-    """Yield what the API server would refuse of the literal parts, by inner path."""
+    """Yield the errors that the API server would report for the literal parts, each with its inner path."""
     entries = list(injection.constraints)
     for error in constraint_errors(entries, FieldPath(), labels={}, of_template=True):
         way = error.path.segments

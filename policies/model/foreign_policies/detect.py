@@ -35,7 +35,7 @@ _NARROWING = ("labelSelector", "namespaceSelector", "namespaces", "name")
 
 
 def extract(obj: Mapping[str, Any]) -> list[ForeignInjection]:
-    """Return what an object injects; nothing for one that is no such document."""
+    """Return the constraints that an object injects; empty for one that is no such document."""
     version, kind = obj.get("apiVersion"), obj.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return []

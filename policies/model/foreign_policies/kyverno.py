@@ -28,7 +28,7 @@ _ASKING = re.compile("label|annotation|name", re.IGNORECASE)
 
 
 def injections(obj: Mapping[str, Any]) -> Iterator[ForeignInjection]:
-    """Yield what the rules of a policy inject."""
+    """Yield the constraints that the rules of a policy inject."""
     found = ErrorList()
     rules = descend(obj, ("spec",), found).get("rules")
     for path, rule in found.objects(rules, FieldPath(("spec", "rules"))):

@@ -60,7 +60,7 @@ class FieldReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What reaches a goal.
+    """The constraints that reach a goal, with what they cost and prove.
 
     Attributes:
         goal: What is wanted.
@@ -231,7 +231,7 @@ class _Search:
         return self._edits.attempt(edits_to(each, self._advice.workload, self._advice.goal))
 
     def _best(self) -> ConstraintSet | None:
-        """Return what misses the goal by least; None if that is the workload as it is, or is not known."""
+        """Return the set that misses the goal by least; None if the workload as it is does, or if unknown."""
         goal = self._advice.reachable
         if not self._edits.complete or self._stop():
             return None

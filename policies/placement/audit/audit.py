@@ -31,7 +31,7 @@ from policies.scheduler.skew import global_minimum
 
 
 class Risk(StrEnum):
-    """What is wrong with how a workload is spread, worst first."""
+    """A problem of how a workload is spread, worst first."""
 
     #: The skew of a DoNotSchedule constraint is above maxSkew: something changed after scheduling.
     VIOLATED = "violated"
@@ -287,7 +287,7 @@ def placed_by(prepared: PreparedPod) -> bool:
 
 
 def skew_problems(skews: Iterable[ConstraintSkew], *, placed: bool) -> list[SpreadProblem]:
-    """Return what is wrong with constraints of a workload by their skew alone, in their order.
+    """Return the problems of a workload's constraints that follow from their skew alone, in their order.
 
     Args:
         skews: Of each constraint in force.

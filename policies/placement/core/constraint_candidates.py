@@ -13,7 +13,7 @@ from policies.scheduler.result import FilterResult
 
 
 def constraint_candidates(placement: Placement) -> Iterator[Change]:
-    """Yield what would keep the pods of others, or of earlier revisions, out of the counts that refuse nodes.
+    """Yield the changes that keep pods of others, or of earlier revisions, out of counts that reject nodes.
 
     Left alone are constraints that stand in no manifest, and those that spread applications together.
     """

@@ -1,4 +1,4 @@
-"""What a snapshot says of pods and their controllers besides what the cluster keeps.
+"""The facts of a snapshot about pods and their controllers that the index of the cluster does not keep.
 
 States, ages and deletion costs of pods; those without a node; what pods of each revision look like; how many
 pods each ReplicaSet wants; and when the snapshot was taken.
@@ -57,7 +57,7 @@ class ReplicaSetSize(NamedTuple):
 
 
 class KnownPods(dict[tuple[str, str], DeletionFacts]):
-    """What is known of each pod, by namespace and name, and of what made them."""
+    """The facts about each pod, by namespace and name, and about the controllers that made them."""
 
     def __init__(
         self, facts: Mapping[tuple[str, str], DeletionFacts] | None = None, now: float = 0.0

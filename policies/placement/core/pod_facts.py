@@ -1,4 +1,4 @@
-"""What is known of each pod that may lose its node: whose it is, what keeps it, and what replaces it."""
+"""The facts about each pod that may lose its node: its workload, what keeps it, and what replaces it."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def fill(
 
 
 def revision_selector(prepared: PreparedPod) -> LabelSelector | None:
-    """Return what selects the workload's pods of the revision that is placed; None if nothing does."""
+    """Return the selector of the workload's pods of the revision that is placed; None without a selector."""
     workload, labels = prepared.workload, prepared.pod.template.labels
     selector, label = workload.selector, workload.kind.revision_label
     if selector is None or label is None or label not in labels:

@@ -15,7 +15,7 @@ _UNITS: Final = (("Mi", 2**20), ("Ki", 2**10))
 
 
 class _Share(NamedTuple):
-    """What one container requests of a resource.
+    """One container's requests and limits of a resource.
 
     Attributes:
         path: Where its resources stand.

@@ -1,4 +1,4 @@
-"""What could be changed in the cluster, instead of the manifest, so that a pod fits that fits nowhere."""
+"""Changes of the cluster, instead of the manifest, after which a pod fits that fits nowhere."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _Search:
                 return
 
     def terminations(self) -> Iterator[Changed]:
-        """Yield what it is to wait for pods that are being deleted, which still hold what they requested."""
+        """Yield the change of waiting for pods that are being deleted, which still hold their requests."""
         simulation = ClusterSimulation.of(self._index, self._question)
         names = simulation.cluster.free_terminating()
         verdict = simulation.evaluate(self._question)

@@ -97,7 +97,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestions:
-    """What a search for suggestions found.
+    """The result of a search for suggestions.
 
     Attributes:
         found: The suggestions, the one that gives up least first.
@@ -142,7 +142,7 @@ def find_suggestions(
     *,
     stop: Callable[[], bool] = lambda: False,
 ) -> Suggestions:
-    """Return what would make a pod fit; nothing for one that fits.
+    """Return the changes that would make a pod fit; none for one that fits.
 
     Scheduling gates are taken away first, since nothing else helps while there are any.
 

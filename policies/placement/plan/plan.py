@@ -1,4 +1,4 @@
-"""What a change of manifests does to where pods go: removed workloads first, then changed, then added ones.
+"""The effect of a change of manifests on where pods go: workloads removed first, then changed, then added.
 
 All of them share the room of one copy of the cluster, each beside those that were applied before it. Builds
 of one object that differ, such as overlays for several environments, come last, each on a copy of its own.
@@ -75,7 +75,7 @@ class ManifestSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWorkload:
-    """What becomes of one workload.
+    """The plan for one workload.
 
     Attributes:
         key: Which it is.
@@ -120,7 +120,7 @@ class PlannedWorkload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementPlan:
-    """What a change of manifests does.
+    """The effect of a change of manifests.
 
     Attributes:
         workloads: Those that are removed, replaced, changed or added, in the order in which it is done.
@@ -180,7 +180,7 @@ def make_plan(
     progress: Callable[[float], None] = lambda _share: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> PlacementPlan:
-    """Return what becomes of a cluster if one set of manifests is applied in place of another.
+    """Return the plan for a cluster where one set of manifests is applied in place of another.
 
     Args:
         before: What was applied.
@@ -281,7 +281,7 @@ def _apply_along(
 
 
 def _change(pair: WorkloadPair, old: _Prepared, new: _Prepared) -> _Change | None:
-    """Return what is done to a workload; None for one that stays as it is."""
+    """Return the change of a workload; None for one that stays as it is."""
     before, (after, errors) = old[0], new
     found: tuple[Difference, ...] = ()
     if pair.before is not None and pair.after is not None:

@@ -21,7 +21,7 @@ _POD_TEMPLATE: Final = "PodTemplate"
 
 
 class PlanAction(StrEnum):
-    """What a plan does to a workload, in the order in which it is done."""
+    """The action of a plan on a workload, in the order in which actions are done."""
 
     REMOVE = "remove"
     REPLACE = "replace"
@@ -30,7 +30,7 @@ class PlanAction(StrEnum):
 
 
 class Difference(StrEnum):
-    """What differs in a workload."""
+    """The parts in which a workload may differ."""
 
     TEMPLATE = "template"
     REPLICAS = "replicas"
@@ -40,7 +40,7 @@ class Difference(StrEnum):
 
 
 class Source(NamedTuple):
-    """What a workload is built from: a manifest, or an overlay or environment of several.
+    """The source of a workload: a manifest, or an overlay or environment of several.
 
     Attributes:
         file: Its file; empty for the cluster's own.
@@ -121,7 +121,7 @@ def _pair(key: WorkloadRef, was: BuiltWorkload | None, becomes: BuiltWorkload | 
 
 
 def _matched(old: _Builds, new: _Builds) -> Iterator[tuple[BuiltWorkload | None, BuiltWorkload | None]]:
-    """Yield what was built from each place, and what is."""
+    """Yield the build from each place before and after; None where there was, or is, none."""
     if len({_text(built) for built in old.values()}) == 1 and not old.keys() & new.keys():
         # A cluster, or a file of another name, has one of them: every build is compared with it.
         one = next(iter(old.values()))
@@ -154,7 +154,7 @@ def _by_key(workloads: Iterable[BuiltWorkload]) -> dict[WorkloadRef, _Builds]:
 
 
 def differences(before: Workload, after: Workload) -> tuple[Difference, ...]:
-    """Return what differs in a workload itself; constraints of policies are no part of it."""
+    """Return the differences in a workload itself; constraints of policies are no part of it."""
     found = []
     if _templates_differ(before, after):
         found.append(Difference.TEMPLATE)

@@ -1,4 +1,4 @@
-"""What becomes of the pods of a workload that is added, changed or removed, in a copy of a cluster."""
+"""The changes of the pods of a workload that is added, changed or removed, in a copy of a cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REVISION_LABELS: Final = tuple(sorted(REVISION_LABELS))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodChange:
-    """What becomes of the pods of a workload.
+    """The changes of the pods of a workload.
 
     Attributes:
         running: How many have a node now.
@@ -74,7 +74,7 @@ class PodChange:
 
 @dataclass(slots=True)
 class _Budget:
-    """What may still be scheduled."""
+    """The pods and rollouts that may still be scheduled."""
 
     pods: int
     rollouts: int
@@ -103,7 +103,7 @@ class PodChanger:
         self._budget = _Budget(MOST_SCHEDULED, MOST_ROLLOUTS)
 
     def on(self, simulation: ClusterSimulation) -> PodChanger:
-        """Return what changes the pods of another copy of the cluster, within what is left of the budget."""
+        """Return a changer for another copy of the cluster, which shares what is left of the budget."""
         other = PodChanger(simulation, self._context, known=self._known)
         other._budget = self._budget
         return other

@@ -87,7 +87,7 @@ class Course:
 
     @property
     def badness(self) -> tuple[int, int, int]:
-        """What courses are compared by: how they end, then the skews."""
+        """The sort key of courses: how they end, then the skews."""
         return _ORDER[self.outcome], len(self.pending), sum(self.skews)
 
 

@@ -1,4 +1,4 @@
-"""What the controllers of Deployments and ReplicaSets do in a rollout, step by step.
+"""The steps of the controllers of Deployments and ReplicaSets in a rollout.
 
 Sources, Kubernetes 1.36: ``rolling.go`` and ``recreate.go`` (``pkg/controller/deployment``),
 ``NewRSNewReplicas`` (``deployment_util.go``) and ``manageReplicas`` (``pkg/controller/replicaset``).

@@ -71,14 +71,14 @@ class RolloutSuggestion:
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:
-        """What it gives up of constraints."""
+        """The guarantees of constraints that it gives up."""
         changes = (self.change,) if isinstance(self.change, Change) else ()
         return tuple(given_up_by(changes, self.placement.verdict.request))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutSuggestions:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         found: The changes, the one that gives up least first.
@@ -132,7 +132,7 @@ def find_rollout_suggestions(
     *,
     tolerated: frozenset[str] = frozenset(),
 ) -> RolloutSuggestions:
-    """Return what would make a rollout complete; nothing for one that completes, and for a scale.
+    """Return the changes that would make a rollout complete; none for one that completes, and for a scale.
 
     Args:
         rollout: The rollout.

@@ -1,4 +1,4 @@
-"""What the controller of StatefulSets does, step by step: a rollout, or a scale, or both.
+"""The steps of the controller of StatefulSets: a rollout, or a scale, or both.
 
 Source, Kubernetes 1.36: ``updateStatefulSet`` and ``updateStatefulSetAfterInvariantEstablished``
 (``pkg/controller/statefulset/stateful_set_control.go``).

@@ -1,4 +1,4 @@
-"""What if: actions happen to a cluster, and the pods that lose their node are scheduled again."""
+"""Simulations of actions: they change a cluster, and the pods that lose their node are scheduled again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DomainStages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """What some actions change.
+    """The effect of some actions.
 
     Attributes:
         actions: The actions.

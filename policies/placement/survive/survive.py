@@ -68,7 +68,7 @@ class DeployedWorkload:
     @property
     @sent
     def replicas_from(self) -> ReplicaNumber | None:
-        """What says how many replicas it asks for."""
+        """The source of the number of replicas that it asks for."""
         return self.workload.replica_number
 
     @property
@@ -80,7 +80,7 @@ class DeployedWorkload:
     @property
     @sent
     def messages(self) -> Annotated[PendingMessages, INLINE]:
-        """What the scheduler says of the first replica that fits nowhere even before a loss."""
+        """The scheduler's messages on the first replica that fits nowhere even before a loss."""
         return PendingMessages.of(self.pending)
 
     @property
@@ -96,7 +96,7 @@ class DeployedWorkload:
 
 @dataclass(frozen=True, slots=True)
 class LossOptions:
-    """What is lost, and what counts.
+    """Options: the domains that are lost, and the replicas and pods that count.
 
     Attributes:
         key: The topology key.
@@ -174,7 +174,7 @@ class Survival:
         self._margins = [MOST_MARGIN] * len(self.deployed)
 
     def losses(self) -> Iterator[Loss]:
-        """Yield what each loss does, those of domains first that have most replicas, then most nodes.
+        """Yield the effect of each loss, those of domains with most replicas first, then with most nodes.
 
         A loss that displaces no replica is survived; it is tried all the same, for what would fit then. There
         are no more once it is to stop.

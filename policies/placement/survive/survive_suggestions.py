@@ -1,4 +1,4 @@
-"""What would make a workload survive: changes that help after one loss, tried against all of them."""
+"""Changes that would make a workload survive: they help after one loss, and are tried against all."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SurvivalSuggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurvivalHelp:
-    """What helps one workload.
+    """The changes that help one workload.
 
     Attributes:
         workload: Its number.
@@ -76,7 +76,7 @@ def find_help(
     *,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[SurvivalHelp]:
-    """Yield what helps each workload that does not survive everything.
+    """Yield the changes that help each workload that does not survive everything.
 
     Args:
         survival: The cluster with the workloads.

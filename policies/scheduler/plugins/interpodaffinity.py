@@ -74,7 +74,7 @@ class InterPodAffinityPlugin:
     """Rejects nodes by required terms of the pod and of running pods, and scores them by preferred ones."""
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects."""
+        """Return the nodes that the plugin rejects, with their reasons."""
         counts, terms = InterPodCounts(view, request), request.pod.terms
         of_node = np.zeros(len(view.slots), np.intp)
         existing = np.zeros(len(view.slots), np.bool_)

@@ -37,7 +37,7 @@ class NodePortsPlugin:
     """Rejects nodes on which a host port of the pod is taken."""
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects."""
+        """Return the nodes that the plugin rejects: those where a host port of the pod is taken."""
         pod, index = request.pod, view.index
         taken = index.ports.count(pod.ports, index.nodes.slots, sidecars=pod.reading.sidecar_ports)
         return Rejections.where(taken[view.slots] > 0, Plugin.NODE_PORTS, NO_FREE_PORTS)

@@ -41,7 +41,7 @@ Mask = NDArray[np.bool_]
 
 
 class Bindings(NamedTuple):
-    """What becomes of the claims of a pod on every node.
+    """The volumes that the claims of a pod can get on every node.
 
     Attributes:
         rejected: Which nodes have each reason, in the order of the texts.
@@ -65,7 +65,7 @@ class VolumeBindingPlugin:
         return Reason((_UNBOUND,), Code.UNRESOLVABLE) if view.claims.immediate else None
 
     def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects; a node may have several reasons."""
+        """Return the nodes that the plugin rejects; a node may have several reasons."""
         if not view.knows_claims or not view.claims.volumes:
             return Rejections(Plugin.VOLUME_BINDING, (), np.zeros(len(view.slots), np.intp))
         bits = sum(mask.astype(np.intp) << at for at, mask in enumerate(find_bindings(view).rejected))
@@ -79,7 +79,7 @@ class VolumeBindingPlugin:
 
 
 def find_bindings(view: NodeView) -> Bindings:
-    """Return what becomes of the claims of a pod on every node: ``FindPodVolumes``."""
+    """Return the volumes that the claims of a pod can get on every node: ``FindPodVolumes``."""
     unreached, gone = _check_bound(view)
     finder = _VolumeFinder(view)
     every = np.ones(len(view.slots), np.bool_)

@@ -34,7 +34,7 @@ class VolumeZonePlugin:
         return next((Reason((text,), Code.UNRESOLVABLE) for text in texts if text), None)
 
     def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects; a node without any zone or region takes every volume."""
+        """Return the nodes that the plugin rejects; a node without any zone or region takes every volume."""
         rejected = np.zeros(len(view.slots), np.bool_)
         for claim in _claims(view) if view.knows_claims else ():
             volume = view.index.storage.volume(claim.volume)
@@ -61,7 +61,7 @@ def _claims(view: NodeView) -> Iterator[PersistentVolumeClaim]:
 
 
 def _missing(view: NodeView, claim: PersistentVolumeClaim) -> str:
-    """Return what is missing for a claim; empty where nothing is, or it waits for the pod."""
+    """Return the message for what a claim lacks; empty if nothing is missing, or it waits for the pod."""
     storage = view.index.storage
     if claim.volume:
         known = storage.volume(claim.volume) is not None

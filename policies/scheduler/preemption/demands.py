@@ -56,7 +56,7 @@ class NodeDemand(ABC):
 
     @abstractmethod
     def weigh(self, pods: PodBatch) -> Numbers:
-        """Return what each pod adds to the value of its node, shape ``(p,)``."""
+        """Return the amount that each pod adds to the value of its node, shape ``(p,)``."""
 
     def too_small(self, nodes: NDArray[np.intp]) -> Mask:
         """Return which of some nodes cannot meet the condition without any pods, shape ``(k,)``."""
@@ -82,7 +82,7 @@ class ResourceDemand(NodeDemand):
         self._names = frozenset((name, in_older_release(name, view.reading)))
 
     def weigh(self, pods: PodBatch) -> Numbers:
-        """Return what each pod requests."""
+        """Return the amount that each pod requests, shape ``(p,)``."""
         if PODS in self._names:
             return np.ones(len(pods.nodes), np.int64)
         return pods.by_holding(

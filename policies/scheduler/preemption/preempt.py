@@ -69,7 +69,7 @@ class Attempt:
         return evicted
 
     def text(self) -> str:
-        """Return what preemption adds to the pod's condition; empty where a node is nominated."""
+        """Return preemption's part of the pod's condition; empty where a node is nominated."""
         if self.refusal:
             return self.refusal
         tried = int(np.count_nonzero(self.tried))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from policies.model.cluster_kinds import BUDGET, CSI_NODE, LISTS, VOLUME
-from tests.policies.reports.explanations import UNEVEN
+from tests.policies.reports.explain.explanations import UNEVEN
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from webhook.kube.snapshot import SNAPSHOT_LISTS, SnapshotFile, without_secrets

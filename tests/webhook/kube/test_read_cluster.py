@@ -11,7 +11,7 @@ import pytest
 from policies.model.revisions import find_revision, read_revision
 from policies.model.workload import Workload
 from tests.builders import a_pod, a_replica_set, a_workload, kind_of
-from tests.policies.reports.explanations import UNEVEN
+from tests.policies.reports.explain.explanations import UNEVEN
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from webhook.kube.api_server import ApiError
 from webhook.kube.list import read_objects

@@ -1,4 +1,4 @@
-"""What the API server is asked about a caller, what its answers mean, and what the caller is told."""
+"""Access reviews of a caller: the requests to the API server, their meaning, and the texts for the caller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
 class Result(StrEnum):
-    """What became of a request, as metrics and logs name it."""
+    """The outcome of a request, as metrics and logs name it."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
@@ -61,7 +61,7 @@ class AccessDecision:
 
 @dataclass(frozen=True, slots=True)
 class RequestedAccess:
-    """What a caller wants to do, as RBAC rules name it."""
+    """The access that a caller requests, as RBAC rules name it."""
 
     verb: str
     resource: Resource
@@ -116,7 +116,7 @@ def caller_of(answer: Mapping[str, Any], *, audience: str = "") -> Caller | None
 
 
 def problem_of(answer: Mapping[str, Any]) -> str:
-    """Return what a TokenReview says is wrong with the token, empty if nothing."""
+    """Return the error of the token that a TokenReview reports, empty if there is none."""
     return str((answer.get("status") or {}).get("error") or "")
 
 
@@ -136,7 +136,7 @@ def access_review(caller: Caller, action: RequestedAccess) -> dict[str, Any]:
 
 
 def decision_on(answer: Mapping[str, Any], caller: Caller, action: RequestedAccess) -> AccessDecision:
-    """Return what follows from a SubjectAccessReview with its status."""
+    """Return the decision of a SubjectAccessReview with its status."""
     status = answer.get("status") or {}
     if status.get("allowed") is True and status.get("denied") is not True:
         return AccessDecision(result=Result.ALLOWED, user=caller.name)
@@ -149,7 +149,7 @@ def decision_on(answer: Mapping[str, Any], caller: Caller, action: RequestedAcce
 
 
 def nobody() -> AccessDecision:
-    """Return what a caller is told who shows no token."""
+    """Return the decision on a caller without a token."""
     text = (
         "this route asks who calls: send Authorization: Bearer TOKEN, or through the API server's proxy "
         f"{PROXIED_HEADER}: Bearer TOKEN"
@@ -158,7 +158,7 @@ def nobody() -> AccessDecision:
 
 
 def unknown_caller(why: str) -> AccessDecision:
-    """Return what a caller is told whose token is nobody's.
+    """Return the decision on a caller whose token is not valid.
 
     Args:
         why: What the API server says is wrong with it.

@@ -49,7 +49,7 @@ class DecisionCache:
         return len(self._good) + len(self._bad)
 
     def recall(self, credential: Credential, action: RequestedAccess) -> AccessDecision | None:
-        """Return what was decided a short while ago."""
+        """Return the decision of a short while ago, None if there is none."""
         key = _key(credential, action)
         with self._lock:
             return self._recall(key)
@@ -57,7 +57,7 @@ class DecisionCache:
     def ask(
         self, credential: Credential, action: RequestedAccess, decide: Callable[[], AccessDecision]
     ) -> AccessDecision:
-        """Return what was decided a short while ago, is being decided, or is decided now."""
+        """Return the decision of a short while ago, the one in progress, or a new one."""
         key = _key(credential, action)
         with self._lock:
             if kept := self._recall(key):

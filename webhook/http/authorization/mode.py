@@ -23,7 +23,7 @@ class AccessSettings(Protocol):
 
     @property
     def access(self) -> Access:
-        """What ``--access`` says."""
+        """The value of ``--access``."""
 
     @property
     def live(self) -> bool:

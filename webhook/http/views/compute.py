@@ -75,7 +75,7 @@ def _wants_text() -> bool:
 
 
 def _compute(compute: Callable[[ApiCall], ApiReply], call: ApiCall) -> ApiReply:
-    """Return what a child process computes; its reply is pickled.
+    """Return the reply that a child process computes; it is pickled.
 
     Raises:
         RefusalError: It takes too much, or there are too many.

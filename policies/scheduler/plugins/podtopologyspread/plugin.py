@@ -15,7 +15,7 @@ class PodTopologySpreadPlugin:
     """Rejects nodes by the hard constraints, and scores the feasible ones by the soft constraints."""
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> SpreadRejections:
-        """Return what the plugin rejects, and what each hard constraint is made of."""
+        """Return the nodes that the plugin rejects, and the counts of each hard constraint."""
         return filter_nodes(view, request)
 
     def score(self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]) -> SpreadScores:

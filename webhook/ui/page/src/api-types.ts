@@ -368,7 +368,7 @@ export interface ReplicaNumber {
   source: string;
 }
 
-/** What becomes of a pod that fits nowhere, and of the pods of lower priority. */
+/** The victims that would make room for a pod that fits nowhere, and the scheduler's message. */
 export interface Preemption {
   /** The nodes on which the scheduler would make room, one of them at random; none where evictions do not help. */
   nominated: string[];
@@ -624,7 +624,7 @@ export interface SuggestedClusterChange {
   withoutTaints: string[];
 }
 
-/** What is given up of a constraint. */
+/** A part of a constraint that is given up. */
 export interface GivenUp {
   /** The topology key of the constraint. */
   topologyKey: string;
@@ -686,7 +686,7 @@ export interface NodeDetail {
   pods: PodOfNode[];
 }
 
-/** What of a resource is taken; cpu in thousandths, all else in units. */
+/** The used part of a resource; cpu in thousandths, all else in units. */
 export interface ResourceUse {
   /** What the node offers. */
   allocatable: number;
@@ -756,7 +756,7 @@ export interface ManifestBody {
   manifest: string;
 }
 
-/** What is wrong with a manifest. */
+/** The problems of a manifest. */
 export interface CheckAnswer {
   /** In the order of their lines. */
   problems: ManifestProblem[];
@@ -1120,7 +1120,7 @@ export interface PendingRuns {
   runs: number;
 }
 
-/** What some actions change. */
+/** The effect of some actions. */
 export interface WhatIf {
   /** The names of nodes that are gone or unreachable. */
   lostNodes: string[];
@@ -1176,7 +1176,7 @@ export interface DisplacedPod {
   own: boolean;
   /** Why it was not scheduled again; null if it was. */
   why?: string;
-  /** What became of it. */
+  /** The outcome for the pod. */
   outcome: "recovered" | "pending" | "notRecreated" | "notTried";
 }
 
@@ -1342,7 +1342,7 @@ export interface PatchBody {
   original: string;
 }
 
-/** What leads from one manifest to another. */
+/** The changes from one manifest to another. */
 export interface PatchAnswer {
   /** A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole. */
   mergePatch: string;
@@ -1710,7 +1710,7 @@ export interface PlanEntry {
   pending: StuckPod[];
 }
 
-/** What becomes of the pods of a workload. */
+/** The changes of the pods of a workload. */
 export interface PodChange {
   /** How many have a node now. */
   now: number;
@@ -1780,7 +1780,7 @@ export interface PlannedRollout {
   trace: RolloutStep[];
 }
 
-/** What happens to one pod. */
+/** One step of a rollout: the action on one pod. */
 export interface RolloutStep {
   /** What happens. */
   action: "created" | "scheduled" | "deleted";
