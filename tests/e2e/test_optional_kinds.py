@@ -178,36 +178,32 @@ def test_a_snapshot_has_them(installed: Installation, stored: str, tmp_path: Pat
 
 
 def test_live_and_snapshot_place_alike(installed: Installation, stored: str, tmp_path: Path) -> None:
-    """A pod goes where its volume is, whether the cluster is asked or was written to a file."""
-    file = tmp_path / "cluster.json"
+    """A pod goes where its volume is, whether a replica is asked or what was written to a file."""
+    file, obj = tmp_path / "cluster.json", _with_claim(stored)
     installed.evenkeel("snapshot", "--output", str(file))
-    obj = _with_claim(stored)
-    answers = [
-        json.loads(installed.evenkeel("simulate", "-f", "-", "--format", "json", *options, stdin=obj).out)
-        for options in (["--live"], ["--cluster", str(file)])
-    ]
+    told = installed.evenkeel("score", "-f", "-", "--format", "json", "--cluster", str(file), stdin=obj)
+    port = next(iter(installed.replicas))
+    eventually(lambda: installed.picture(port).get("PersistentVolumeClaim"))
+    answers = [json.loads(told.out), installed.score(port, obj)]
 
-    assert [len(ZONES["zone-b"])] * 2 == [answer["steps"][0]["feasible"] for answer in answers]
-    assert {answer["steps"][0]["node"] for answer in answers} <= set(ZONES["zone-b"])
+    assert answers[0]["nodes"] == answers[1]["nodes"]
+    assert set(ZONES["zone-b"]) == {node["name"] for node in answers[0]["nodes"] if node["feasible"]}
     assert [[], []] == [answer["notModeled"] for answer in answers]
 
 
 def test_without_the_rights(installed: Installation, limited: Kubectl, stored: str, tmp_path: Path) -> None:
     """Commands say what they could not read and why, and of a snapshot the same; nothing is guessed."""
-    file = tmp_path / "cluster.json"
-    written = installed.evenkeel("snapshot", "--output", str(file), user=limited)
-    obj = _with_claim(stored)
-    told = [
-        installed.evenkeel("simulate", "-f", "-", "--format", "json", *options, user=limited, stdin=obj)
-        for options in (["--live"], ["--cluster", str(file)])
-    ]
+    file = str(tmp_path / "cluster.json")
+    written = installed.evenkeel("snapshot", "--output", file, user=limited)
+    live = installed.evenkeel("audit", "--live", user=limited)
+    read = installed.evenkeel(
+        "score", "-f", "-", "--format", "json", "--cluster", file, stdin=_with_claim(stored)
+    )
 
     assert 0 == written.code, written.err
-    for done in (written, *told):
-        assert all(f"{name} (" in done.err for name in UNREAD), done.err
-    answers = [json.loads(done.out)["notModeled"] for done in told]
-    assert "persistentVolumeClaims" in answers[0]
-    assert answers[0] == answers[1]
+    for done in (written, live, read):
+        assert all(f"{name} (no right" in done.err for name in UNREAD), done.err
+    assert "persistentVolumeClaims" in json.loads(read.out)["notModeled"]
 
 
 def test_a_replica_without_the_rights(
