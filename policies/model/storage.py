@@ -71,6 +71,10 @@ class Storage:
         """Another number after every change."""
         return sum(table.version for table in self._tables.values())
 
+    def is_unread(self, kind: Kind) -> bool:
+        """Return whether the objects of a kind could not be read, as far as that is told."""
+        return bool(self._tables[kind].unread)
+
     def knows(self, kind: Kind) -> bool:
         """Return whether the objects of a kind are known: they were listed, or there is one."""
         return self._tables[kind].known

@@ -14,7 +14,7 @@ from policies.model.cluster_kinds import CLAIM, LIST_NAMES, OPTIONAL_KINDS, Kind
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.installation import NAME, Installation
 from tests.e2e.kubectl import Kubectl, Manifest
-from tests.e2e.objects import ZONE_KEY, ZONES, pod
+from tests.e2e.objects import ZONE_KEY, ZONES, deployment, pod
 from tests.e2e.processes import eventually
 from webhook.kube.snapshot import SnapshotFile
 from webhook.kube.watched_resources import WATCHED_RESOURCES
@@ -195,14 +195,14 @@ def test_without_the_rights(installed: Installation, limited: Kubectl, stored: s
     """Commands say what they could not read and why, and of a snapshot the same; nothing is guessed."""
     file = str(tmp_path / "cluster.json")
     written = installed.evenkeel("snapshot", "--output", file, user=limited)
-    live = installed.evenkeel("audit", "--live", user=limited)
+    live = installed.evenkeel("rebalance", "-f", "-", "--live", user=limited, stdin=deployment())
     read = installed.evenkeel(
         "score", "-f", "-", "--format", "json", "--cluster", file, stdin=_with_claim(stored)
     )
 
     assert 0 == written.code, written.err
     for done in (written, live, read):
-        assert all(f"{name} (no right" in done.err for name in UNREAD), done.err
+        assert all(f"{name} (no right" in done.err for name in UNREAD), done
     assert "persistentVolumeClaims" in json.loads(read.out)["notModeled"]
 
 

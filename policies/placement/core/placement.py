@@ -250,10 +250,12 @@ def _with_priority(pod: Pod, spec: Mapping[str, Any], cluster: ClusterIndex) -> 
     """Return a pod with the priority that the API server gives it by its class, if it has none itself."""
     if spec.get("priority") is not None:
         return pod
-    found = class_of(spec, cluster.priority_classes)
+    classes = cluster.priority_classes
+    found = class_of(spec, classes)
     if found is not None:
         return replace(pod, priority=found.value, may_preempt=pod.may_preempt and found.preempts)
-    return replace(pod, class_unknown=bool(spec.get("priorityClassName")))
+    # Without a class a pod has that of a default, which may be among those that could not be read.
+    return replace(pod, class_unknown=bool(classes.unread or spec.get("priorityClassName")))
 
 
 def _without_own_pods(cluster: ClusterIndex, workload: Workload) -> tuple[ClusterIndex, int]:
