@@ -13,4 +13,4 @@ pip() {
 pip install --require-hashes --only-binary :all: --requirement "$source/deploy/constraints.txt"
 # By the hatchling that the list has, which nothing needs any more afterwards, nor what it alone needs.
 pip install --no-deps --no-index --no-build-isolation "$source"
-pip uninstall --yes hatchling packaging pluggy tomlkit trove-classifiers
+pip uninstall --yes hatchling packaging pathspec pluggy tomlkit trove-classifiers

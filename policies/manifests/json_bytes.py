@@ -20,7 +20,7 @@ import orjson
 
 from policies.manifests.yaml_values import MAX_DEPTH
 
-#: Bytes of a document up to which it is looked at a second time while somebody waits: 50 ms.
+#: Bytes of a document up to which it is looked at a second time while a client waits: 50 ms.
 _LARGE: Final = 4 * 1024 * 1024
 #: A surrogate pair, or (second group) half of one, and the escaped backslashes before it.
 _SURROGATES: Final = re.compile(
@@ -33,7 +33,7 @@ _SURROGATES: Final = re.compile(
 _LONG_NUMBER: Final = re.compile(
     rb'((?:[^"0-9]++|"(?:[^"\\]++|\\.)*+"?|[0-9.]{1,300}+(?![0-9.eE]))*+)([0-9][-+.0-9eE]*+)?', re.DOTALL
 )
-#: The largest double, which stands for numbers beyond it.
+#: The largest double, used for numbers beyond it.
 _LARGEST: Final = b"1.7976931348623157e308"
 #: What Go puts where half of a surrogate pair, or a byte that is no UTF-8, was.
 _REPLACEMENT: Final = rb"\ufffd"
@@ -44,7 +44,7 @@ _Way: TypeAlias = tuple[Callable[[bytes], bytes], str]
 
 
 class JsonError(ValueError):
-    """Bytes that are no JSON, or too much to be read while somebody waits."""
+    """Bytes that are no JSON, or too much to be read while a client waits."""
 
 
 class JsonDocument(NamedTuple):
@@ -77,7 +77,7 @@ def read_json(data: bytes) -> JsonDocument:
 
 
 def read_json_within(data: bytes, *, most_values: int) -> JsonDocument:
-    """Read a document that somebody waits for, as ``read_json`` does, if that takes no long time.
+    """Read a document that a client waits for, as ``read_json`` does, if that takes no long time.
 
     Only what an API server sends is made readable: it checks numbers, and writes texts itself.
 

@@ -64,7 +64,7 @@ class Namespace:
 class Snapshot:
     """The objects of a cluster, added one after the other. Threads that share it need a lock.
 
-    Services stand under one pair of their selector, so that a pod finds those that match it without
+    Services are stored under one pair of their selector, so that a pod finds those that match it without
     looking at every service of its namespace. An object without a namespace is in ``default``.
 
     Attributes:

@@ -96,7 +96,7 @@ class Storage:
         return self._csi_nodes.get(name)
 
     def reports_capacity(self, driver: str) -> bool:
-        """Return whether a CSI driver says where how much capacity is left."""
+        """Return whether a CSI driver reports its capacity by topology."""
         entry = self._csi_drivers.get(driver)
         return entry is not None and entry.reports_capacity
 

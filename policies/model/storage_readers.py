@@ -1,4 +1,4 @@
-"""What is kept of the objects that say where volumes are, read from those of the API.
+"""The kept parts of objects that define where volumes are, read from those of the API.
 
 What is of the wrong type is recorded and read as absent. Source: ``k8s.io/api/core/v1``, ``storage/v1`` and
 ``k8s.io/component-helpers/storage/volume``, Kubernetes 1.36.

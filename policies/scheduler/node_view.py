@@ -106,7 +106,7 @@ class NodeView:
 
         Args:
             key: What it is, and of what else it follows.
-            compute: Returns it; nobody may change it.
+            compute: Returns it; it must not be changed.
         """
         kept = self._derived.kept
         if key not in kept:

@@ -53,7 +53,7 @@ class PodClaims:
         self.volumes: list[tuple[ClaimVolume, PersistentVolumeClaim | None]] = [
             (volume, claim or made.get(volume.name)) for volume, claim in found
         ]
-        # One that is made with the pod, and binds at once, gets a volume nobody knows where.
+        # One that is made with the pod, and binds at once, gets a volume of which the place is unknown.
         self.volumes_anywhere = [
             claim.name
             for volume, claim in self.volumes
@@ -95,7 +95,7 @@ class PodClaims:
     def unknown(self) -> tuple[str, ...]:
         """The lists of objects that decide where the pod may go and are not known: see ``LISTS``.
 
-        Without them no plugin can tell what becomes of the claims.
+        Without them no plugin can decide about the claims.
         """
         uses = self.volumes or self.volumes_anywhere
         wanted: list[Kind] = [CLAIM, VOLUME, STORAGE_CLASS, CSI_NODE] if uses else []

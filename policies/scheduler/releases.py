@@ -42,7 +42,7 @@ class Behavior:
         keeps_namespace_selector: A selector of namespaces in the incoming pod's affinity is matched against
             no labels too, so that one that selects by absence selects every namespace.
         passes_over_conflicts: A term of the node affinity whose node names contradict matches no node;
-            otherwise it rejects them all, whatever the other terms say.
+            otherwise it rejects them all, whatever the other terms are.
         passes_over_gone_nodes: So does a node name that no node has; otherwise the scheduler fails on it.
         sums_exactly: The requests of a pod are rounded once they are summed; otherwise those of each
             container are.
@@ -143,7 +143,7 @@ class ReleaseChange:
         what: What changes, in one sentence for users of both releases.
         source: Where it is written.
         backported: The patch releases of older minor releases that do so too.
-        message_only: Whether it changes only what is said of a pod that fits nowhere.
+        message_only: Whether it changes only the message on a pod that fits nowhere.
     """
 
     since: KubernetesVersion
@@ -155,7 +155,7 @@ class ReleaseChange:
     message_only: bool = False
 
     def is_in(self, version: KubernetesVersion) -> bool:
-        """Tell whether a release has the change."""
+        """Return whether a release has the change."""
         of_minor = next((patch for patch in self.backported if patch == version), self.since)
         return version.reaches(of_minor)
 
@@ -473,7 +473,7 @@ CHANGES: tuple[ReleaseChange, ...] = (
 #: The newest release of the table. A newer one does what this does, as far as is known.
 NEWEST_VERSION = max(change.since for change in CHANGES)
 
-#: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that says whether
+#: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that defines whether
 #: they count. Before, the API server drops them: their gate is off. Source: KEP-3022, KEP-3094, KEP-3243.
 FIELDS: dict[str, str] = {
     "minDomains": "min_domains",
@@ -503,7 +503,7 @@ def field_since(name: str) -> KubernetesVersion:
 def dropped_of_pod(
     spec: Mapping[str, Any], path: FieldPath, behavior: Behavior, status: object = None
 ) -> list[tuple[LateField, FieldPath]]:
-    """Return the fields of a pod that a release drops, with where each stands; see ``late_fields``."""
+    """Return the fields of a pod that a release drops, with the path of each; see ``late_fields``."""
     found = late_fields(spec, path, status)
     return [(name, where) for name, where in found if not getattr(behavior, POD_FIELDS[name])]
 
@@ -560,7 +560,7 @@ def parse_release(text: str) -> KubernetesVersion:
 
 
 def judged_as(version: KubernetesVersion) -> KubernetesVersion:
-    """Return the release whose behavior stands for a release: the newest of the table for newer ones.
+    """Return the release whose behavior is used for a release: the newest of the table for newer ones.
 
     >>> str(judged_as(KubernetesVersion(1, 99))) == str(NEWEST_VERSION)
     True

@@ -68,7 +68,7 @@ class CurrentContext(Component):
     def usable(self) -> AdmissionContext:
         """Return the context to decide by now: without the cluster if its cache is too old."""
         due = self._cache is not None and self._clock() >= self._look_again
-        # Whoever finds another thread looking goes by what was found last.
+        # A thread that finds another one looking uses the last result.
         if due and self._looking.acquire(blocking=False):
             try:
                 self._look_again = self._clock() + _LOOK_EVERY_S
@@ -120,7 +120,7 @@ class CurrentContext(Component):
         return found
 
     def observe(self, telemetry: Telemetry) -> None:
-        """Tell the metrics how the cluster is followed."""
+        """Report the state of the cluster cache as metrics."""
         if self._cache is not None:
             stale = bool(self._stale_reason())
             telemetry.cluster_followed(self._cache.kinds(), age_s=self._cache.age_s(), stale=stale)

@@ -49,7 +49,7 @@ evenkeel advise -f web.yaml --lose-at-most 1/3 --cluster cluster.json --diff | g
 
 
 def _read_with(read: Any) -> Any:
-    """Return what makes click read an option, whose errors then name the option."""
+    """Return click's callback for an option, whose errors then name the option."""
 
     def callback(_context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
         if value is None:

@@ -1,4 +1,4 @@
-"""What the commands share that look at every workload of a cluster: options, reading, progress."""
+"""The parts that commands on every workload of a cluster share: options, reading, progress."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from policies.reports.lint import text as lint_text
 from policies.reports.lint.run import LintRun
 from webhook.cli import lint
 from webhook.cli.command import Command
-from webhook.lint.chart_rendering import Charts
+from webhook.lint.chart_options import Charts
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import STDIN, Text, read_text, shown_file, write_back
 from webhook.lint.inputs import Tools, gather_texts
@@ -56,25 +56,25 @@ evenkeel fix - < web.yaml > fixed.yaml
 
 @dataclass(slots=True)
 class _Read:
-    """What was read.
+    """The manifests that were read.
 
     Attributes:
+        sources: The files that kustomize built objects from.
         texts: The files that are applied as they stand, by the names that messages use.
         paths: What files are opened by.
-        built: The objects that kustomize built.
-        sources: The files that it built them from.
+        built: The objects that were built from the sources.
         skipped: What was passed over and why.
         unreadable: Whether some cannot be read.
         broken: Whether some that were given are not there, or cannot be written.
         unwritten: What could not be fixed because its file cannot be written.
     """
 
+    sources: FieldOrigins
     texts: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: bool = False
     built: list[ManifestObject] = field(default_factory=list)
-    sources: FieldOrigins = field(default_factory=FieldOrigins)
     broken: bool = False
     unwritten: list[Fix] = field(default_factory=list)
 
@@ -149,7 +149,8 @@ def _read(options: LintOptions) -> _Read:
     """Return the texts that hold objects, and what is passed over; tell what is wrong with others."""
     tools = Tools(charts=Charts(helm=Rendering.OFF), kustomize=options.tools.kustomize)
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
-    found, read = list(gathered.problems), _Read(sources=gathered.sources, skipped=list(gathered.skipped))
+    found = list(gathered.problems)
+    read = _Read(sources=gathered.sources or FieldOrigins(), skipped=list(gathered.skipped))
     for text in gathered.texts:
         parsed = parse(text)
         found += parsed.problems
@@ -167,7 +168,7 @@ def _read(options: LintOptions) -> _Read:
 
 
 def _in_own_words(entry: Skipped) -> Skipped:
-    """Return what was skipped by the option of lint that fix always has, with what that means here."""
+    """Return the skipped entry, with fix's own reason for charts, which it never renders."""
     if entry.reason is not SkipReason.SWITCHED_OFF or entry.kind is not SourceKind.CHART:
         return entry
     return replace(entry, message="fix changes no templates")
@@ -194,7 +195,7 @@ def _is_piped(text: Text) -> bool:
 
 
 def _left(result: FixResult, config: LintConfig) -> list[Finding]:
-    """Return what lint would find now."""
+    """Return the findings that lint would report now."""
     if not config.baseline:
         return result.left.findings
     content = read_text(config.baseline, named=True).content

@@ -36,7 +36,7 @@ from webhook.requests.screen import FEASIBLE_NODES, MOST_COLUMNS, PENDING_PODS, 
 
 @dataclass(frozen=True, slots=True)
 class PlacementQuery:
-    """What is asked of the Evenkeel of a cluster."""
+    """The request to the Evenkeel of a cluster."""
 
     installation: Installation
     route: str
@@ -144,7 +144,7 @@ def read_live_context(
     seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
     warn: Callable[[str], None] = note,
 ) -> AdmissionContext:
-    """Return what the options say to judge by, with the live cluster as it is now.
+    """Return the context that the options describe, with the live cluster as it is now.
 
     Args:
         options: The options.
@@ -198,7 +198,7 @@ def _question(
     *,
     wide: bool,
 ) -> PlacementQuery | None:
-    """Return what is asked about an object; None for a pod that has a node, which counts in the cluster.
+    """Return the query about an object; None for a pod that has a node, which counts in the cluster.
 
     Raises:
         OSError: The file cannot be opened.

@@ -17,11 +17,15 @@ from typing import Final, NoReturn
 import click
 
 from certs.errors import CertificateError
-from policies.manifests.errors import EvenkeelError
+from policies.manifests.errors import CannotRunError, EvenkeelError
 from policies.manifests.sanitize import one_line
 from webhook.cli.progress import INTERRUPTED
-from webhook.gunicorn.listener import ListenError
-from webhook.kube.api_server import ClusterError
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from importlib import metadata
+
+    from policies.manifests import fields
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -56,13 +60,11 @@ BAD_INPUT: Final = 2
 CANNOT_RUN: Final = 3
 
 
-class MissingDistributionError(EvenkeelError):
+class MissingDistributionError(CannotRunError):
     """The distribution of a command is not installed."""
 
     def __init__(self, name: str) -> None:
-        from importlib.metadata import version  # noqa: PLC0415  # a hundredth of a second, for this alone
-
-        release = version("evenkeel")
+        release = metadata.version("evenkeel")
         super().__init__(
             f"evenkeel {name} is not installed: it is the distribution evenkeel-{name}, in the folder "
             f"{name} of the sources of Evenkeel {release} (pip install ./{name})"
@@ -96,9 +98,7 @@ class _LazyGroup(click.Group):
         # click would import every command to find similar names.
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from policies.manifests.fields import did_you_mean  # noqa: PLC0415  # a start needs it seldom
-
-            hint = did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            hint = fields.did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
             context.fail(f"no such command: {name!r}{hint}")
         return super().resolve_command(context, args)
 
@@ -155,7 +155,7 @@ def _guarded(program: str) -> int:
     except KeyboardInterrupt:
         _say("ended by Ctrl-C")
         return INTERRUPTED
-    except (ListenError, ClusterError, MissingDistributionError) as error:
+    except CannotRunError as error:
         _say(str(error))
         return CANNOT_RUN
     except (EvenkeelError, CertificateError) as error:

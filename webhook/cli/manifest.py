@@ -61,7 +61,7 @@ def snapshot_progress(file: str) -> AbstractContextManager[Callable[[str], None]
 
 
 def read_content(file: str) -> bytes:
-    """Return what is in a file.
+    """Return the content of a file.
 
     Raises:
         OSError: It cannot be opened.

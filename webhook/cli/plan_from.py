@@ -1,4 +1,4 @@
-"""What a plan compares with: a revision of the repository, a file or folder, or what the cluster has."""
+"""The baseline of a plan: a revision of the repository, a file or folder, or the state of the cluster."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def read_revision(
     given: dict[str, Any],
     read: Callable[[LintOptions], LintedSet],
 ) -> LintedSet:
-    """Return what some paths held in a revision.
+    """Return the manifests of some paths in a revision.
 
     Files that options name are read as the revision has them if they are of the repository; those that it
     does not have are left out.

@@ -122,7 +122,7 @@ def command(
 
 
 class _Answer(NamedTuple):
-    """What is printed, and whether there is a plan, or nothing to do."""
+    """The output of the command, and whether there is a plan, or nothing to do."""
 
     text: Callable[[int, bool], str]
     json: bytes

@@ -77,7 +77,7 @@ def _default_namespace(options: PlacementOptions) -> str:
 
 
 def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
-    """Return what a person may see of a namespace, with the Evenkeel of the cluster to answer about it.
+    """Return the part of a cluster that a user may see of a namespace, and its Evenkeel to answer about it.
 
     Args:
         options: The options.
@@ -123,7 +123,7 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
 
 
 def _answers(installation: Installation, error: ApiError) -> Callable[[str, bytes], bytes]:
-    """Return what asks the Evenkeel of a cluster.
+    """Return the function that sends requests to the Evenkeel of a cluster.
 
     Raises:
         ClusterError: There is none; says why the cluster cannot be read either.

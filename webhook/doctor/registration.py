@@ -72,7 +72,7 @@ def _kinds(observed: Observations) -> Iterator[CheckResult]:
 
 
 def _asked(observed: Observations) -> Iterator[CheckResult]:
-    """Who should be asked about a Deployment is, whatever the configurations say."""
+    """The webhooks that should be called about a Deployment are, whatever the configurations say."""
     answer, service = observed.probe.get(), observed.through_service
     unreachable = service.value.unreachable if isinstance(service, Observed) else ""
     tried = f"about a Deployment in namespace {answer.namespace} (a dry run)"

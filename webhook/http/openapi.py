@@ -165,7 +165,7 @@ def _parameters(names: Collection[str]) -> list[dict[str, Any]]:
 
 
 def _guarded(operation: dict[str, Any], also: Mapping[int, str] | None = None) -> dict[str, Any]:
-    """Return an operation that asks who calls."""
+    """Return an operation that authenticates its caller."""
     responses = operation["responses"] | _errors({**_STRANGERS, **(also or {})})
     return operation | {"security": _SECURITY, "responses": responses}
 

@@ -21,7 +21,7 @@ class KindStatus:
         synced: Whether all of its objects were seen once.
         unread: Whether the cluster is read without it.
         objects: How many the index holds.
-        events: How many a watch told.
+        events: How many a watch reported.
         lists: How many lists were read to their end.
         left_out: How many objects are left out at the moment because they cannot be read.
         errors: How many attempts failed, and objects and events were unusable.

@@ -1,4 +1,4 @@
-"""What of a cluster cannot be read, objects or whole kinds: nothing is judged by it, all else goes on."""
+"""What of a cluster cannot be read, objects or whole kinds: it is not used, all else goes on."""
 
 from __future__ import annotations
 

@@ -22,13 +22,13 @@ from webhook.kube.list import CHANGES, Listing, identity, unread_reason, watch_e
 from webhook.kube.watched_resources import ListedResource
 from webhook.telemetry.logs import LOGGER
 
-#: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
+#: Seconds after which the API server is to end a watch: this much, and up to half as much again, so that
 #: not all end at once. Other clients ask for minutes and trust in bookmarks to show a living connection,
 #: but API servers before 1.21 send none where nothing happens.
 WATCH_S: Final = 60.0
 #: Seconds without a byte after which a connection counts as broken, beyond the silence that is allowed.
 _GRACE_S: Final = 15.0
-#: Seconds at most that are waited because the API server asks to.
+#: Seconds at most that are waited because the API server wants it.
 _LONGEST_ASKED_S: Final = 300.0
 #: Seconds for which the API server may refuse a kind before what is known of it counts as old: others write
 #: meanwhile, unlike while it is away. Authorizers know their rules a second or two after a start.
@@ -76,7 +76,7 @@ class Reflector:
         keep_last: bool = False,
         availability: Callable[[str], None] = lambda _why: None,
     ) -> None:
-        """Nothing is asked yet.
+        """Nothing is requested yet.
 
         Args:
             api: The API server.
@@ -108,7 +108,7 @@ class Reflector:
         self._watch: Watch | None = None
         # When the watch of this attempt was opened; infinite if it was not.
         self._opened_at = math.inf
-        # How long it was asked to last.
+        # How long it was to last.
         self._asked_for_s = watch_s
         # Where a watch goes on; empty if only a list says what there is.
         self._version = ""
@@ -260,7 +260,7 @@ class Reflector:
     def _take(self, line: bytes) -> None:
         event = watch_event(line, self._resource)
         if event is None:
-            # No one knows what it should have been, so a list must tell.
+            # No one knows what it should have been, so a list must show it.
             self._forget()
             text = line[:40].decode(errors="replace")
             raise UnreachableError(f"{self._api.url}{self._resource.path}: no event of a watch: {text!r}")
@@ -295,7 +295,7 @@ class Reflector:
         )
         try:
             errors = self._index.apply(obj)
-        except Exception as error:  # noqa: BLE001  # the others must not wait until this one is mended
+        except Exception as error:  # noqa: BLE001  # the others must not wait until this one is fixed
             self._leave_out(left_out(reason=f"{type(error).__name__}: {error}"), error)
             return
         if errors:
@@ -346,7 +346,7 @@ class Reflector:
             self._record.failed(problem, reported=reported, trace=trace)
 
     def _forget(self) -> None:
-        """Have the objects listed anew; meanwhile those that are known stay."""
+        """Have the objects listed again; meanwhile those that are known stay."""
         self._version = ""
         self._forget_list()
 

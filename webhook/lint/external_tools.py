@@ -19,6 +19,7 @@ from typing import IO, Final
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import SkipReason
+from webhook.lint.tool_error import ToolError
 
 #: Seconds that a program may take for one chart or kustomization. They take one or two.
 TIMEOUT_S: Final = 60
@@ -102,7 +103,7 @@ def run_confined(command: list[str], *, stdin: bytes = b"") -> Done:
         stdin: What it reads.
 
     Raises:
-        LimitError: It has exceeded a limit.
+        SandboxLimitError: It has exceeded a limit.
         OSError: It cannot be run.
         ValueError: The same, for what is no argument.
     """
@@ -164,7 +165,7 @@ def _confine(processor_s: int) -> None:
             least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
             resource.setrlimit(kind, (least, least))
     unshare = getattr(_LIBC, "unshare", None)
-    # Root keeps its rights over files; everybody else may have a network only with users of their own.
+    # Root keeps its rights over files; other users may have a network only with users of their own.
     if unshare is not None and unshare(_NEW_NETWORK):
         unshare(_NEW_NETWORK | _NEW_USER)
 
@@ -231,21 +232,6 @@ _TWICE: Final = re.compile(
     r"accumulating resources: accumulation err='accumulating resources from '([^']*)': (.+)': must build at"
     r" directory: .+"
 )
-
-
-class ToolError(Exception):
-    """Something could not be rendered; the text says why.
-
-    Attributes:
-        reason: The same for programs.
-        needs: What would have to be downloaded.
-    """
-
-    def __init__(
-        self, text: str, reason: SkipReason = SkipReason.TOOL_FAILED, needs: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(text)
-        self.reason, self.needs = reason, needs
 
 
 def run_tool(command: list[str], *, stdin: bytes = b"") -> bytes:

@@ -130,7 +130,7 @@ class PolicyController(Component):
         return found
 
     def observe(self, telemetry: Telemetry) -> None:
-        """Tell the metrics how many policies there are."""
+        """Report the number of policies as metrics."""
         telemetry.policies_followed(self.counts())
 
     def warnings(self) -> list[str]:

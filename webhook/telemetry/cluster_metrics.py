@@ -1,6 +1,6 @@
 """The metrics of what a replica knows of its cluster: the objects it follows, the certificates it keeps.
 
-They are made when there is something to tell: a gauge says 0 from its first moment on.
+They are made when there is something to report: a gauge says 0 from its first moment on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _gauge(
     *,
     mode: Literal["livemax", "livemin", "livemostrecent"] = "livemostrecent",
 ) -> Gauge:
-    """Return a gauge that tells what living workers found, by default what the one found that looked last."""
+    """Return a gauge of what living workers found, by default what the one found that looked last."""
     return Gauge(name, text, labels, registry=registry, multiprocess_mode=mode)
 
 
@@ -157,7 +157,7 @@ class KeptCertificates:
         self._leading.set(leading)
 
     def observe(self, *, skew_s: float, registered: Mapping[str, bool]) -> None:
-        """Take over what else the last look has seen: the API server's clock, and whom it is told to call."""
+        """Take over what else the last look has seen: the API server's clock, and which webhooks it calls."""
         self._skew.set(skew_s)
         for webhook, told in registered.items():
             self._registered.labels(webhook).set(told)

@@ -60,7 +60,7 @@ class GoalSimulator:
             context: What it is placed by; its cluster must be there and stays as it is.
             goal: The goal.
             groups: Nodes that are added for pods that fit nowhere.
-            stop: Whether to place no more; asked before each replica.
+            stop: Whether to place no more; called before each replica.
 
         Raises:
             PlacementError: Kubernetes would refuse the workload or its pods.

@@ -60,7 +60,7 @@ class PreparedPod:
     """The next pod of an object, with all that its placement depends on.
 
     Attributes:
-        request: What the engine is asked.
+        request: The engine's input.
         workload: The object as it was read.
         pod: The pod that is scheduled, as the object's controller would make it.
         version: The release of Kubernetes.
@@ -97,7 +97,7 @@ class Placement(PreparedPod):
     """Where the next pod of an object would go.
 
     Attributes:
-        verdict: What the engine says.
+        verdict: The engine's result.
     """
 
     verdict: SchedulingResult
@@ -105,7 +105,7 @@ class Placement(PreparedPod):
 
 @dataclass(frozen=True, slots=True)
 class _InForce:
-    """The constraints in force, and what there is to say of where they come from."""
+    """The constraints in force, and notes on where they come from."""
 
     constraints: tuple[AppliedConstraint, ...] = ()
     why_none: NoConstraints | None = None
@@ -199,27 +199,9 @@ def prepare(
     if cluster is None:
         raise ValueError("there is no cluster to place anything in")
     with cluster.reading():
-        revisions = cluster.snapshot.revisions(kind.name, workload.namespace, workload.name)
-        revision = find_revision(workload, revisions)
-        pod, of_revision = next_pod(workload, revision), pod_revision(workload, revision)
-        if revision_of is not None and not kind.is_pod:
-            pod, of_revision = _as_revision(pod, revision_of.pod), revision_of.revision
-        found = ErrorList()
-        pending = read_pod(
-            pod.obj,
-            workload.pod_path,
-            found,
-            namespace=workload.namespace,
-            reading=context.behavior.reading,
-        )
-        if kind.kind == STATEFUL_SET[1]:
-            templates = read_claim_templates(workload.obj, found)
-            pending = with_claims(replace(pending, claim_templates=templates), pending.name)
+        pod, of_revision = _next_pod(workload, cluster, revision_of)
+        pending = _read_next(workload, pod, context.behavior, tolerated)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
-        errors = [*workload.errors, *found.errors]
-        # Where errors were left out, it is not known which parts are good.
-        if is_cut(errors) or any(error.rule not in tolerated for error in errors):
-            raise PlacementError(tuple(dict.fromkeys(errors)))
         if kind.kind == DAEMON_SET:
             cluster, running = _without_own_pods(cluster, workload)
         in_force = _in_force(workload, pod, context, cluster, context.behavior)
@@ -246,6 +228,38 @@ def prepare(
     )
 
 
+def _next_pod(
+    workload: Workload, cluster: ClusterIndex, revision_of: PreparedPod | None
+) -> tuple[Workload, PodRevision | None]:
+    """Return the next pod as an object, and the revision that it is of."""
+    revisions = cluster.snapshot.revisions(workload.kind.name, workload.namespace, workload.name)
+    revision = find_revision(workload, revisions)
+    pod = next_pod(workload, revision)
+    if revision_of is None or workload.kind.is_pod:
+        return pod, pod_revision(workload, revision)
+    return _as_revision(pod, revision_of.pod), revision_of.revision
+
+
+def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated: frozenset[str]) -> Pod:
+    """Return the next pod as the scheduler reads it.
+
+    Raises:
+        PlacementError: Kubernetes would refuse it, or its workload.
+    """
+    found = ErrorList()
+    pending = read_pod(
+        pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=behavior.reading
+    )
+    if workload.kind.kind == STATEFUL_SET[1]:
+        templates = read_claim_templates(workload.obj, found)
+        pending = with_claims(replace(pending, claim_templates=templates), pending.name)
+    errors = [*workload.errors, *found.errors]
+    # Where errors were left out, it is not known which parts are good.
+    if is_cut(errors) or any(error.rule not in tolerated for error in errors):
+        raise PlacementError(tuple(dict.fromkeys(errors)))
+    return pending
+
+
 def _with_priority(pod: Pod, spec: Mapping[str, Any], cluster: ClusterIndex) -> Pod:
     """Return a pod with the priority that the API server gives it by its class, if it has none itself."""
     if spec.get("priority") is not None:
@@ -270,7 +284,7 @@ def _without_own_pods(cluster: ClusterIndex, workload: Workload) -> tuple[Cluste
 
 
 def _as_revision(pod: Workload, other: Workload) -> Workload:
-    """Return a pod with the labels and the owner that tell the revision of another."""
+    """Return a pod with the labels and the owner that identify the revision of another."""
     labels = other.template.labels
     revision = {key: labels[key] for key in REVISION_LABELS if key in labels}
     metadata = {**pod.metadata, "labels": {**member(pod.metadata, "labels"), **revision}}

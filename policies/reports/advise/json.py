@@ -102,7 +102,7 @@ class PlacedCount(NamedTuple):
 
 
 class AdviseProof(NamedTuple):
-    """What was simulated with the constraints, or without any to write.
+    """The simulations with the constraints, or without any to write.
 
     Attributes:
         placed: At each number of replicas.

@@ -34,7 +34,7 @@ from policies.scheduler.request import ConstraintOrigin, apply_constraint
 
 
 def render(advice: Advice, *, width: int, color: bool) -> str:
-    """Return what a person reads, no line longer than the width but the scheduler's messages."""
+    """Return the report as text, no line longer than the width but the scheduler's messages."""
     return print_all(_parts(advice), width=width, color=color)
 
 
@@ -160,7 +160,7 @@ def _notes(advice: Advice) -> Iterator[RenderableType]:
 
 
 def _of_constraints(advice: Advice) -> Iterator[str]:
-    """Yield what the constraints do not do, or do besides."""
+    """Yield notes on the constraints: effects that they lack, or have besides."""
     constraints = advice.trial.prepared.request.constraints
     if advice.is_met and advice.goal.limit is not None and not any(each.is_hard for each in constraints):
         yield "Nothing enforces it: it holds in this cluster as it is. --enforce wants DoNotSchedule."
@@ -174,7 +174,7 @@ def _of_constraints(advice: Advice) -> Iterator[str]:
 
 
 def _left_out(advice: Advice) -> Iterator[str]:
-    """Yield what was not simulated."""
+    """Yield notes on the parts that were not simulated."""
     if advice.workload.replicas == 0:
         yield "It has 0 replicas now, of which nothing can be lost."
     if advice.is_met and not advice.trial.rollouts:

@@ -134,7 +134,7 @@ def render(run: AuditRun) -> bytes:
 
 
 def audited_workload(found: WorkloadAudit) -> AuditedWorkload:
-    """Return what is found of one workload, with its problems in words."""
+    """Return the report entry of one workload, with its problems in words."""
     room = found.room
     return AuditedWorkload(
         found,

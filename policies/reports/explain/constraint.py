@@ -68,7 +68,7 @@ def _selected(standing: ConstraintStats, placement: Placement) -> str:
 
 
 def _narrowed(standing: ConstraintStats, placement: Placement) -> str:
-    """Return what matchLabelKeys does, empty if there are none."""
+    """Return the effect of matchLabelKeys in words, empty if there are none."""
     keys = standing.applied.constraint.match_label_keys
     if not keys:
         return ""

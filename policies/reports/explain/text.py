@@ -49,7 +49,7 @@ MOST_GROUPS: Final = 8
 
 
 def render(explained: Explained, *, width: int, color: bool, wide: bool = False) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
         explained: What to tell.
@@ -89,7 +89,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
 
 
 def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
-    """Yield what is not known or not modeled."""
+    """Yield notes on facts that are not known or not modeled."""
     if verdict.unread:
         text = f"Not known, and may change who is evicted: {', '.join(verdict.unread)}."
         yield from ("", Text(text, "yellow"))

@@ -116,7 +116,7 @@ class SkippedRule(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolVersion:
-    """What wrote the report.
+    """The tool that wrote the report.
 
     Attributes:
         name: Its name.
@@ -160,7 +160,7 @@ class LintSummary(TypedDict):
 
 
 class LintReport(TypedDict):
-    """What ``evenkeel lint`` of this release found.
+    """The result of ``evenkeel lint`` of this release.
 
     Later releases may add fields; within v1 none is renamed or goes away.
 

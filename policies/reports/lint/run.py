@@ -26,7 +26,7 @@ def no_source(_file: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintRun:
-    """What a run found, and what reports tell besides.
+    """The result of a run, and the settings of reports.
 
     Attributes:
         result: What was found.
@@ -62,7 +62,7 @@ class LintRun:
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What was not read, or not judged to its end, and why."""
+        """The sources that were not read, or not checked to their end, and why."""
         return [*self.skipped_sources, *self.result.cut]
 
     @property

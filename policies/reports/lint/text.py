@@ -29,7 +29,7 @@ _AT_WORDS: Final[dict[str, Any]] = {"break_long_words": False, "break_on_hyphens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What a text shows, and how.
+    """The parts of a text report, and its form.
 
     Attributes:
         color: Whether to use the terminal's colors.
@@ -93,7 +93,7 @@ def summary(run: LintRun, details: Details = PLAIN) -> str:
 
 
 def skipped(run: LintRun) -> str:
-    """Return what was skipped, and why, a line for each cause."""
+    """Return the skipped sources, and why, a line for each cause."""
     return "".join(f"{line}\n" for line in _skipped(run, PLAIN))
 
 
@@ -136,7 +136,7 @@ def _source(finding: Finding, run: LintRun, style: Details) -> Iterator[str]:
 
 
 def _margin(finding: Finding, number: int | None = None) -> str:
-    """Return what stands left of a line of source, or of what is said of it."""
+    """Return the left margin of a line of source, or of a note on it."""
     width = len(str(finding.location.line))
     return f" {number or '':{width}} |"
 

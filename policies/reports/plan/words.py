@@ -82,7 +82,7 @@ def builds_text(workload: PlannedWorkload) -> str:
 
 
 def what_differs(workload: PlannedWorkload) -> str:
-    """Return what differs in a workload; empty for one that is added or removed."""
+    """Return the differences in a workload, in words; empty for one that is added or removed."""
     words = [
         "constraints of policies or the scheduler"
         if found is Difference.CONSTRAINTS and Difference.TEMPLATE not in workload.differences
@@ -95,7 +95,7 @@ def what_differs(workload: PlannedWorkload) -> str:
 
 
 def pods_text(workload: PlannedWorkload) -> str:
-    """Return what becomes of the pods of a workload."""
+    """Return the changes of a workload's pods, in words."""
     pods = workload.pods
     now = f"{plural(pods.running, 'pod')} now"
     if workload.errors:
@@ -190,7 +190,7 @@ def force_text(domains: PlannedDomains) -> str:
 
 
 def asides(run: PlanRun) -> Iterator[str]:
-    """Yield what limits the plan: what was not read, not planned or not modeled."""
+    """Yield the limits of the plan: sources not read, workloads not planned, parts not modeled."""
     if run.plan.assumed:
         yield (
             "The cluster has no pods: those of the manifests that are compared with were placed first"

@@ -63,7 +63,7 @@ class DeletionCostsAnswer:
 
 
 def render(found: DeletionCosts) -> bytes:
-    """Return what was found as one line of JSON, without its end."""
+    """Return the result as one line of JSON, without its end."""
     workload, request = found.prepared.workload, found.prepared.request
     answer = DeletionCostsAnswer(
         object=workload,

@@ -66,7 +66,7 @@ class NodeRejection(TypedDict):
 
 
 class ConstraintCheck(TypedDict):
-    """What a DoNotSchedule constraint saw on a node: skew = matching + selfMatch - globalMinimum.
+    """The counts of a DoNotSchedule constraint on a node: skew = matching + selfMatch - globalMinimum.
 
     Attributes:
         constraint: The position in ``constraints`` of the answer.
@@ -90,7 +90,7 @@ class ConstraintCheck(TypedDict):
 
 
 class PluginScore(TypedDict):
-    """What one plugin gives a node.
+    """The scores of one plugin for a node.
 
     Attributes:
         raw: What Score returns; negative where pods keep away.

@@ -31,7 +31,7 @@ MOST_KEYS = 4
 
 
 class _Row(NamedTuple):
-    """What is told of a node; alike nodes have equal rows."""
+    """The fields of a node's line; alike nodes have equal rows."""
 
     feasible: bool
     score: int | None
@@ -42,7 +42,7 @@ class _Row(NamedTuple):
 
 
 def render(placement: Placement, *, width: int, color: bool, wide: bool = False) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
         placement: What to tell.
@@ -157,7 +157,7 @@ def _heading(key: str, keys: list[str]) -> str:
 
 
 def _rank(row: _Row) -> tuple[bool, int]:
-    """Return what lines are ordered by: the best first."""
+    """Return the sort key of lines: the best first."""
     return not row.feasible, -(row.total or row.score or 0)
 
 

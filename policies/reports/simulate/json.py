@@ -50,7 +50,7 @@ class ReplicasBefore(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateAnswer:
-    """What becomes of pods that are scheduled one after another.
+    """The outcome for pods that are scheduled one after another.
 
     Attributes:
         kubernetes_version: The release that the scheduler behaves as.

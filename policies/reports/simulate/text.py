@@ -33,7 +33,7 @@ from policies.scheduler.binding import Step
 
 
 def render(simulated: SimulatedQueue, *, width: int, color: bool) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
         simulated: What to report.
@@ -55,7 +55,7 @@ def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
 
 
 def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
-    """Yield what became of the pods of the queue."""
+    """Yield the outcome for the pods of the queue."""
     simulation = simulated.simulation
     yield from _runs(simulated)
     yield from _constraints(simulated, width)
@@ -105,7 +105,7 @@ def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
 
 
 def _runs(simulated: SimulatedQueue) -> Iterator[RenderableType]:
-    """Yield what is to be said of all runs together."""
+    """Yield the outcome of all runs together."""
     found, settings = simulated.distribution, simulated.settings
     if found is not None:
         runs = plural(settings.runs or found.runs, "run")
@@ -226,7 +226,7 @@ def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
 
 
 def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
-    """Yield what the numbers leave out."""
+    """Yield notes on what the numbers leave out."""
     steps, unmodeled, seed = simulated.steps, simulated.unmodeled, simulated.settings.used_seed
     ties = sum(len(step.tied) > 1 for step in steps)
     if ties:

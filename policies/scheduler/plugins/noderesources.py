@@ -29,7 +29,7 @@ FIRST_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 
 #: The highest score of a point of a shape: ``MaxCustomPriorityScore``.
 MOST_POINTS: Final = 10
-#: Of so many shares, half their difference is the standard deviation.
+#: Of this many shares, half their difference is the standard deviation.
 PAIR: Final = 2
 
 #: An amount, or a score, for each node; shape ``(n,)``.

@@ -203,7 +203,7 @@ class _VolumeFinder:
 
 
 def _fits(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
-    """Return whether a volume has what a claim asks for, wherever it is."""
+    """Return whether a volume has what a claim requests, wherever it is."""
     asked, offered = claim.shape, volume.shape
     return (
         offered.size >= asked.size

@@ -120,7 +120,7 @@ export interface AuditedEntry {
   name: string;
   /** Its uid; empty if unknown. */
   uid: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** How many replicas it wants; null for kinds without a number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
@@ -332,7 +332,7 @@ export interface NamedWorkload {
 export interface PodRevision {
   /** With which its controller marks it; null if the revision is not in the cluster yet, as far as is known. */
   hash: string | null;
-  /** Whether it is judged as the first pod of a new revision. */
+  /** Whether it is evaluated as the first pod of a new revision. */
   new: boolean;
 }
 
@@ -360,11 +360,11 @@ export interface ReplicaCounts {
   complete: boolean;
 }
 
-/** How many replicas of a workload are meant, and what says so. */
+/** How many replicas of a workload are meant, and where the number comes from. */
 export interface ReplicaNumber {
   /** The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the least of an autoscaler; else the default of 1. */
   origin: "manifest" | "cluster" | "autoscaler" | "default";
-  /** The object that says so, by kind and name; empty where the pods that run were counted, and for the manifest and the default. */
+  /** The object with the number, by kind and name; empty where the pods that run were counted, and for the manifest and the default. */
   source: string;
 }
 
@@ -772,7 +772,7 @@ export interface CheckedObject {
   namespace: string;
   /** Its name; empty if it has none. */
   name: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** How many replicas it wants; null for kinds without a number. */
   replicas: number | null;
 }
 
@@ -878,7 +878,7 @@ export interface NodeRejection {
   code: "Unschedulable" | "UnschedulableAndUnresolvable";
 }
 
-/** What a DoNotSchedule constraint saw on a node: skew = matching + selfMatch - globalMinimum. */
+/** The counts of a DoNotSchedule constraint on a node: skew = matching + selfMatch - globalMinimum. */
 export interface ConstraintCheck {
   /** The position in "constraints" of the answer. */
   constraint: number;
@@ -898,7 +898,7 @@ export interface ConstraintCheck {
   satisfied: boolean;
 }
 
-/** What one plugin gives a node. */
+/** The scores of one plugin for a node. */
 export interface PluginScore {
   /** What Score returns; negative where pods keep away. */
   raw: number;
@@ -970,7 +970,7 @@ export interface AddedNodes {
   count?: number;
 }
 
-/** What becomes of pods that are scheduled one after another. */
+/** The outcome for pods that are scheduled one after another. */
 export interface SimulateAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
@@ -1250,7 +1250,7 @@ export interface RolloutFields {
 export interface RolloutCourse {
   /** How it ends. */
   outcome: "complete" | "pending" | "deadlock";
-  /** Why the first of them has none, as its PodScheduled condition says. */
+  /** Why the first of them has none, from its PodScheduled condition. */
   condition: string;
   /** Pods of old revisions that are left over at the end. */
   oldPods: number;
@@ -1410,7 +1410,7 @@ export interface AuditAnswer {
   workloads: AuditedWorkload[];
 }
 
-/** What wrote the report. */
+/** The tool that wrote the report. */
 export interface ToolVersion {
   /** Its name. */
   name: string;
@@ -1430,7 +1430,7 @@ export interface AuditedWorkload {
   name: string;
   /** Its uid; empty if unknown. */
   uid: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** How many replicas it wants; null for kinds without a number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
@@ -1460,7 +1460,7 @@ export interface AuditedWorkload {
   room: AuditedRoom | null;
 }
 
-/** What "evenkeel lint" of this release found. Later releases may add fields; within v1 none is renamed or goes away. */
+/** The result of "evenkeel lint" of this release. Later releases may add fields; within v1 none is renamed or goes away. */
 export interface LintReport {
   /** The form's name and version. */
   schema: string;
@@ -1618,7 +1618,7 @@ export interface SkippedSource {
   suggestion: string | null;
 }
 
-/** What a change of manifests does to where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
+/** The effect of a change of manifests on where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
 export interface PlanReport {
   /** The form's name and version. */
   schema: string;
@@ -1720,7 +1720,7 @@ export interface PodChange {
   wanted: number;
   /** How many more should be, which were not tried: there are too many, or the work was ended. */
   notTried: number;
-  /** Whether only one pod was tried, because the kind says no number. */
+  /** Whether only one pod was tried, because the kind has no number. */
   nextOnly: boolean;
   /** Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled out is not simulated. */
   recreated: boolean;
