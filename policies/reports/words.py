@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
 from typing import Final
 
@@ -175,6 +175,13 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
     yield Text(
         f"{text[0].upper()}{text[1:]}: {placed}{revision} have a node, {more:,} more would get one{so_far}."
     )
+
+
+def unread_text(why: Mapping[str, str]) -> Iterator[str]:
+    """Yield why lists of a cluster that matter could not be read, as a sentence; nothing if there is none."""
+    if why:
+        named = ", ".join(f"{name} ({reason})" for name, reason in why.items())
+        yield f"Could not be read: {one_line(named)}."
 
 
 def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:

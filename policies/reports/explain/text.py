@@ -27,6 +27,7 @@ from policies.reports.words import (
     replicas_text,
     section,
     sentence,
+    unread_text,
 )
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import (
@@ -96,7 +97,7 @@ def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
         asked = ", ".join(verdict.request.pod.unmodeled)
         text = f"Not modeled, and may reject more nodes: the pod's {asked}."
         yield from ("", Text(text, "yellow"))
-    for text in unmodeled_text(verdict.request.profile):
+    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
         yield from ("", Text(text, "yellow"))
 
 

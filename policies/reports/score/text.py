@@ -16,7 +16,7 @@ from policies.manifests.words import ON_SCREEN, more
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
 from policies.reports.score.profile import profile_text, unmodeled_text
-from policies.reports.words import constraint_title, dropped, headline, item, print_all, sentence
+from policies.reports.words import constraint_title, dropped, headline, item, print_all, sentence, unread_text
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint
@@ -223,5 +223,5 @@ def _notes(verdict: SchedulingResult) -> Iterator[Text]:
     unmodeled = verdict.request.pod.unmodeled
     if unmodeled:
         yield Text(f"Not modeled, although kube-scheduler checks it: {', '.join(unmodeled)}.", style="yellow")
-    for text in unmodeled_text(verdict.request.profile):
+    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
         yield Text(text, style="yellow")

@@ -26,6 +26,7 @@ from policies.reports.words import (
     replica_origin_text,
     section,
     sentence,
+    unread_text,
     workload_title,
 )
 from policies.scheduler.binding import Step
@@ -237,6 +238,9 @@ def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     if unmodeled:
         asked = ", ".join(unmodeled)
         yield from ("", Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow"))
+        unread = simulated.queue.cluster.unread
+        for text in unread_text({name: unread[name] for name in unmodeled if name in unread}):
+            yield from ("", Text(text, "yellow"))
     if simulated.nodes_to_find < simulated.queue.cluster.node_count:
         text = f"For each pod the search stops at {simulated.nodes_to_find:,} feasible nodes."
         yield from ("", Text(text))
