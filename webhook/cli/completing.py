@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 import click
 from click.shell_completion import CompletionItem
 
-#: How a shell is told that it should complete a file's name itself.
+#: How a shell learns that it should complete a file's name itself.
 _FILE = "file"
 
 
@@ -15,7 +15,7 @@ def complete_rule(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the rules whose id starts so."""
-    # A shell asks for completion at every key: other options do not wait for the rules.
+    # A shell requests completion at every key: other options do not wait for the rules.
     from policies.rules.base import all_rules  # noqa: PLC0415
 
     rules = all_rules().values()

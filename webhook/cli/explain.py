@@ -35,7 +35,7 @@ from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel explain deploy/web -n shop
 evenkeel explain pod/web-7d9f-x2x -n shop -o wide

@@ -177,7 +177,7 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     Raises:
         ClusterError: It cannot be read.
     """
-    # Only who asks for a live cluster waits for what talks to it.
+    # Only a command on a live cluster waits for its client.
     from webhook.kube.api_server import known_version  # noqa: PLC0415
     from webhook.kube.snapshot import read_index  # noqa: PLC0415
     from webhook.kube.watched_resources import NODES  # noqa: PLC0415
@@ -195,7 +195,7 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
         new, gone = baseline.new(result.findings)
         known = len(result.findings) - len(new)
         if gone:
-            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it anew")
+            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
         result.findings[:] = new
     return LintRun(
         result=result,

@@ -16,7 +16,7 @@ from policies.manifests.sanitize import one_line
 
 #: Exit code of a command that Ctrl-C ended: 128 and the number of SIGINT, as shells count.
 INTERRUPTED: Final = 130
-#: The share of the work after which the progress is drawn anew; a hundred times a run.
+#: The share of the work after which the progress is drawn again; a hundred times a run.
 STEP: Final = 0.01
 #: Nodes from which placing pods on them is shown: each trial copies what is known of them.
 MANY_NODES: Final = 200
@@ -64,7 +64,7 @@ def status(text: str, *, long: bool) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def reading_progress(what: str = "the cluster", *, long: bool = True) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal how many objects were read; gives what is told the kind of each."""
+    """Show on a terminal how many objects were read; gives the function to call with the kind of each."""
     with status(f"Reading {what}", long=long) as show:
         count = 0
 
@@ -79,7 +79,7 @@ def reading_progress(what: str = "the cluster", *, long: bool = True) -> Iterato
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C end some work after its current step; gives what tells whether it was pressed.
+    """Let Ctrl-C end some work after its current step; gives a function that returns whether it did.
 
     A second one ends the command at once.
     """

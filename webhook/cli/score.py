@@ -22,7 +22,7 @@ from webhook.requests.score import place_request
 #: Columns of the table where there is no terminal.
 PIPED: Final = 120
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel score deploy/web -n shop -o wide
 evenkeel score -f web.yaml --live
@@ -79,7 +79,7 @@ def command(
 def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
     """Print the verdict on every node; return whether the pod fits some node."""
     if options.live:
-        # Only who asks for a live cluster waits for what talks to it.
+        # Only a command on a live cluster waits for its client.
         from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
         fits = show_remote(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)

@@ -59,7 +59,7 @@ LONG: Final = 2_500_000
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel simulate deploy/web -n shop
 evenkeel simulate -f web.yaml --live --replicas 20
@@ -227,7 +227,7 @@ def _report(
 ) -> int:
     """Print what becomes of the replicas or the workload; return the exit code."""
     if options.live and not happening.actions:
-        # Only who asks for a live cluster waits for what talks to it.
+        # Only a command on a live cluster waits for its client.
         from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
         def as_request(obj: dict[str, Any]) -> SimulateRequest:

@@ -313,5 +313,5 @@ def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVers
         if newer := newer_than_known(version):
             warn(newer)
         return version
-    warn(f"Kubernetes {version} is older than any release that is known: judged as {OLDEST_VERSION}")
+    warn(f"Kubernetes {version} is older than any release that is known: evaluated as {OLDEST_VERSION}")
     return OLDEST_VERSION
