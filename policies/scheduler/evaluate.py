@@ -133,12 +133,7 @@ def _evaluate(
 ) -> SchedulingResult:
     view = NodeView(index, request.pod)
     stopped = None if request.narrowed_to == frozenset() else pre_filter(view, request)
-    rejections = filter_nodes(view, request, stopped)
-    checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
-    if index.nominated_pods() and stopped is None:
-        filters = NodeFilter(view, request, rejections, checks)
-        if filters.nominated.any():
-            rejections = filters.reasons(filters.values)
+    rejections, checks = _filtered(request, view, stopped)
     feasible = np.ones(len(view.names), np.bool_)
     for rejected in rejections:
         feasible &= rejected.of_node == 0
@@ -168,3 +163,16 @@ def _evaluate(
         if is_any and scored
         else (),
     )
+
+
+def _filtered(
+    request: SchedulingRequest, view: NodeView, stopped: Rejections | None
+) -> tuple[tuple[Rejections, ...], list[FilterResult]]:
+    """Return why nodes are rejected, with pods that are nominated to them, and the checks of constraints."""
+    rejections = filter_nodes(view, request, stopped)
+    checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
+    if view.index.nominated_pods() and stopped is None:
+        filters = NodeFilter(view, request, rejections, checks)
+        if filters.nominated.any():
+            rejections = filters.reasons(filters.values)
+    return rejections, checks

@@ -24,7 +24,7 @@ from policies.reports.lint import text as lint_text
 from policies.reports.lint.run import LintRun
 from webhook.cli import lint
 from webhook.cli.command import Command
-from webhook.lint.chart_rendering import Charts
+from webhook.lint.chart_options import Charts
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import STDIN, Text, read_text, shown_file, write_back
 from webhook.lint.inputs import Tools, gather_texts
@@ -59,22 +59,22 @@ class _Read:
     """The manifests that were read.
 
     Attributes:
+        sources: The files that kustomize built objects from.
         texts: The files that are applied as they are, by the names that messages use.
         paths: What files are opened by.
-        built: The objects that kustomize built.
-        sources: The files that it built them from.
+        built: The objects that were built from the sources.
         skipped: What was passed over and why.
         unreadable: Whether some cannot be read.
         broken: Whether some that were given are not there, or cannot be written.
         unwritten: What could not be fixed because its file cannot be written.
     """
 
+    sources: FieldOrigins
     texts: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: bool = False
     built: list[ManifestObject] = field(default_factory=list)
-    sources: FieldOrigins = field(default_factory=FieldOrigins)
     broken: bool = False
     unwritten: list[Fix] = field(default_factory=list)
 
@@ -149,7 +149,8 @@ def _read(options: LintOptions) -> _Read:
     """Return the texts that hold objects, and what is passed over; report the errors of others."""
     tools = Tools(charts=Charts(helm=Rendering.OFF), kustomize=options.tools.kustomize)
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
-    found, read = list(gathered.problems), _Read(sources=gathered.sources, skipped=list(gathered.skipped))
+    found = list(gathered.problems)
+    read = _Read(sources=gathered.sources or FieldOrigins(), skipped=list(gathered.skipped))
     for text in gathered.texts:
         parsed = parse(text)
         found += parsed.problems

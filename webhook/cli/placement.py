@@ -32,7 +32,11 @@ from webhook.cli.placement_options import (
 )
 from webhook.cli.targets import Finder, as_manifest
 from webhook.kube.watched_resources import EVERYTHING, WATCHED_RESOURCES
+from webhook.late_imports import late_imports
 from webhook.lint.files import shown_file
+
+with late_imports():
+    from webhook.cli import live_placement
 
 #: Standard input as a file that can be opened.
 STDIN_FILE: Final = "/dev/stdin"
@@ -63,10 +67,7 @@ def read_context(
         ClusterError: The live cluster cannot be read.
     """
     if options.live:
-        # Importing the cluster client takes long.
-        from webhook.cli.live_placement import read_live_context  # noqa: PLC0415
-
-        return read_live_context(
+        return live_placement.read_live_context(
             options, resources=EVERYTHING if everything else WATCHED_RESOURCES, seen=seen, warn=warn
         )
     if not options.cluster:
@@ -216,9 +217,7 @@ def read_input(
         name = f"{metadata.get('namespace') or DEFAULT_NAMESPACE}/{metadata.get('name')}"
         note(f"Pod {name} is on {node}: evaluated as if it were scheduled again")
     if options.live:
-        from webhook.cli.live_placement import in_context  # noqa: PLC0415
-
-        options = in_context(options)
+        options = live_placement.in_context(options)
     return PlacementInput(context, entries, options.namespace, _apply_along(along, options, context), node)
 
 
@@ -279,9 +278,7 @@ def _objects(
         if finder.note:
             note(finder.note)
     else:
-        from webhook.cli.live_placement import fetch_target  # noqa: PLC0415
-
-        entry = fetch_target(options)
+        entry = live_placement.fetch_target(options)
     return [_without_itself(entry, context)], [], bound_to(entry.value)
 
 

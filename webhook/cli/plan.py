@@ -48,10 +48,14 @@ from webhook.cli.progress import (
 from webhook.kube.api_server import ApiServer, known_version
 from webhook.kube.snapshot import SnapshotFile, read_index
 from webhook.kube.watched_resources import WITH_PENDING_PODS
+from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN
 from webhook.lint.options import LintOptions
 from webhook.lint.plan_sets import LintedSet, SetReader
 from webhook.lint.reports import Output, parse_outputs, write_file
+
+with late_imports():
+    from webhook.ui import embedded
 
 #: Exit codes: nothing bad, pods would stay pending or lint found more, bad usage or input.
 CLEAN, FAILS, BAD_INPUT = 0, 1, 2
@@ -314,10 +318,7 @@ def _yaml(run: PlanRun) -> str:
 
 
 def _page(run: PlanRun) -> str:
-    # Few want a page.
-    from webhook.ui.embedded import report_page  # noqa: PLC0415
-
-    return report_page("plan", plan_json.render(run).encode())
+    return embedded.report_page("plan", plan_json.render(run).encode())
 
 
 _RENDERERS: Final[dict[str, Callable[[PlanRun], str]]] = {

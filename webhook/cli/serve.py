@@ -12,8 +12,12 @@ from typing import Any
 import click
 
 from webhook.cli.completing import complete_policies
+from webhook.late_imports import late_imports
 from webhook.private_folder import SERVER, private_folder
 from webhook.settings import Option, Settings, options
+
+with late_imports():
+    from webhook import server
 
 
 def _click_type(option: Option) -> Any:  # what click takes as a type
@@ -76,6 +80,4 @@ def command(**values: Any) -> None:  # every option of the settings
         # Read by prometheus-client when it is imported, so before anything that imports it.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
         (folder / "metrics").mkdir()
-        from webhook.server import serve  # noqa: PLC0415  # see above
-
-        serve(settings, folder=folder, version=version("evenkeel"))
+        server.serve(settings, folder=folder, version=version("evenkeel"))

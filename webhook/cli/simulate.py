@@ -43,6 +43,7 @@ from webhook.cli.command import Command
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import INTERRUPTED, interruptible, progress
+from webhook.late_imports import late_imports
 from webhook.requests.simulate import (
     ADAPTIVE_NODES,
     MOST_SEED,
@@ -53,6 +54,9 @@ from webhook.requests.simulate import (
     tie_breaker,
 )
 from webhook.requests.simulated import render_json, render_text
+
+with late_imports():
+    from webhook.cli import live_placement
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
@@ -227,13 +231,13 @@ def _report(
 ) -> int:
     """Print what becomes of the replicas or the workload; return the exit code."""
     if options.live and not happening.actions:
-        # Only a command on a live cluster waits for its client.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
         def as_request(obj: dict[str, Any]) -> SimulateRequest:
             return replace(asked, workload=obj)
 
-        fits = show_remote(context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=as_request)
+        fits = live_placement.show_remote(
+            context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=as_request
+        )
         if fits is not None:
             return FITS if fits else FITS_NOWHERE
     simulated: SimulatedQueue | SimulatedRollout

@@ -19,8 +19,9 @@ from typing import Any, Final
 from policies.manifests.skipped import SkipReason
 from webhook.lint.chart_files import ARCHIVE, chart_mapping, check_chart, names_in
 from webhook.lint.discovery import CHART, find
-from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.external_tools import run_tool
 from webhook.lint.files import GIT, is_file, is_within, repository_root
+from webhook.lint.tool_error import ToolError
 
 #: Where charts of the first version list their dependencies.
 _REQUIREMENTS: Final = "requirements.yaml"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from webhook.lint.external_tools import ToolError
 from webhook.lint.files import GIT, STDIN, is_below, repository_root, shown_path
 from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
+from webhook.lint.tool_error import ToolError
 from webhook.lint.tracked import TrackedFiles
 
 #: What is read of a folder.

@@ -19,6 +19,7 @@ from typing import IO, Final
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import SkipReason
+from webhook.lint.tool_error import ToolError
 
 #: Seconds that a program may take for one chart or kustomization. They take one or two.
 TIMEOUT_S: Final = 60
@@ -102,7 +103,7 @@ def run_confined(command: list[str], *, stdin: bytes = b"") -> Done:
         stdin: What it reads.
 
     Raises:
-        LimitError: It has exceeded a limit.
+        SandboxLimitError: It has exceeded a limit.
         OSError: It cannot be run.
         ValueError: The same, for what is no argument.
     """
@@ -231,21 +232,6 @@ _TWICE: Final = re.compile(
     r"accumulating resources: accumulation err='accumulating resources from '([^']*)': (.+)': must build at"
     r" directory: .+"
 )
-
-
-class ToolError(Exception):
-    """Something could not be rendered; the text says why.
-
-    Attributes:
-        reason: The same for programs.
-        needs: What would have to be downloaded.
-    """
-
-    def __init__(
-        self, text: str, reason: SkipReason = SkipReason.TOOL_FAILED, needs: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(text)
-        self.reason, self.needs = reason, needs
 
 
 def run_tool(command: list[str], *, stdin: bytes = b"") -> bytes:

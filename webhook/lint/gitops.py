@@ -19,9 +19,9 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, object_items
 from policies.manifests.findings import Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
+from webhook.lint.chart_options import Release
 from webhook.lint.charts import (
     ChartSource,
-    Release,
     chart_folder,
     mapping_of,
     text_of,

@@ -14,7 +14,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, shown
 from policies.manifests.skipped import SkipReason
 from webhook.lint.discovery import KUSTOMIZATIONS
-from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.external_tools import run_tool
 from webhook.lint.files import (
     Text,
     absolute,
@@ -27,6 +27,7 @@ from webhook.lint.files import (
     shown_path,
 )
 from webhook.lint.kustomization_fields import Listed, listed_by, plugin_names, text_errors
+from webhook.lint.tool_error import ToolError
 
 #: What kustomize would download whatever there is.
 _SCHEME: Final = re.compile(r"(https?|ssh|file|gh|git|[\w-]+@[^/]+):|git::", re.IGNORECASE)

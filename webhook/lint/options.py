@@ -25,12 +25,15 @@ from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import parse_release
-from webhook.lint.chart_rendering import Charts
-from webhook.lint.charts import Release
+from webhook.late_imports import late_imports
+from webhook.lint.chart_options import Charts, Release
 from webhook.lint.config_paths import BUILTIN, check_paths
 from webhook.lint.discovery import CHART
 from webhook.lint.files import STDIN, absolute, read_text, shown_file, shown_path
 from webhook.lint.inputs import Tools
+
+with late_imports():
+    from policies.config import lint_config_loader
 
 #: How similar a kind must be to be meant for a LintConfig (``difflib``): all but one letter or two.
 _SAME_KIND = 0.8
@@ -84,10 +87,7 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
     if not name:
         return LintOptions(paths=paths or (".",), config=LintConfig())
     content = read_text(name, named=True).content
-    # Only a run with such a file pays for jsonschema.
-    from policies.config.lint_config_loader import load_lint_config  # noqa: PLC0415
-
-    config = load_lint_config(content, shown_file(name))
+    config = lint_config_loader.load_lint_config(content, shown_file(name))
     folder = Path(name).parent
     if file is None:
         # The author of the repository wrote this file, and may not name others of this machine.

@@ -6,9 +6,12 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from webhook.lint.external_tools import ToolError
+from webhook.late_imports import late_imports
 from webhook.lint.files import GIT
-from webhook.lint.git_revision import GitRepository
+from webhook.lint.tool_error import ToolError
+
+with late_imports():
+    from webhook.lint import git_revision
 
 #: The file of a repository that lists what Git tracks; a new repository has none yet.
 _INDEX = "index"
@@ -48,7 +51,7 @@ class TrackedFiles:
         if not (self.root / GIT / _INDEX).exists() and not (self.root / GIT).is_file():
             return frozenset()
         try:
-            listed = GitRepository(self.root).tracked(self.endings)
+            listed = git_revision.GitRepository(self.root).tracked(self.endings)
         except ToolError as error:
             self.problem = error
             return frozenset()

@@ -24,23 +24,9 @@ class ReviewMetrics:
     """The metrics of reviews. Children are looked up once: a lookup by labels costs 2 µs."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        counter = partial(Counter, registry=registry)
-        histogram = partial(Histogram, buckets=DURATION_BUCKETS, registry=registry)
-        requests = counter(
-            "evenkeel_admission_requests_total",
-            "Reviews answered, by phase (mutate, validate) and verdict.",
-            ["phase", "verdict"],
-        )
-        duration = histogram(
-            "evenkeel_admission_duration_seconds",
-            "Time to decide a review, without reading and sending it.",
-            ["phase"],
-        )
-        self._count = {
-            (phase, v): requests.labels(phase, v.value) for phase in _PHASES for v in AdmissionVerdict
-        }
-        self._duration = {phase: duration.labels(phase) for phase in _PHASES}
+        self._set_up_reviews(registry)
         self._set_up_node_metrics(registry)
+        counter = partial(Counter, registry=registry)
         self._injected = counter("evenkeel_injected_constraints_total", "Constraints that patches added.")
         self._unreviewable = counter(
             "evenkeel_unreviewable_total",
@@ -64,6 +50,25 @@ class ReviewMetrics:
         self._violations = counter(
             "evenkeel_rule_violations_total", "Reviews that broke a rule, by the rule's id.", ["rule"]
         )
+
+    def _set_up_reviews(self, registry: CollectorRegistry) -> None:
+        requests = Counter(
+            "evenkeel_admission_requests_total",
+            "Reviews answered, by phase (mutate, validate) and verdict.",
+            ["phase", "verdict"],
+            registry=registry,
+        )
+        self._count = {
+            (phase, v): requests.labels(phase, v.value) for phase in _PHASES for v in AdmissionVerdict
+        }
+        duration = Histogram(
+            "evenkeel_admission_duration_seconds",
+            "Time to decide a review, without reading and sending it.",
+            ["phase"],
+            buckets=DURATION_BUCKETS,
+            registry=registry,
+        )
+        self._duration = {phase: duration.labels(phase) for phase in _PHASES}
 
     def _set_up_node_metrics(self, registry: CollectorRegistry) -> None:
         """Register the metrics of what looks at the nodes of a cluster."""

@@ -200,27 +200,9 @@ def prepare(
     if cluster is None:
         raise ValueError("there is no cluster to place anything in")
     with cluster.reading():
-        revisions = cluster.snapshot.revisions(kind.name, workload.namespace, workload.name)
-        revision = find_revision(workload, revisions)
-        pod, of_revision = next_pod(workload, revision), pod_revision(workload, revision)
-        if revision_of is not None and not kind.is_pod:
-            pod, of_revision = _as_revision(pod, revision_of.pod), revision_of.revision
-        found = ErrorList()
-        pending = read_pod(
-            pod.obj,
-            workload.pod_path,
-            found,
-            namespace=workload.namespace,
-            reading=context.behavior.reading,
-        )
-        if kind.kind == STATEFUL_SET:
-            templates = read_claim_templates(workload.obj, found)
-            pending = with_claims(replace(pending, claim_templates=templates), pending.name)
+        pod, of_revision = _next_pod(workload, cluster, revision_of)
+        pending = _read_next(workload, pod, context.behavior, tolerated)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
-        errors = [*workload.errors, *found.errors]
-        # Where errors were left out, it is not known which parts are good.
-        if is_cut(errors) or any(error.rule not in tolerated for error in errors):
-            raise PlacementError(tuple(dict.fromkeys(errors)))
         if kind.kind == DAEMON_SET:
             cluster, running = _without_own_pods(cluster, workload)
         in_force = _in_force(workload, pod, context, cluster, context.behavior)
@@ -245,6 +227,38 @@ def prepare(
         policy=in_force.policy,
         revision=of_revision,
     )
+
+
+def _next_pod(
+    workload: Workload, cluster: ClusterIndex, revision_of: PreparedPod | None
+) -> tuple[Workload, PodRevision | None]:
+    """Return the next pod as an object, and the revision that it is of."""
+    revisions = cluster.snapshot.revisions(workload.kind.name, workload.namespace, workload.name)
+    revision = find_revision(workload, revisions)
+    pod = next_pod(workload, revision)
+    if revision_of is None or workload.kind.is_pod:
+        return pod, pod_revision(workload, revision)
+    return _as_revision(pod, revision_of.pod), revision_of.revision
+
+
+def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated: frozenset[str]) -> Pod:
+    """Return the next pod as the scheduler reads it.
+
+    Raises:
+        PlacementError: Kubernetes would refuse it, or its workload.
+    """
+    found = ErrorList()
+    pending = read_pod(
+        pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=behavior.reading
+    )
+    if workload.kind.kind == STATEFUL_SET:
+        templates = read_claim_templates(workload.obj, found)
+        pending = with_claims(replace(pending, claim_templates=templates), pending.name)
+    errors = [*workload.errors, *found.errors]
+    # Where errors were left out, it is not known which parts are good.
+    if is_cut(errors) or any(error.rule not in tolerated for error in errors):
+        raise PlacementError(tuple(dict.fromkeys(errors)))
+    return pending
 
 
 def _with_priority(pod: Pod, spec: Mapping[str, Any], cluster: ClusterIndex) -> Pod:

@@ -170,21 +170,9 @@ def _roll_out(
         new = _mark(prepared, running)
         old = _oldest_first(prepared, running, new) or (PREVIOUS,)
         requests, assumed = _old_requests(prepared, context, settings, old, tolerated)
-        plan = RolloutPlan(
-            workload=workload,
-            cluster=prepared.cluster.fork(workload.namespace),
-            pods=running.pods,
-            requests={**requests, new: prepared.request},
-            new=new,
-            old=old,
-            replicas=replicas,
-            scaled=False,
-            now=_now(running, settings),
-        )
-    placed = 0
-    for revision, size in _old_sizes(plan, settings).items():
-        plan, changed = scaled_first(plan, revision, size)
-        placed += changed
+        requests = {**requests, new: prepared.request}
+        plan = _plan(prepared, running, requests, settings, new=new, old=old)
+    plan, placed = _with_old_pods(plan, settings)
     return Rollout(
         prepared=prepared,
         replicas=replicas,
@@ -203,6 +191,39 @@ def _roll_out(
         seed=settings.seed,
         courses=take_courses(plan, settings.choose),
     )
+
+
+def _plan(
+    prepared: PreparedPod,
+    running: RunningPods,
+    requests: Mapping[str, SchedulingRequest],
+    settings: RolloutSettings,
+    *,
+    new: str,
+    old: tuple[str, ...],
+) -> RolloutPlan:
+    """Return the plan that starts from what runs now."""
+    workload = prepared.workload
+    return RolloutPlan(
+        workload=workload,
+        cluster=prepared.cluster.fork(workload.namespace),
+        pods=running.pods,
+        requests=requests,
+        new=new,
+        old=old,
+        replicas=workload.replicas or 0,
+        scaled=False,
+        now=_now(running, settings),
+    )
+
+
+def _with_old_pods(plan: RolloutPlan, settings: RolloutSettings) -> tuple[RolloutPlan, int]:
+    """Return the plan with as many pods of older revisions as settings say, and how many were placed."""
+    placed = 0
+    for revision, size in _old_sizes(plan, settings).items():
+        plan, changed = scaled_first(plan, revision, size)
+        placed += changed
+    return plan, placed
 
 
 def _old_requests(
