@@ -111,9 +111,8 @@ def _topology_key_unqualified(context: CelContext) -> CelCheck:
             f"+ '; use ' + {names}[constraint.topologyKey]"
         ),
         lacks=(
-            "terms of pod affinity, slips of the pen and what is no name of a label are not checked; a "
-            "webhook that knows the nodes reports topology-key-on-no-node instead, which only warns unless a "
-            "policy says otherwise"
+            "terms of pod affinity, slips of the pen and what is no name of a label are not checked; a key "
+            "that nodes of the cluster have is reported too unless the policy's topology lists it"
         ),
     )
 
