@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
 from typing import Final
 
@@ -22,7 +22,7 @@ from policies.placement.rollout.new_revision import ReplacedPods
 from policies.scheduler.releases import newer_than_known
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
-#: What stands for the name of an object that has none.
+#: The placeholder for the name of an object that has none.
 NO_NAME: Final = "(no name)"
 
 _ORIGINS: Final = {
@@ -195,6 +195,13 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
     yield Text(
         f"{text[0].upper()}{text[1:]}: {placed}{revision} have a node, {more:,} more would get one{so_far}."
     )
+
+
+def unread_text(why: Mapping[str, str]) -> Iterator[str]:
+    """Yield why lists of a cluster that matter could not be read, as a sentence; nothing if there is none."""
+    if why:
+        named = ", ".join(f"{name} ({reason})" for name, reason in why.items())
+        yield f"Could not be read: {one_line(named)}."
 
 
 def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:

@@ -145,6 +145,9 @@ def _evaluate(
     spread = scores.nodes if scoring else None
     is_any = bool(feasible.any())
     unschedulable = _SCHEDULED if is_any else _unschedulable(request, view, rejections, stopped, checks)
+    unread = () if is_any else _unread(request, index, unschedulable.preemption)
+    missing = {*request.pod.unmodeled, *unread}
+    why_unread = {name: why for name, why in index.unread.items() if name in missing} if missing else {}
     return SchedulingResult(
         request=request,
         names=view.names,
@@ -158,7 +161,8 @@ def _evaluate(
         message=unschedulable.message,
         condition=unschedulable.condition,
         preemption=unschedulable.preemption,
-        unread=() if is_any else _unread(request, index, unschedulable.preemption),
+        unread=unread,
+        why_unread=why_unread,
         plugin_scores=score_nodes(view, request, feasible, spread or _without_soft(request, feasible))
         if is_any and scored
         else (),

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from policies.model.cluster_kinds import (
+    ATTACHMENT,
     CLAIM,
     CSI_CAPACITY,
     CSI_DRIVER,
@@ -122,7 +123,9 @@ def with_known_claims(pod: Pod, storage: Storage) -> Pod:
     others = tuple(name for name in pod.unmodeled if name not in STORAGE_LISTS)
     claims = PodClaims(pod, storage)
     anywhere = (LIST_NAMES[CLAIM],) if claims.volumes_anywhere else ()
-    return replace(pod, unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *others))))
+    # Nodes may have attached more than their pods use: without these, limits are met no later than is said.
+    attached = (LIST_NAMES[ATTACHMENT],) if claims.attachable and storage.is_unread(ATTACHMENT) else ()
+    return replace(pod, unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *attached, *others))))
 
 
 def with_claims(pod: Pod, name: str) -> Pod:

@@ -25,7 +25,7 @@ _Int64 = TypeVar("_Int64")
 
 
 class PodColumns(NamedTuple, Generic[_Int32, _Bool, _Int64]):
-    """What a table knows of a pod, or of all of them.
+    """The columns of a pod table: the values of one pod, or of all of them.
 
     Attributes:
         node: The slot of its node.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -177,6 +177,7 @@ class SchedulingResult:
         message: The FitError; empty if the pod fits somewhere.
         condition: The message of the pod's condition, with what preemption adds; empty if it fits somewhere.
         unread: The lists of the cluster that decide whom preemption evicts, and are not known.
+        why_unread: Why lists could not be read that the pod's result depends on, by their names.
         preemption: Which node is nominated where the pod fits nowhere, and who is evicted; None where it is
             not tried.
         plugin_scores: Of each score plugin that does not skip; none where no node is feasible, or scores were
@@ -196,6 +197,7 @@ class SchedulingResult:
     condition: str
     preemption: Preemption | None = None
     unread: tuple[str, ...] = ()
+    why_unread: Mapping[str, str] = field(default_factory=dict)
     plugin_scores: tuple[PluginScores, ...] = ()
 
     @property

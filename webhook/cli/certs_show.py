@@ -32,7 +32,7 @@ SCHEMA = "evenkeel.dev/certs/v1"
     type=click.IntRange(0, 36_500),
     default=0,
     metavar="DAYS",
-    help="Report certificates that expire within so many days, too.",
+    help="Also report certificates that expire within this many days.",
 )
 @format_option("text", "json", text="Output.")
 @cluster_options

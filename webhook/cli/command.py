@@ -1,6 +1,6 @@
 """The class of all commands: examples below the options, each option of one value once, one end of errors.
 
-click lets the last of two values win, so a file that was named first would not be read and nobody would know.
+click lets the last of two values win, so a file that was named first would not be read without notice.
 """
 
 from __future__ import annotations

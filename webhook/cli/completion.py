@@ -13,7 +13,7 @@ from webhook.cli.command import Command
 PROGRAMS = ("evenkeel", "kubectl-evenkeel")
 
 #: bash breaks words at ":" and "=" too, so that builtin:NAME and FORMAT=FILE would be several. So the line
-#: itself is asked about, and what stands before the break is not repeated. -1 is its last word, 9999 a new.
+#: itself is completed, and what is before the break is not repeated. -1 is its last word, 9999 a new.
 _BASH: Final = """\
 %(complete_func)s() {
     local IFS=$'\\n' line="${COMP_LINE:0:COMP_POINT}" current=-1 kept="" response type value

@@ -66,7 +66,7 @@ def command(
     """Diagnose an Evenkeel installation.
 
     Reads with your own credentials and changes nothing; a dry run of a Deployment shows whether the webhooks
-    are asked. Checks that need what you cannot read are skipped, with the reason. A line that begins with
+    are called. Checks that need what you cannot read are skipped, with the reason. A line that begins with
     "do:" is what to do about a problem.
 
     Exit codes: 0 no problem (there may be warnings), 1 problems, 2 bad usage, 3 the cluster cannot be

@@ -1,7 +1,7 @@
 """Finds the command of ``evenkeel`` and says what went wrong.
 
 A command's module is imported when the command is used, so that ``evenkeel --help`` and shell completion
-do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` asks.
+do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` is set.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from webhook.lint.files import read_text
 @click.option(
     "--trusted-controller", multiple=True, default=TRUSTED_CONTROLLERS, metavar="USER", show_default=True,
     help="Service account that is believed about the custom resource that owns what it sends, as for"
-    " evenkeel serve; may be repeated, and an empty one is nobody.",
+    " evenkeel serve; may be repeated, and an empty one names none.",
 )  # fmt: skip
 @format_option("yaml", "json")
 def command(

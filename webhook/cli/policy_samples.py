@@ -1,4 +1,4 @@
-"""``evenkeel policy test``: samples that say what should become of them, judged as the webhook judges."""
+"""``evenkeel policy test``: samples with their expected results, reviewed as the webhook does."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def command(*, folders: tuple[str, ...], quiet: bool) -> None:
 
 
 def _judge(sample: Sample, *, quiet: bool) -> bool:
-    """Judge a sample and print what became of it; return whether that is what should have."""
+    """Review a sample and print the result; return whether it is the expected one."""
     today = datetime.now(UTC).date()
     as_expected = True
     for manifest, kind in sample.workloads:

@@ -134,7 +134,8 @@ def _evict(options: PlacementOptions, *, soft: bool) -> _Answer:
         obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str
     ) -> tuple[PreparedPod, RebalancePlan]:
         prepared = prepare(read_workload(obj, judged_by, namespace=namespace), judged_by)
-        if options.live:
+        if options.live and not prepared.cluster.knows(BUDGET):
+            # Whoever may not list them in all namespaces may still in this one.
             where = prepared.request.pod.namespace
             warn = partial(note_and_keep, unread)
             for budget in list_objects(options.context, "policy/v1", "PodDisruptionBudget", where, warn):

@@ -83,8 +83,8 @@ def _open(address: str, folder: Path) -> None:
     """Open an address in the person's browser; that there is none is reported.
 
     Args:
-        address: The address, which nobody else may learn.
-        folder: A folder that nobody else can read.
+        address: The address, which no one else may learn.
+        folder: A folder that no one else can read.
     """
     file = folder / "open.html"
     file.touch(mode=0o600)

@@ -244,8 +244,21 @@ def list_objects(
                 left_out(broken)
 
 
+def unread_reason(resource: ListedResource, error: ApiError) -> str:
+    """Return why a cluster is read without an optional kind; empty where it cannot be."""
+    if not resource.optional:
+        return ""
+    if error.forbidden:
+        return f"no right to list and watch {resource.title}"
+    return f"the API server does not serve {resource.api_version} {resource.kind}" if error.not_found else ""
+
+
 def read_objects(
-    api: ApiServer, resources: tuple[ListedResource, ...], *, left_out: Callable[[LeftOutObject], None]
+    api: ApiServer,
+    resources: tuple[ListedResource, ...],
+    *,
+    left_out: Callable[[LeftOutObject], None],
+    listed: Callable[[ListedResource, str], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield the objects of a cluster.
 
@@ -253,6 +266,8 @@ def read_objects(
         api: Its API server.
         resources: What of it.
         left_out: Called with each object that cannot be read.
+        listed: Called with each kind whose objects were all read, or, if it is optional, with the reason why
+            they cannot be: those that it yielded do not count then.
 
     Raises:
         ApiError: The API server refuses; says what to have granted.
@@ -261,7 +276,11 @@ def read_objects(
     for resource in resources:
         try:
             yield from list_objects(api, resource, left_out=left_out)
+            listed(resource, "")
         except ApiError as error:
+            if why := unread_reason(resource, error):
+                listed(resource, why)
+                continue
             if not error.forbidden:
                 raise
             text = (

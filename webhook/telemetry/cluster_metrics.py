@@ -55,7 +55,14 @@ class ClusterMetrics:
         self._left_out = _gauge(
             registry,
             "evenkeel_cluster_objects_left_out",
-            "Objects of the live cluster that cannot be read and are not judged by, by kind.",
+            "Objects of the live cluster that cannot be read and are not used, by kind.",
+            ("kind",),
+            mode="livemax",
+        )
+        self._unread = _gauge(
+            registry,
+            "evenkeel_cluster_kind_unread",
+            "Whether the live cluster is read without a kind, for lack of a right or because it has none.",
             ("kind",),
             mode="livemax",
         )
@@ -73,9 +80,10 @@ class ClusterMetrics:
         """Take over what each kind has counted since this process began."""
         synced = True
         for kind in kinds:
-            synced = synced and kind.synced
+            synced = synced and (kind.synced or kind.unread)
             self._objects.labels(kind.kind).set(kind.objects)
             self._left_out.labels(kind.kind).set(kind.left_out)
+            self._unread.labels(kind.kind).set(kind.unread)
             for name, counter in self._counters.items():
                 count: int = getattr(kind, name)
                 counter.labels(kind.kind).inc(count - self._counted[name, kind.kind])

@@ -20,6 +20,7 @@ from policies.manifests.fields import (
     shown,
     text_member,
 )
+from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.constraint import Constraint, without_fields
 from policies.model.next_pod import PodRevision, next_pod, pod_revision
 from policies.model.pod import Pod, read_pod
@@ -44,8 +45,6 @@ HOLDS_NO_POD = "holds-no-pod"
 
 #: The kind whose controller makes a pod for each node, and replaces those that run.
 DAEMON_SET = "DaemonSet"
-#: The kind whose pods have claims of their own.
-STATEFUL_SET = "StatefulSet"
 
 
 class PlacementError(EvenkeelError):
@@ -196,20 +195,20 @@ def prepare(
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
     """
-    cluster, running, kind = context.cluster, None, workload.kind
+    cluster, behavior, running, kind = context.cluster, context.behavior, None, workload.kind
     if cluster is None:
         raise ValueError("there is no cluster to place anything in")
     with cluster.reading():
         pod, of_revision = _next_pod(workload, cluster, revision_of)
-        pending = _read_next(workload, pod, context.behavior, tolerated)
+        pending = _read_next(workload, pod, behavior, tolerated)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
         if kind.kind == DAEMON_SET:
             cluster, running = _without_own_pods(cluster, workload)
-        in_force = _in_force(workload, pod, context, cluster, context.behavior)
+        in_force = _in_force(workload, pod, context, cluster, behavior)
     request = SchedulingRequest(
         pod=with_known_claims(pending, cluster.storage),
         constraints=in_force.constraints,
-        behavior=context.behavior,
+        behavior=behavior,
         pinned=kind.kind == DAEMON_SET,
         profile=(context.scheduler or DEFAULT_CONFIG).plugins_for(pod.template.scheduler_name),
     )
@@ -251,7 +250,7 @@ def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated:
     pending = read_pod(
         pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=behavior.reading
     )
-    if workload.kind.kind == STATEFUL_SET:
+    if workload.kind.kind == STATEFUL_SET[1]:
         templates = read_claim_templates(workload.obj, found)
         pending = with_claims(replace(pending, claim_templates=templates), pending.name)
     errors = [*workload.errors, *found.errors]
@@ -265,10 +264,12 @@ def _with_priority(pod: Pod, spec: Mapping[str, Any], cluster: ClusterIndex) -> 
     """Return a pod with the priority that the API server gives it by its class, if it has none itself."""
     if spec.get("priority") is not None:
         return pod
-    found = class_of(spec, cluster.priority_classes)
+    classes = cluster.priority_classes
+    found = class_of(spec, classes)
     if found is not None:
         return replace(pod, priority=found.value, may_preempt=pod.may_preempt and found.preempts)
-    return replace(pod, class_unknown=bool(spec.get("priorityClassName")))
+    # Without a class a pod has that of a default, which may be among those that could not be read.
+    return replace(pod, class_unknown=bool(classes.unread or spec.get("priorityClassName")))
 
 
 def _without_own_pods(cluster: ClusterIndex, workload: Workload) -> tuple[ClusterIndex, int]:

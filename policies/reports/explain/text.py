@@ -28,6 +28,7 @@ from policies.reports.words import (
     replicas_text,
     section,
     sentence,
+    unread_text,
 )
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import (
@@ -52,10 +53,10 @@ def render(explained: Explained, *, width: int, color: bool, wide: bool = False)
     """Return the report as text.
 
     Args:
-        explained: What to tell.
+        explained: What to report.
         width: Columns of the terminal; no line but the scheduler's sentence is longer.
         color: Whether to use the terminal's colors.
-        wide: Whether all groups of nodes are told, however many.
+        wide: Whether all groups of nodes are listed, however many.
     """
     groups = EVERY_NODE if wide else MOST_GROUPS
     return print_all(_parts(explained, width, groups), width=width, color=color)
@@ -97,7 +98,7 @@ def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
         asked = ", ".join(verdict.request.pod.unmodeled)
         text = f"Not modeled, and may reject more nodes: the pod's {asked}."
         yield from ("", Text(text, "yellow"))
-    for text in unmodeled_text(verdict.request.profile):
+    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
         yield from ("", Text(text, "yellow"))
 
 

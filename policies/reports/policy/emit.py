@@ -28,7 +28,7 @@ class EmitReport:
         kind: As which policies.
         kubernetes_version: The release of the API server that they are for.
         objects: The policies, each followed by its binding.
-        left_out: What they do not say.
+        left_out: What they leave out.
     """
 
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
@@ -86,7 +86,7 @@ def left_out_lines(emitted: Emitted) -> Iterator[str]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes long texts over several lines, and every object where it stands."""
+    """Writes long texts over several lines, and every object in place."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         """Write a value again instead of a reference to the first one, which few people read with ease."""

@@ -25,6 +25,7 @@ from policies.reports.words import (
     print_all,
     sentence,
     unmodeled_note,
+    unread_text,
 )
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
@@ -54,7 +55,7 @@ def render(placement: Placement, *, width: int, color: bool, wide: bool = False)
     """Return the report as text.
 
     Args:
-        placement: What to tell.
+        placement: What to report.
         width: Columns of the terminal; no line is longer.
         color: Whether to use the terminal's colors.
         wide: Whether every node gets a line, with its raw score.
@@ -151,13 +152,13 @@ def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
 
 
 def _keys(verdict: SchedulingResult) -> list[str]:
-    """Return the topology keys that get a column; a node's name tells its host."""
+    """Return the topology keys that get a column; a node's name is its host."""
     keys = dict.fromkeys(result.applied.constraint.topology_key for result in verdict.results)
     return [key for key in keys if key != HOSTNAME][:MOST_KEYS]
 
 
 def _heading(key: str, keys: list[str]) -> str:
-    """Return the last word of a key if that tells it from the others."""
+    """Return the last word of a key if no other has the same."""
     word = key.rpartition("/")[2]
     alone = [other.rpartition("/")[2] for other in keys].count(word) == 1
     return one_line(word.upper() if alone else key)
@@ -229,5 +230,5 @@ def _notes(verdict: SchedulingResult) -> Iterator[Text]:
         yield sentence(verdict.message)
     if unmodeled := verdict.request.pod.unmodeled:
         yield Text(unmodeled_note(unmodeled), style="yellow")
-    for text in unmodeled_text(verdict.request.profile):
+    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
         yield Text(text, style="yellow")

@@ -29,6 +29,7 @@ from policies.reports.words import (
     section,
     sentence,
     unmodeled_note,
+    unread_text,
     workload_title,
 )
 from policies.scheduler.binding import Step
@@ -239,6 +240,9 @@ def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
         yield from ("", Text(f"{some}: kube-scheduler chooses one of them at random, {taken}"))
     if unmodeled:
         yield from ("", Text(unmodeled_note(unmodeled), "yellow"))
+        unread = simulated.queue.cluster.unread
+        for text in unread_text({name: unread[name] for name in unmodeled if name in unread}):
+            yield from ("", Text(text, "yellow"))
     if simulated.nodes_to_find < simulated.queue.cluster.node_count:
         text = f"For each pod the search stops at {simulated.nodes_to_find:,} feasible nodes."
         yield from ("", Text(text))
