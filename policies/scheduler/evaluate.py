@@ -131,15 +131,13 @@ def _evaluate(
 ) -> SchedulingResult:
     view = NodeView(index, request.pod)
     stopped = None if request.narrowed_to == frozenset() else pre_filter(view, request)
-    rejections = filter_nodes(view, request, stopped)
+    rejections, feasible = filter_nodes(view, request, stopped)
     checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
     if index.nominated_pods() and stopped is None:
         filters = NodeFilter(view, request, rejections, checks)
         if filters.nominated.any():
             rejections = filters.reasons(filters.values)
-    feasible = np.ones(len(view.names), np.bool_)
-    for rejected in rejections:
-        feasible &= rejected.of_node == 0
+            feasible = np.logical_and.reduce([rejected.of_node == 0 for rejected in rejections])
     if sampler is not None:
         feasible = sampler.find(view, request, feasible)
     scores = SPREAD.score(view, request, feasible)
