@@ -192,7 +192,7 @@ class Settings:
         default=TRUSTED_CONTROLLERS,
         metadata=_help(
             "Service account that is believed about the custom resource that owns what it sends, as "
-            "system:serviceaccount:NAMESPACE:NAME; may be repeated, and an empty one is nobody."
+            "system:serviceaccount:NAMESPACE:NAME; may be repeated, and an empty one names none."
         ),
     )
 

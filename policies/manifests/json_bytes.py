@@ -27,11 +27,10 @@ _SURROGATES: Final = re.compile(
     rb"(?<!\\)((?:\\\\)*+)\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2}))"
 )
-#: A number that may be beyond the range of a double, if there is one, and all before it: texts, be they
-#: without an end, and other numbers. It matches wherever it is tried and takes nothing back: each byte is
-#: seen once.
-_LONG_NUMBER: Final = re.compile(
-    rb'((?:[^"0-9]++|"(?:[^"\\]++|\\.)*+"?|[0-9.]{1,300}+(?![0-9.eE]))*+)([0-9][-+.0-9eE]*+)?', re.DOTALL
+#: A text, be it without an end, or (in the group) a number that may be beyond the range of a double, without
+#: its sign. Nothing is taken back: each byte is seen once.
+_TEXT_OR_NUMBER: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"?|(?<![0-9.])([0-9][0-9.]*+[eE][-+.0-9eE]*+|[0-9][0-9.]{299,}+)', re.DOTALL
 )
 #: The largest double, used for numbers beyond it.
 _LARGEST: Final = b"1.7976931348623157e308"
@@ -145,7 +144,7 @@ def _of_whole_pairs(data: bytes) -> bytes:
 
 
 def _of_doubles(data: bytes) -> bytes:
-    return _LONG_NUMBER.sub(lambda found: found[1] + _double(found[2] or b""), data)
+    return _TEXT_OR_NUMBER.sub(lambda found: _double(found[1]) if found[1] else found[0], data)
 
 
 def _double(digits: bytes) -> bytes:

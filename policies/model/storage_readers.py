@@ -72,7 +72,7 @@ def read_claim(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolumeClai
 def claim_of_spec(
     metadata: Mapping[str, Any], spec: Mapping[str, Any], path: FieldPath, found: ErrorList
 ) -> PersistentVolumeClaim:
-    """Read a claim from its metadata and its spec, which stands at ``path``."""
+    """Read a claim from its metadata and its spec, which is at ``path``."""
     annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
     resources = found.mapping(spec.get("resources"), path.child("resources"))
     requests = found.mapping(resources.get("requests"), path.child("resources", "requests"))

@@ -22,7 +22,7 @@ from policies.placement.rollout.new_revision import ReplacedPods
 from policies.scheduler.releases import newer_than_known
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
-#: What stands for the name of an object that has none.
+#: The placeholder for the name of an object that has none.
 NO_NAME: Final = "(no name)"
 
 _ORIGINS: Final = {

@@ -133,10 +133,7 @@ def _evaluate(
 ) -> SchedulingResult:
     view = NodeView(index, request.pod)
     stopped = None if request.narrowed_to == frozenset() else pre_filter(view, request)
-    rejections, checks = _filtered(request, view, stopped)
-    feasible = np.ones(len(view.names), np.bool_)
-    for rejected in rejections:
-        feasible &= rejected.of_node == 0
+    rejections, checks, feasible = _filtered(request, view, stopped)
     if sampler is not None:
         feasible = sampler.find(view, request, feasible)
     scores = SPREAD.score(view, request, feasible)
@@ -171,12 +168,13 @@ def _evaluate(
 
 def _filtered(
     request: SchedulingRequest, view: NodeView, stopped: Rejections | None
-) -> tuple[tuple[Rejections, ...], list[FilterResult]]:
-    """Return why nodes are rejected, with pods that are nominated to them, and the checks of constraints."""
-    rejections = filter_nodes(view, request, stopped)
+) -> tuple[tuple[Rejections, ...], list[FilterResult], NDArray[np.bool_]]:
+    """Return the rejections, nominated pods counted, the checks of constraints, and the feasible nodes."""
+    rejections, feasible = filter_nodes(view, request, stopped)
     checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
     if view.index.nominated_pods() and stopped is None:
         filters = NodeFilter(view, request, rejections, checks)
         if filters.nominated.any():
             rejections = filters.reasons(filters.values)
-    return rejections, checks
+            feasible = np.logical_and.reduce([rejected.of_node == 0 for rejected in rejections])
+    return rejections, checks, feasible

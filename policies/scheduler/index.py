@@ -27,7 +27,7 @@ from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.holdings import PortTable, TermTable, signed_preferences
 from policies.scheduler.node_table import NodeTable
 from policies.scheduler.pod_holding import Holding, HoldingNumbers
-from policies.scheduler.pod_table import PodColumns, PodTable
+from policies.scheduler.pod_table import PodFields, PodTable
 from policies.scheduler.volume_table import VolumeTable
 
 #: What reads the kinds that are kept as they are read.
@@ -342,7 +342,7 @@ class ClusterIndex:
         self._arrived += 1
         self.priorities[pod.priority] += 1
         number = self._holdings.take(holding)
-        row = PodColumns(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
+        row = PodFields(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
         table.put(pod.name, pod.labels, row)
         if pod.volumes is not NO_VOLUMES:
             table.volumes[pod.name] = pod.volumes

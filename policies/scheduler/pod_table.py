@@ -24,8 +24,8 @@ _Bool = TypeVar("_Bool")
 _Int64 = TypeVar("_Int64")
 
 
-class PodColumns(NamedTuple, Generic[_Int32, _Bool, _Int64]):
-    """What a table knows of a pod, or of all of them.
+class PodFields(NamedTuple, Generic[_Int32, _Bool, _Int64]):
+    """The columns of a pod table: the values of one pod, or of all of them.
 
     Attributes:
         node: The slot of its node.
@@ -47,13 +47,12 @@ class PodColumns(NamedTuple, Generic[_Int32, _Bool, _Int64]):
 
 
 #: One pod.
-PodRow: TypeAlias = PodColumns[int, bool, int]
+PodRow: TypeAlias = PodFields[int, bool, int]
 #: The pods of all slots: arrays of shape ``(p,)``.
-PodRows: TypeAlias = PodColumns[NDArray[np.int32], NDArray[np.bool_], NDArray[np.int64]]
+PodRows: TypeAlias = PodFields[NDArray[np.int32], NDArray[np.bool_], NDArray[np.int64]]
 #: The type of each column.
 _TYPES: Final = tuple(
-    {_Int32: np.int32, _Bool: np.bool_, _Int64: np.int64}[kind]
-    for kind in get_type_hints(PodColumns).values()
+    {_Int32: np.int32, _Bool: np.bool_, _Int64: np.int64}[kind] for kind in get_type_hints(PodFields).values()
 )
 
 
@@ -86,7 +85,7 @@ class PodTable:
         self.preempted: set[str] = set()
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
-        self._columns = PodColumns(*(tuple(columns) or map(Column, _TYPES)))
+        self._columns = PodFields(*(tuple(columns) or map(Column, _TYPES)))
         self._node, self._label_set, self._holding, self._terminating, *_ = self._columns
 
     def copy(self) -> PodTable:
@@ -135,13 +134,13 @@ class PodTable:
 
     def rows(self, slots: NDArray[np.intp] | slice = slice(None)) -> PodRows:
         """Return the columns, those of slots without a pod as well; valid until the next event."""
-        return PodColumns(*(column.view()[slots] for column in self._columns))
+        return PodFields(*(column.view()[slots] for column in self._columns))
 
     def rows_on(self, node: int) -> list[tuple[str, PodRow]]:
         """Return the pods on a node slot, with their names."""
         slots = frozenset(np.flatnonzero(self._node.view() == node).tolist())
         return [
-            (name, PodColumns(*(column.data[slot].item() for column in self._columns)))
+            (name, PodFields(*(column.data[slot].item() for column in self._columns)))
             for slot, name in self.names_of_slots(slots).items()
         ]
 

@@ -218,8 +218,8 @@ CHANGES: tuple[ReleaseChange, ...] = (
         since=KubernetesVersion(1, 26),
         field="says_prefilter_reason_once",
         value=True,
-        what="Contradicting node names in a node affinity are told once in the pod's condition, not once for "
-        "each node.",
+        what="Contradicting node names in a node affinity are named once in the pod's condition, not once "
+        "for each node.",
         source=f"{_PULL}/110894",
         message_only=True,
     ),
@@ -344,7 +344,7 @@ CHANGES: tuple[ReleaseChange, ...] = (
         since=KubernetesVersion(1, 32),
         field="counts_left_out_nodes",
         value=True,
-        what="Nodes that the node names in a node affinity leave out are told in the pod's condition, as "
+        what="Nodes that the node names in a node affinity leave out are counted in the pod's condition, as "
         "nodes that didn't satisfy NodeAffinity; before, they are not mentioned.",
         source=f"{_PULL}/126022",
         message_only=True,
@@ -384,8 +384,8 @@ CHANGES: tuple[ReleaseChange, ...] = (
         since=KubernetesVersion(1, 34),
         field="oversized_requests_are_unresolvable",
         value=True,
-        what="A node that is too small for the pod even when empty is told as UnschedulableAndUnresolvable, "
-        "and no pods are preempted on it; before, as Unschedulable.",
+        what="A node that is too small for the pod even when empty is reported as "
+        "UnschedulableAndUnresolvable, and no pods are preempted on it; before, as Unschedulable.",
         source=f"{_PULL}/131345",
         message_only=True,
     ),
@@ -577,7 +577,7 @@ def newer_than_known(version: KubernetesVersion) -> str:
     known = judged_as(version)
     if known == version:
         return ""
-    return f"Kubernetes {version} is newer than any release that is known: judged as {known}"
+    return f"Kubernetes {version} is newer than any release that is known: evaluated as {known}"
 
 
 def behavior_of(version: KubernetesVersion) -> Behavior:

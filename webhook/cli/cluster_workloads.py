@@ -30,7 +30,7 @@ class ReadCluster(NamedTuple):
 
     Attributes:
         workloads: The workloads.
-        context: What they are judged by.
+        context: What they are evaluated by.
         cluster: The cluster.
         unread: What could not be read of it, a line each.
     """

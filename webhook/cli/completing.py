@@ -15,7 +15,7 @@ with late_imports():
     from policies.rules import base
     from webhook.lint import reports
 
-#: How a shell is told that it should complete a file's name itself.
+#: How a shell learns that it should complete a file's name itself.
 _FILE = "file"
 
 

@@ -1,4 +1,4 @@
-"""``evenkeel fix``: mend in files what lint finds and knows how to mend, and change nothing else in them."""
+"""``evenkeel fix``: fix in files what lint finds and can fix, and change nothing else in them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Read:
 
     Attributes:
         sources: The files that kustomize built objects from.
-        texts: The files that are applied as they stand, by the names that messages use.
+        texts: The files that are applied as they are, by the names that messages use.
         paths: What files are opened by.
         built: The objects that were built from the sources.
         skipped: What was passed over and why.
@@ -130,7 +130,7 @@ def command(
     )
     result = fixing.fix(read.texts, read.built, read.sources.content)
     read.take_in(result.texts)
-    # Where nothing is left to judge, what is skipped is what the user named, as for lint.
+    # Where nothing is left to check, what is skipped is what the user named, as for lint.
     read.skipped = lint.as_named(read.skipped, result.left)
     click.echo(lint_text.skipped(_run(read, options.config)), nl=False, err=True)
     if show_diff or piped:
@@ -146,7 +146,7 @@ def command(
 
 
 def _read(options: LintOptions) -> _Read:
-    """Return the texts that hold objects, and what is passed over; tell what is wrong with others."""
+    """Return the texts that hold objects, and what is passed over; report the errors of others."""
     tools = Tools(charts=Charts(helm=Rendering.OFF), kustomize=options.tools.kustomize)
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
     found = list(gathered.problems)
@@ -175,7 +175,7 @@ def _in_own_words(entry: Skipped) -> Skipped:
 
 
 def _run(read: _Read, config: LintConfig) -> LintRun:
-    """Return the run without its findings: what lint would tell of what was skipped."""
+    """Return the run without its findings: what lint would report of what was skipped."""
     return LintRun(
         result=LintResult(),
         tool_version="",
@@ -190,7 +190,7 @@ def _is_incomplete(read: _Read, config: LintConfig) -> bool:
 
 
 def _is_piped(text: Text) -> bool:
-    """Tell whether a text came by a pipe: it goes on, whatever it holds."""
+    """Return whether a text came by a pipe: it goes on, whatever it holds."""
     return text.file == shown_file(STDIN)
 
 
@@ -203,7 +203,7 @@ def _left(result: FixResult, config: LintConfig) -> list[Finding]:
 
 
 def _write(read: _Read, result: FixResult) -> None:
-    """Write the files; one that cannot be written is told, and the others are written all the same."""
+    """Write the files; one that cannot be written is reported, and the others are written all the same."""
     for file, content in list(result.texts.items()):
         try:
             write_back(read.paths[file], old=read.texts[file], new=content)
@@ -225,7 +225,7 @@ def _print_texts(files: Mapping[str, bytes], result: FixResult, *, show_diff: bo
 def _tell(
     result: FixResult, left: list[Finding], unwritten: list[Fix], *, only_shown: bool, to_stderr: bool
 ) -> None:
-    """Say what was mended, what was not, and what is left."""
+    """Report what was fixed, what was not, and what is left."""
     for repair in result.made:
         click.echo(str(repair), err=to_stderr)
     for repair, refusal in result.refused:

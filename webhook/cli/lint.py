@@ -200,7 +200,7 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
         new, gone = baseline.new(result.findings)
         known = len(result.findings) - len(new)
         if gone:
-            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it anew")
+            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
         result.findings[:] = new
     return LintRun(
         result=result,

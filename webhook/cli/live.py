@@ -44,7 +44,7 @@ def check_cluster(*, live: bool, context: str, cluster: str | None) -> None:
 
 @cache
 def api_server(context: str) -> client.KubernetesApiServer:
-    """Return the way to a cluster, found once: finding it may run somebody's credential plugin.
+    """Return the connection to a cluster, made once: making it may run a credential plugin.
 
     Raises:
         KubeconfigError: There is none.
@@ -62,7 +62,7 @@ def list_objects(
         api_version: The group and version of the kind.
         kind: The kind, whose plural ends in s.
         namespace: The namespace.
-        note: Told that they cannot be read, and why.
+        note: Called with the reason why they cannot be read.
     """
     path = f"/apis/{api_version}/namespaces/{quote(namespace, safe='')}/{kind.lower()}s"
     try:

@@ -1,7 +1,7 @@
 """Finds the command of ``evenkeel`` and says what went wrong.
 
 A command's module is imported when the command is used, so that ``evenkeel --help`` and shell completion
-do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` asks.
+do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` is set.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "serve": "Serve the admission webhook.",
     "simulate": "Schedule the replicas of a workload one after another, as kube-scheduler would.",
     "snapshot": "Save a live cluster's state to a file for --cluster.",
-    "survive": "Tell whether every replica still runs when any one zone, rack or node is lost.",
+    "survive": "Check whether every replica still runs when any one zone, rack or node is lost.",
     "ui": "Show a cluster in the browser: how workloads are spread, why pods are pending, and what if.",
 }
 

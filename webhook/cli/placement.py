@@ -87,7 +87,7 @@ class Evaluator(Protocol[_Found]):
     """Finds something out of an object; ``place`` does, or what fails as it does."""
 
     def __call__(self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str) -> _Found:
-        """Judge an object, in a namespace if it names none itself."""
+        """Evaluate an object, in a namespace if it names none itself."""
 
 
 class PlacementAnswer(NamedTuple, Generic[_Found]):
@@ -136,7 +136,7 @@ def evaluate_object(
 
     Args:
         options: The options.
-        judge: Finds it out.
+        judge: Evaluates it.
         seen: Shown every object of the cluster first.
         everything: Whether also the pods of a live cluster that are pending or finished.
         tells_node: Whether the answer says on which node a pod is; otherwise stderr does.
@@ -267,7 +267,7 @@ def _cluster_of(nodes: Sequence[Node]) -> ClusterIndex:
 def _objects(
     options: PlacementOptions, context: AdmissionContext, finder: Finder | None, *, every: bool
 ) -> tuple[list[ManifestObject], list[ManifestObject], str]:
-    """Return the objects that are asked about, everything in their file, and the node that a pod was on."""
+    """Return the given objects, everything in their file, and the node that a pod was on."""
     if options.files:
         found = read_objects(options.files)
         kinds = context.kinds

@@ -63,12 +63,12 @@ CLEAN, FAILS, BAD_INPUT = 0, 1, 2
 PIPED: Final = 100
 #: Nodes of a cluster from which the progress of placing pods is shown.
 LARGE: Final = 500
-#: What is told of a cluster that is not given.
+#: The note on a cluster that is not given.
 _NO_CLUSTER: Final = (
     "either --live or --cluster FILE is required; create a file with: evenkeel snapshot --output cluster.json"
 )
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel plan --from main --cluster cluster.json deploy
 evenkeel plan --from v1.4.0 --live --context staging charts/web
@@ -112,7 +112,7 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
     ones. Of each, the plan shows the matching pods of each domain now and afterwards, the pods that stay
     pending with the scheduler's message, and the lint findings that are new or gone.
 
-    A Git revision is read from Git's objects, without touching the work tree. It is judged by its own
+    A Git revision is read from Git's objects, without touching the work tree. It is linted by its own
     evenkeel.yaml; files that options name are read as the revision has them.
 
     Exit codes: 0 nothing bad, 1 pods would stay pending, a rollout may not complete, Kubernetes would refuse

@@ -48,7 +48,7 @@ def status(text: str, *, long: bool) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def reading_progress(what: str = "the cluster", *, long: bool = True) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal how many objects were read; gives what is told the kind of each."""
+    """Show on a terminal how many objects were read; gives the function to call with the kind of each."""
     with status(f"Reading {what}", long=long) as show:
         count = 0
 
@@ -63,7 +63,7 @@ def reading_progress(what: str = "the cluster", *, long: bool = True) -> Iterato
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C end some work after its current step; gives what tells whether it was pressed.
+    """Let Ctrl-C end some work after its current step; gives a function that returns whether it did.
 
     A second one ends the command at once.
     """

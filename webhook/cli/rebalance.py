@@ -35,7 +35,7 @@ _WAYS: Final = ("evictions", "deletion-cost")
 #: Columns of the text where there is no terminal.
 PIPED: Final = 100
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel rebalance deploy/web -n shop
 evenkeel rebalance sts/db --cluster cluster.json --soft

@@ -26,7 +26,7 @@ with late_imports():
 #: Columns of the table where there is no terminal.
 PIPED: Final = 120
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel score deploy/web -n shop -o wide
 evenkeel score -f web.yaml --live

@@ -56,7 +56,7 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 Try it:        evenkeel serve --self-signed --policy policy.yaml
 In a cluster:  evenkeel serve --bind 0.0.0.0:8443 --cert-dir /certs --policy /etc/evenkeel/policy.yaml

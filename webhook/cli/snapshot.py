@@ -23,7 +23,7 @@ from webhook.kube.list import read_objects
 from webhook.kube.snapshot import snapshot_lists, snapshot_time, written_list
 from webhook.kube.watched_resources import EVERYTHING, ListedResource
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel snapshot --output cluster.json
 evenkeel snapshot --context production --output cluster.json.gz

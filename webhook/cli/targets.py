@@ -170,7 +170,7 @@ def as_manifest(value: dict[str, Any], name: str) -> ManifestObject:
 
 
 def fetch(target: ObjectTarget, namespace: str, api: ApiServer) -> ManifestObject:
-    """Return an object of a live cluster, read with the rights of whoever asks.
+    """Return an object of a live cluster, read with the rights of the user.
 
     Raises:
         ApiError: The API server refuses, or has no such object.

@@ -84,7 +84,7 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
         error: Why the whole cluster cannot be read.
 
     Raises:
-        ClusterError: There is no Evenkeel to ask.
+        ClusterError: There is no Evenkeel.
     """
     api, kinds, notes = api_server(options.context), options.kinds(), list[str]()
     warn = partial(_warn, notes)
@@ -97,7 +97,7 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
         "--kubernetes-version": options.kubernetes_version,
     }
     for option in (option for option, given in ours.items() if given):
-        warn(f"{option} does not count: Evenkeel judges by its own")
+        warn(f"{option} does not count: Evenkeel uses its own")
     objects = ClusterObjects(kinds, datetime.now(UTC).timestamp())
     for version, kind, path in _NAMESPACED:
         try:

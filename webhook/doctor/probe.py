@@ -33,7 +33,7 @@ def probe(api: ApiServer, observed: Observations) -> DryRunAnswer:
     """
     asked = probed(observed)
     if not asked:
-        raise MissingError("no webhook should be asked about a Deployment")
+        raise MissingError("no webhook should be called for a Deployment")
     labels = labels_for(webhook.object_selector for webhook in asked)
     namespace = _namespace(observed, asked)
     if labels is None or not namespace:

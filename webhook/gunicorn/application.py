@@ -86,7 +86,7 @@ class _Arbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
 
 
 def _ignore(number: signal.Signals) -> None:
-    why = "certificates are picked up by themselves; for everything else start the server anew"
+    why = "certificates are picked up by themselves; for everything else restart the server"
     LOGGER.info("signal_ignored", extra={"fields": {"signal": number.name, "why": why}})
 
 

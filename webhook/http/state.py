@@ -115,7 +115,7 @@ class ServerState:
 
     def unready_reasons(self) -> list[str]:
         """Return why no request should be sent here, empty if there is no reason."""
-        reasons = ["draining: the server was asked to end"] if self.draining else []
+        reasons = ["draining: the server is shutting down"] if self.draining else []
         reasons += [component.problem() for component in self.components]
         reasons += [component.unsynced() for component in self.components]
         return list(filter(None, reasons))

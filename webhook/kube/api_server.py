@@ -37,7 +37,7 @@ _TOLD_LENGTH = 200
 
 
 class ClusterError(CannotRunError):
-    """The cluster cannot be asked; the program ends with exit code 3."""
+    """The cluster cannot be reached; the program ends with exit code 3."""
 
 
 class KubeconfigError(ClusterError):
@@ -54,7 +54,7 @@ class ApiError(ClusterError):
     Attributes:
         status: The HTTP status, or the code of an error in a watch.
         reason: The machine-readable reason of the Status object (``NotFound``, ``Conflict``, …), or empty.
-        retry_after_s: Seconds that the API server wants clients to wait; None if it does not say.
+        retry_after_s: Seconds that the API server wants clients to wait; None if unknown.
     """
 
     def __init__(
@@ -313,5 +313,5 @@ def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVers
         if newer := newer_than_known(version):
             warn(newer)
         return version
-    warn(f"Kubernetes {version} is older than any release that is known: judged as {OLDEST_VERSION}")
+    warn(f"Kubernetes {version} is older than any release that is known: evaluated as {OLDEST_VERSION}")
     return OLDEST_VERSION

@@ -58,11 +58,11 @@ def left_out_warning(found: Sequence[LeftOutObject]) -> str:
     """Return the warning that objects are left out; there is at least one.
 
     >>> left_out_warning([LeftOutObject(kind="Pod", namespace="shop", name="web", reason="it is no JSON")])
-    '1 object of the cluster is left out, and nothing is judged by it: Pod shop/web (it is no JSON)'
+    '1 object of the cluster is left out, and it is not used: Pod shop/web (it is no JSON)'
     """
     named = listed((f"{entry.kind} {entry.title} ({entry.reason})" for entry in found), IN_PHRASE)
-    are, them = ("is", "it") if len(found) == 1 else ("are", "them")
-    what = f"{plural(len(found), 'object')} of the cluster {are} left out, and nothing is judged by {them}"
+    are, they = ("is", "it is") if len(found) == 1 else ("are", "they are")
+    what = f"{plural(len(found), 'object')} of the cluster {are} left out, and {they} not used"
     return f"{what}: {named}"
 
 

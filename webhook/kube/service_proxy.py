@@ -144,7 +144,7 @@ class Installation:
             return NotInstalledError(f"{self._title} is not installed: {error}")
         if error.forbidden:
             text = (
-                f"to ask {self._title}, have create granted there on serviceaccounts/token "
+                f"to use {self._title}, have create granted there on serviceaccounts/token "
                 f"{account_of(self._service)} and on services/proxy {proxied(self._service)}, as its Role "
                 f"{account_of(self._service)} does; if you may read the cluster yourself: "
                 "evenkeel snapshot --output cluster.json, and --cluster cluster.json"

@@ -52,8 +52,12 @@ def read_file(
         OSError: It cannot be opened, or is too large.
         ValueError: No file can have the name.
     """
-    # Opening a named pipe waits for a writer, but with O_NONBLOCK.
-    flags = os.O_RDONLY | (os.O_NONBLOCK if regular else 0) | (0 if follow else os.O_NOFOLLOW)
+    # Opening a named pipe waits for a writer, but with O_NONBLOCK. Windows has neither, but translates text.
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+    flags |= getattr(os, "O_NONBLOCK", 0) if regular else 0
+    flags |= 0 if follow else getattr(os, "O_NOFOLLOW", 0)
+    if not (follow or hasattr(os, "O_NOFOLLOW")) and Path(path).is_symlink():
+        raise FileError("is a link")
 
     def opener(name: str, _flags: int) -> int:
         return os.open(name, flags)

@@ -74,7 +74,7 @@ class Ignored:
         return self.with_patterns(folder, patterns) if patterns else self
 
     def _problem(self, lines: list[bytes]) -> str:
-        """Return why so many patterns must not come into force; empty if they may."""
+        """Return why this number of patterns must not come into force; empty if they may."""
         if any(len(line) > MAX_PATTERN for line in lines):
             return f"holds a pattern of more than {MAX_PATTERN:,} bytes"
         if self.count + len(lines) > MAX_PATTERNS:
@@ -90,7 +90,7 @@ class Ignored:
         return Ignored((*self.specs, spec), self.refused, self.count + len(lines))
 
     def holds(self, path: Path, *, is_folder: bool = False) -> bool:
-        """Tell whether a path is ignored: the last pattern that fits it of the innermost folder decides.
+        """Return whether a path is ignored: the last pattern that fits it of the innermost folder decides.
 
         What is below an ignored folder is ignored too, which is not looked at here.
         """

@@ -63,7 +63,7 @@ class IgnorePattern(NamedTuple):
     is_negated: bool
 
     def fits(self, path: Sequence[bytes]) -> bool:
-        """Tell whether the names of a path fit."""
+        """Return whether the names of a path fit."""
         return _fits(self.names, path if self.is_anchored else path[-1:])
 
 

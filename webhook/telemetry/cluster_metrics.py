@@ -55,7 +55,7 @@ class ClusterMetrics:
         self._left_out = _gauge(
             registry,
             "evenkeel_cluster_objects_left_out",
-            "Objects of the live cluster that cannot be read and are not judged by, by kind.",
+            "Objects of the live cluster that cannot be read and are not used, by kind.",
             ("kind",),
             mode="livemax",
         )

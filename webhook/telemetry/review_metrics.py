@@ -84,7 +84,7 @@ class ReviewMetrics:
         )
         self._node_rules = histogram(
             "evenkeel_node_rules_duration_seconds",
-            "Time of the rules that look at every node, where they were asked.",
+            "Time of the rules that look at every node, where they ran.",
         )
         self._node_rules_skipped = counter(
             "evenkeel_node_rules_skipped_total",

@@ -66,7 +66,7 @@ class GoalSimulator:
             PlacementError: Kubernetes would refuse the workload or its pods.
         """
         if context.cluster is None or workload.selector is None:
-            raise ValueError("there is no cluster, or the workload's pods cannot be told from others")
+            raise ValueError("there is no cluster, or the workload's pods cannot be distinguished")
         self.goal = goal
         self._selector: LabelSelector = workload.selector
         self._stop = stop

@@ -195,20 +195,20 @@ def prepare(
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
     """
-    cluster, running, kind = context.cluster, None, workload.kind
+    cluster, behavior, running, kind = context.cluster, context.behavior, None, workload.kind
     if cluster is None:
         raise ValueError("there is no cluster to place anything in")
     with cluster.reading():
         pod, of_revision = _next_pod(workload, cluster, revision_of)
-        pending = _read_next(workload, pod, context.behavior, tolerated)
+        pending = _read_next(workload, pod, behavior, tolerated)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
         if kind.kind == DAEMON_SET:
             cluster, running = _without_own_pods(cluster, workload)
-        in_force = _in_force(workload, pod, context, cluster, context.behavior)
+        in_force = _in_force(workload, pod, context, cluster, behavior)
     request = SchedulingRequest(
         pod=with_known_claims(pending, cluster.storage),
         constraints=in_force.constraints,
-        behavior=context.behavior,
+        behavior=behavior,
         pinned=kind.kind == DAEMON_SET,
         profile=(context.scheduler or DEFAULT_CONFIG).plugins_for(pod.template.scheduler_name),
     )

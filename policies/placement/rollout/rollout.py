@@ -171,7 +171,7 @@ def _roll_out(
         old = _oldest_first(prepared, running, new) or (PREVIOUS,)
         requests, assumed = _old_requests(prepared, context, settings, old, tolerated)
         requests = {**requests, new: prepared.request}
-        plan = _plan(prepared, running, requests, settings, new=new, old=old)
+        plan = _plan(workload, prepared, running, requests, new=new, old=old, now=_now(running, settings))
     plan, placed = _with_old_pods(plan, settings)
     return Rollout(
         prepared=prepared,
@@ -194,16 +194,16 @@ def _roll_out(
 
 
 def _plan(
+    workload: Workload,
     prepared: PreparedPod,
     running: RunningPods,
     requests: Mapping[str, SchedulingRequest],
-    settings: RolloutSettings,
     *,
     new: str,
     old: tuple[str, ...],
+    now: float,
 ) -> RolloutPlan:
-    """Return the plan that starts from what runs now."""
-    workload = prepared.workload
+    """Return the plan of a rollout that starts from the pods that run."""
     return RolloutPlan(
         workload=workload,
         cluster=prepared.cluster.fork(workload.namespace),
@@ -213,7 +213,7 @@ def _plan(
         old=old,
         replicas=workload.replicas or 0,
         scaled=False,
-        now=_now(running, settings),
+        now=now,
     )
 
 
@@ -306,17 +306,10 @@ def _scale(
         # The pods of a StatefulSet that wait stay as they are.
         old = () if workload.kind.revision_label is not None else _oldest_first(prepared, running, new)
         requests, _ = _old_requests(prepared, context, settings, old, tolerated)
-        plan = RolloutPlan(
-            workload=workload,
-            cluster=prepared.cluster.fork(workload.namespace),
-            pods=tuple(pod if pod.revision in old else replace(pod, revision=new) for pod in running.pods),
-            requests={**requests, new: prepared.request},
-            new=new,
-            old=old,
-            replicas=replicas,
-            scaled=True,
-            now=_now(running, settings),
-        )
+        requests = {**requests, new: prepared.request}
+        plan = _plan(workload, prepared, running, requests, new=new, old=old, now=_now(running, settings))
+        pods = tuple(pod if pod.revision in old else replace(pod, revision=new) for pod in running.pods)
+        plan = plan._replace(pods=pods, replicas=replicas, scaled=True)
     plan, placed = (plan, 0) if plan.pods else scaled_first(plan, new, workload.replicas or 0)
     return Rollout(
         prepared=prepared,

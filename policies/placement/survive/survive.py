@@ -119,7 +119,7 @@ def why_unjudged(workload: Workload) -> str:
         return "it runs one pod on each node, which is lost with it"
     if workload.replicas is None or workload.replicas < 0:
         return "it has no number of replicas"
-    return "" if workload.selector is not None else "its pods cannot be told from others"
+    return "" if workload.selector is not None else "its pods cannot be distinguished from others"
 
 
 class Survival:

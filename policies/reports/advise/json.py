@@ -85,7 +85,7 @@ class AdvisePatch(NamedTuple):
 
 
 class PlacedCount(NamedTuple):
-    """Where so many replicas are, in the worst of what was placed.
+    """Where the replicas of one number are, in the worst of what was placed.
 
     Attributes:
         placed: Where they are.

@@ -170,7 +170,7 @@ def _of_constraints(advice: Advice) -> Iterator[str]:
         yield "Fit elsewhere: once the nodes are removed; in an outage: while they are unreachable."
     pinned = advice.chosen is not None and any(each.min_domains > 1 for each in advice.chosen.wanted)
     if pinned and any(loss.back < loss.lost for loss in advice.losses):
-        yield "With minDomains, what does not fit elsewhere stays pending until there are so many again."
+        yield "With minDomains, what does not fit elsewhere stays pending until there are that many again."
 
 
 def _left_out(advice: Advice) -> Iterator[str]:

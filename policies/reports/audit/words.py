@@ -40,7 +40,7 @@ def notes(run: AuditRun) -> Iterator[str]:
     if run.left:
         yield f"Ended early; objects that were not looked at: {run.left:,}"
     if any(found.unmodeled for found in run.workloads):
-        yield "Some pods ask for what is not modeled, such as volumes: room is an upper bound for them"
+        yield "Some pods have fields that are not modeled, such as volumes: room is an upper bound for them"
     yield from map(one_line, run.cluster.unread)
 
 
@@ -50,7 +50,7 @@ def title(found: WorkloadAudit) -> str:
 
 
 def pods(found: WorkloadAudit) -> str:
-    """Return how many pods of a workload run, of those that it asks for."""
+    """Return how many pods of a workload run, of those that it wants."""
     running = "?" if found.running is None else f"{found.running:,}"
     return running if found.wanted is None else f"{running} of {found.wanted:,}"
 

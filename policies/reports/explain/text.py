@@ -52,10 +52,10 @@ def render(explained: Explained, *, width: int, color: bool, wide: bool = False)
     """Return the report as text.
 
     Args:
-        explained: What to tell.
+        explained: What to report.
         width: Columns of the terminal; no line but the scheduler's sentence is longer.
         color: Whether to use the terminal's colors.
-        wide: Whether all groups of nodes are told, however many.
+        wide: Whether all groups of nodes are listed, however many.
     """
     groups = EVERY_NODE if wide else MOST_GROUPS
     return print_all(_parts(explained, width, groups), width=width, color=color)

@@ -75,7 +75,7 @@ class SkippedSource(TypedDict):
         reason: Why it was skipped. Later releases may add reasons.
         message: Why it was skipped, in words, with the error of the tool.
         needs: What would have to be downloaded.
-        suggestion: What to do about it; null where it was asked for.
+        suggestion: What to do about it; null where the user chose it.
     """
 
     severity: Severity
@@ -167,13 +167,13 @@ class LintReport(TypedDict):
     Attributes:
         schema: The form's name and version.
         tool: What wrote the report.
-        kubernetesVersion: The release of Kubernetes that the rules judged by.
+        kubernetesVersion: The release of Kubernetes that the rules ran with.
         summary: How much was checked and found.
         findings: The findings in force, by file and line, the worst first at one line.
         suppressed: The findings that annotations take out of force.
         skipped: Rules that did not run.
         statistics: How many findings in force each rule has, the most first.
-        skippedSources: Files, charts and other sources that were not read, and objects that were not judged
+        skippedSources: Files, charts and other sources that were not read, and objects that were not checked
             to their end, by file and line.
     """
 

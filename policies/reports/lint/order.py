@@ -1,4 +1,4 @@
-"""The order in which every report tells findings: by place, the worst first at one place."""
+"""The order in which every report lists findings: by place, the worst first at one place."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed, plural
 from policies.reports.lint.bundles import bundles
 from policies.reports.lint.run import LintRun
 
-#: How many causes are told for which something was skipped; GitHub shows ten annotations of a kind.
+#: How many causes are shown for which something was skipped; GitHub shows ten annotations of a kind.
 MAX_GROUPS: Final = 10
 
 _RANK: Final = {severity: rank for rank, severity in enumerate(Severity)}

@@ -33,7 +33,7 @@ class PlanSummary:
 
     Attributes:
         remove: Workloads that are removed.
-        replace: Workloads that must be deleted and created anew.
+        replace: Workloads that must be deleted and created again.
         change: Workloads that are changed.
         add: Workloads that are added.
         unchanged: Workloads that stay as they are; they are not listed.

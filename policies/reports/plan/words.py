@@ -24,14 +24,14 @@ from policies.scheduler.request import ConstraintOrigin
 
 #: Lines of a trace that are listed, half of them from its start.
 MAX_TRACED: Final = 20
-#: What stands before a workload, as in a diff.
+#: The sign before a workload, as in a diff.
 SIGNS: Final = {
     PlanAction.REMOVE: "-",
     PlanAction.REPLACE: "-/+",
     PlanAction.CHANGE: "~",
     PlanAction.ADD: "+",
 }
-#: What becomes of so many workloads, as the summary says it.
+#: The words for numbers of workloads in the summary.
 _COUNTED: Final = (PlanAction.ADD, PlanAction.CHANGE, PlanAction.REPLACE, PlanAction.REMOVE)
 
 
@@ -90,7 +90,7 @@ def what_differs(workload: PlannedWorkload) -> str:
         for found in workload.differences
     ]
     if workload.action is PlanAction.REPLACE:
-        return f"{', '.join(words)}: must be deleted and created anew"
+        return f"{', '.join(words)}: must be deleted and created again"
     return ", ".join(words)
 
 

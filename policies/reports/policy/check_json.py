@@ -56,7 +56,7 @@ class PolicyCheckReport(TypedDict):
 
 
 def render(findings: Iterable[Finding], documents: int) -> str:
-    """Return the findings in so many documents as indented JSON."""
+    """Return the findings in a number of documents as indented JSON."""
     report: PolicyCheckReport = {
         "schema": SCHEMA,
         "version": VERSION,

@@ -24,7 +24,7 @@ class EmitReport:
         kind: As which policies.
         kubernetes_version: The release of the API server that they are for.
         objects: The policies, each followed by its binding.
-        left_out: What they do not say.
+        left_out: What they leave out.
     """
 
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA

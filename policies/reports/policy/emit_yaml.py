@@ -52,7 +52,7 @@ def left_out_lines(emitted: Emitted) -> Iterator[str]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes long texts over several lines, and every object where it stands."""
+    """Writes long texts over several lines, and every object in place."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         """Write a value again instead of a reference to the first one, which few people read with ease."""

@@ -92,7 +92,7 @@ def _notes(prepared: PreparedPod, plan: RebalancePlan) -> Iterator[RenderableTyp
             yield Text(command, no_wrap=True)
     if any(len(eviction.replacement.tied) > 1 for eviction in plan.evictions):
         yield ""
-        yield Text("The scheduler breaks ties at random: after each eviction, ask again.")
+        yield Text("The scheduler breaks ties at random: after each eviction, run this again.")
     for budget, allowed in plan.budgets.items():
         yield Text(f"PodDisruptionBudget {one_line(budget)}: {allowed:,} allowed at once")
     if not plan.budgets:

@@ -19,7 +19,7 @@ from policies.scheduler.node_table import MISSING
 from policies.scheduler.releases import judged_as
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
 
-#: What there is to tell of a node.
+#: The entry of a node.
 _Told = TypeVar("_Told")
 
 
@@ -171,7 +171,7 @@ def _tell(tell: Callable[[int], list[_Told]], columns: list[NDArray[Any]], size:
     """Return the entries of each of ``size`` nodes; those alike in every column share them.
 
     Args:
-        tell: Says it of one node.
+        tell: Returns the entries of one node.
         columns: What makes nodes differ, each of shape ``(n,)``.
         size: How many nodes there are.
     """

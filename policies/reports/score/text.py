@@ -45,7 +45,7 @@ def render(placement: Placement, *, width: int, color: bool, wide: bool = False)
     """Return the report as text.
 
     Args:
-        placement: What to tell.
+        placement: What to report.
         width: Columns of the terminal; no line is longer.
         color: Whether to use the terminal's colors.
         wide: Whether every node gets a line, with its raw score.
@@ -144,13 +144,13 @@ def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
 
 
 def _keys(verdict: SchedulingResult) -> list[str]:
-    """Return the topology keys that get a column; a node's name tells its host."""
+    """Return the topology keys that get a column; a node's name is its host."""
     keys = dict.fromkeys(result.applied.constraint.topology_key for result in verdict.results)
     return [key for key in keys if key != HOSTNAME][:MOST_KEYS]
 
 
 def _heading(key: str, keys: list[str]) -> str:
-    """Return the last word of a key if that tells it from the others."""
+    """Return the last word of a key if no other has the same."""
     word = key.rpartition("/")[2]
     alone = [other.rpartition("/")[2] for other in keys].count(word) == 1
     return one_line(word.upper() if alone else key)

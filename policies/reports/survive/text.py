@@ -206,7 +206,7 @@ def _assumptions(report: SurvivalReport) -> Iterator[str]:
     if "persistentVolumeClaims" in unmodeled:
         yield "A volume of the lost domain keeps its pod pending."
     for workload, why in report.unjudged:
-        yield f"Not judged: {one_line(workload.title)}: {why}."
+        yield f"Not evaluated: {one_line(workload.title)}: {why}."
     if not report.complete:
         yield f"Ended early: only {len(report.losses):,} of {len(survival.domains):,} losses were tried."
     elif report.stopped:

@@ -151,8 +151,8 @@ def decision_on(answer: Mapping[str, Any], caller: Caller, action: RequestedAcce
 def nobody() -> AccessDecision:
     """Return the decision on a caller without a token."""
     text = (
-        "this route asks who calls: send Authorization: Bearer TOKEN, or through the API server's proxy "
-        f"{PROXIED_HEADER}: Bearer TOKEN"
+        "this route needs authentication: send Authorization: Bearer TOKEN, or through the API server's "
+        f"proxy {PROXIED_HEADER}: Bearer TOKEN"
     )
     return AccessDecision(result=Result.UNAUTHENTICATED, message=text)
 

@@ -26,13 +26,13 @@ _VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create"}
 #: Decided without a look at the request.
 _OPEN: Final = AccessDecision(result=Result.ALLOWED)
 _BUSY: Final = AccessDecision(
-    result=Result.ERROR, message="as many callers are being asked about as may be: try again"
+    result=Result.ERROR, message="too many callers are being reviewed at once: try again"
 )
 _CLOSED: Final = AccessDecision(
     result=Result.DENIED,
     message=(
-        "this server asks nobody who calls, and is reachable from elsewhere: start it with --live to ask the "
-        "API server, with --access open to answer everybody, or listen on loopback"
+        "this server cannot authenticate callers, and is reachable from elsewhere: start it with --live to "
+        "use the API server, with --access open to answer every caller, or listen on loopback"
     ),
 )
 

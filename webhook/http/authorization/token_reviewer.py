@@ -68,7 +68,7 @@ class TokenReviewer:
 
 def _undecided(error: ClusterError) -> AccessDecision:
     if isinstance(error, ApiError) and error.forbidden:
-        text = "Evenkeel itself may not ask the API server who calls: bind system:auth-delegator to it"
+        text = "Evenkeel may not have the API server review callers: bind system:auth-delegator to it"
     else:
-        text = "the API server does not tell who calls: try again"
+        text = "the API server does not review the caller: try again"
     return AccessDecision(result=Result.ERROR, message=text, why=str(error))

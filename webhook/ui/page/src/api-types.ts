@@ -234,7 +234,7 @@ export interface AuditedProblem {
 export interface AuditedRoom {
   /** How many. */
   pods: number;
-  /** Whether that is an upper bound: with several DoNotSchedule constraints, and where pods ask for what is not modeled. */
+  /** Whether that is an upper bound: with several DoNotSchedule constraints, and where pods have fields that are not modeled. */
   atMost: boolean;
   /** The position of the constraint that limits them; null where only the room of nodes does. */
   constraint: number | null;
@@ -260,7 +260,7 @@ export interface WorkloadDetail {
 export interface ExplainAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** The fields of the pod and its own constraints that the release drops. */
   dropped: string[];
@@ -780,7 +780,7 @@ export interface CheckedObject {
 export interface ScoreAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** The fields of the pod and its own constraints that the release drops. */
   dropped: string[];
@@ -974,7 +974,7 @@ export interface AddedNodes {
 export interface SimulateAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** How many nodes there are, before any action. */
   nodes: number;
@@ -1014,7 +1014,7 @@ export interface SimulateAnswer {
 export interface ReplicasBefore {
   /** Replicas that the workload wants. */
   wanted: number;
-  /** What says so; null for a scale, whose number is asked for. */
+  /** Where the number comes from; null for a scale, whose number is an option. */
   wantedFrom: ReplicaNumber | null;
   /** Those that had a node. */
   placed: number;
@@ -1082,7 +1082,7 @@ export interface DomainChange {
 
 /** The ends of many simulations. */
 export interface SimulationRuns {
-  /** How many runs were asked for. */
+  /** How many runs were requested. */
   wanted: number | null;
   /** How many simulations there were. */
   done: number;
@@ -1386,7 +1386,7 @@ export interface AuditAnswer {
   generatedAt: string;
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** The only namespace that was looked at; empty for all. */
   namespace: string;
@@ -1466,7 +1466,7 @@ export interface LintReport {
   schema: string;
   /** What wrote the report. */
   tool: ToolVersion;
-  /** The release of Kubernetes that the rules judged by. */
+  /** The release of Kubernetes that the rules ran with. */
   kubernetesVersion: string;
   /** How much was checked and found. */
   summary: LintSummary;
@@ -1478,7 +1478,7 @@ export interface LintReport {
   skipped: SkippedRule[];
   /** How many findings in force each rule has, the most first. */
   statistics?: RuleStatistics[];
-  /** Files, charts and other sources that were not read, and objects that were not judged to their end, by file and line. */
+  /** Files, charts and other sources that were not read, and objects that were not checked to their end, by file and line. */
   skippedSources?: SkippedSource[];
 }
 
@@ -1614,7 +1614,7 @@ export interface SkippedSource {
   message: string;
   /** What would have to be downloaded. */
   needs: string[];
-  /** What to do about it; null where it was asked for. */
+  /** What to do about it; null where the user chose it. */
   suggestion: string | null;
 }
 
@@ -1652,7 +1652,7 @@ export interface PlanReport {
 export interface PlanSummary {
   /** Workloads that are removed. */
   remove: number;
-  /** Workloads that must be deleted and created anew. */
+  /** Workloads that must be deleted and created again. */
   replace: number;
   /** Workloads that are changed. */
   change: number;
