@@ -131,7 +131,9 @@ _CHECKS: Final[Mapping[str, Cel]] = {
         ),
     ),
     "disruption-budget-conflicts": _NEEDS_OBJECTS,
-    "field-not-in-release": NoCel("finds nothing: the API server drops such fields before it asks a policy"),
+    "field-not-in-release": NoCel(
+        "finds nothing: the API server drops such fields before it evaluates a policy"
+    ),
     "hard-zone-spread-without-min-domains": _NEEDS_OBJECTS,
     "match-label-key-never-present": CelCheck(
         broken=(

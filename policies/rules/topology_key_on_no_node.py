@@ -113,7 +113,7 @@ def _problem(
 
 
 def _also(workload: Workload) -> str:
-    """Say that a node without one key of the soft constraints has no part in the score of any.
+    """Report that a node without one key of the soft constraints has no part in the score of any.
 
     Source: ``initPreScoreState``, ``podtopologyspread/scoring.go``, Kubernetes 1.36.
     """

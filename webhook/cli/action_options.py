@@ -73,7 +73,7 @@ def action_options(function: _Command) -> _Command:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What happens to the nodes of a cluster, and what is known of its pods.
+    """The actions on the nodes of a cluster, and the objects of its pods.
 
     Attributes:
         actions: The actions, in the order in which they were given.
@@ -117,7 +117,7 @@ class Happening:
             self.running(obj)
 
     def planned(self, context: AdmissionContext) -> PlannedActions | None:
-        """Return what happens before pods are scheduled; None if nothing does."""
+        """Return the actions before pods are scheduled; None if there are none."""
         if not self.actions:
             return None
         return PlannedActions(actions=self.actions, context=context, running=self.running, others=self.others)

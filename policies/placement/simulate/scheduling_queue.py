@@ -201,7 +201,7 @@ def simulate_queue(
         queue: The queue.
         settings: How they are scheduled.
         planned: What happens to the cluster first, every time; displaced pods are scheduled before the queue.
-        choose: Chooses one of several best nodes, as the seed of the settings says.
+        choose: Chooses one of several best nodes, by the seed of the settings.
         on_step: Called after each pod.
         stop: Whether to schedule no more pods. What one time was not finished does not count, but the first.
 

@@ -162,7 +162,7 @@ FAILING = {
 
 
 def outcome(request: dict[str, Any], *policies: SpreadPolicy) -> dict[str, set[str]]:
-    """Return what is found, without the enforcements that find nothing."""
+    """Return the findings, without the enforcements that find none."""
     return {how: rules for how, rules in found_by_cel(request, emitted(*policies)).items() if rules}
 
 
