@@ -99,7 +99,7 @@ def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
     prepared = queue.prepared
     labeled = prepared is not None and prepared.workload.kind.revision_label
     of_revision = " of this revision" if labeled else ""
-    of_wanted = f"{replicas.placed:,} of {replicas.wanted:,} replicas{of_revision}"
+    of_wanted = f"{replicas.placed:,} of {plural(replicas.wanted, 'replica')}{of_revision}"
     before = queue.pods or simulated.what_if is not None
     more = "had a node before." if before else "have a node: --replicas N schedules N more."
     if prepared is not None:
