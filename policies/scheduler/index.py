@@ -294,6 +294,10 @@ class ClusterIndex:
         """Return whether the objects of a kind are known: they were listed, or there is one."""
         return kind not in READERS or self._tables[kind].known
 
+    def has_pods_below(self, priority: int) -> bool:
+        """Return whether any bound pod has a lower priority, so that one of this priority might evict it."""
+        return priority > min(self.priorities, default=priority)
+
     def nominated_pods(self) -> Collection[BoundPod]:
         """Return the pods that wait for the room that the scheduler makes for them on some node."""
         return self._nominated.values()

@@ -88,8 +88,12 @@ class ClusterSimulation:
             request: The only pod that it is for; None for any, in all namespaces.
             stop: Whether to schedule no more pods of a queue.
         """
-        namespace, terms = ("", None) if request is None else (request.pod.namespace, request.pod.terms)
-        return cls(cluster.fork(namespace, terms), stop=stop)
+        if request is None:
+            return cls(cluster.fork(""), stop=stop)
+        pod = request.pod
+        # Victims may be of any namespace.
+        preempts = pod.may_preempt and cluster.has_pods_below(pod.priority)
+        return cls(cluster.fork(pod.namespace, None if preempts else pod.terms), stop=stop)
 
     def fork(self, request: SchedulingRequest | None = None) -> ClusterSimulation:
         """Return a copy that goes its own way: see ``of``."""
