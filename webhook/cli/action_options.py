@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath, shown
 from policies.model.taints import Taint, TaintEffect
@@ -113,14 +112,12 @@ class Happening:
 
     def seen(self, obj: dict[str, Any]) -> None:
         """Look at an object of the cluster."""
-        if self.actions:
-            self.running(obj)
+        self.running(obj)
 
-    def planned(self, context: AdmissionContext) -> PlannedActions | None:
-        """Return what happens before pods are scheduled; None if nothing does."""
-        if not self.actions:
-            return None
-        return PlannedActions(actions=self.actions, context=context, running=self.running, others=self.others)
+    @property
+    def planned(self) -> PlannedActions:
+        """What happens before pods are scheduled."""
+        return PlannedActions(actions=self.actions, running=self.running, others=self.others)
 
 
 def _lose(text: str) -> Action:

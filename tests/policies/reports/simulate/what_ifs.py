@@ -22,7 +22,7 @@ def _after(*actions: Action, objects: list[Object], workload: Object, known: boo
     context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
     for obj in objects:
         running(obj)
-    planned = PlannedActions(actions=actions, context=context, running=running if known else None)
+    planned = PlannedActions(actions=actions, running=running if known else None)
     return simulate_queue(queue_replicas(workload, context), planned=planned)
 
 
