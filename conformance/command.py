@@ -140,7 +140,7 @@ def command(
 
 
 def _tested(against: str, token_file: str, ca_file: str, timeout_s: float) -> Implementation:
-    """Return what is tested.
+    """Return the implementation under test.
 
     Raises:
         OSError: A file cannot be read.

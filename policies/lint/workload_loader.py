@@ -30,7 +30,7 @@ from policies.model.workload import ConstraintEntry, Workload, api_errors, const
 
 #: The rules by whose errors a constraint of a patch is read all the same.
 _READ_OF_PATCHES = frozenset({WRONG_TYPE})
-#: The fields that say which nodes a pod may go to, as far as rules read them.
+#: The fields that decide which nodes a pod may go to, as far as rules read them.
 _PLACING = frozenset({"affinity", "nodeSelector", "tolerations"})
 
 
@@ -38,7 +38,7 @@ _PLACING = frozenset({"affinity", "nodeSelector", "tolerations"})
 class ManifestWorkload(Workload):
     """A workload of a manifest, of which another tool may have yet to complete parts.
 
-    What is left to such a tool is not judged: constraints with placeholders, all of them where the labels of
+    What is left to such a tool is not checked: constraints with placeholders, all of them where the labels of
     the pods have some, and what a patch leaves to the manifest that it is merged into.
 
     Attributes:
@@ -60,7 +60,7 @@ class ManifestWorkload(Workload):
         """Its constraints; of one that the API server refuses, what can be read of it."""
         if has_placeholder(self.template.labels):
             return ()
-        # What a patch does not say stands elsewhere.
+        # What a patch leaves out is elsewhere.
         despite = _READ_OF_PATCHES if self.is_patch else API_RULES
         entries = tuple(constraint_entries(self, self._found, despite=despite))
         if any(has_placeholder(entry.constraint.topology_key) for entry in entries):

@@ -71,6 +71,10 @@ class Storage:
         """Another number after every change."""
         return sum(table.version for table in self._tables.values())
 
+    def is_unread(self, kind: Kind) -> bool:
+        """Return whether the objects of a kind could not be read, as far as that is told."""
+        return bool(self._tables[kind].unread)
+
     def knows(self, kind: Kind) -> bool:
         """Return whether the objects of a kind are known: they were listed, or there is one."""
         return self._tables[kind].known
@@ -92,7 +96,7 @@ class Storage:
         return self._csi_nodes.get(name)
 
     def reports_capacity(self, driver: str) -> bool:
-        """Return whether a CSI driver says where how much capacity is left."""
+        """Return whether a CSI driver reports its capacity by topology."""
         entry = self._csi_drivers.get(driver)
         return entry is not None and entry.reports_capacity
 
@@ -105,11 +109,13 @@ class Storage:
 
     def free_volumes(self, storage_class: str) -> list[PersistentVolume]:
         """Return the volumes of a class that any claim may be given, the smallest first."""
-        return self._derive("free", self.volumes, self._free_volumes).get(storage_class, [])
+        return self._derive("free", self.volumes.version, self._free_volumes).get(storage_class, [])
 
     def volumes_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
         """Return the volumes of a claim's class that are kept for that claim."""
-        kept = self._derive("kept", self.volumes, self._kept_volumes).get((claim.namespace, claim.name), ())
+        kept = self._derive("kept", self.volumes.version + self.claims.version, self._kept_volumes).get(
+            (claim.namespace, claim.name), ()
+        )
         return [
             volume
             for volume in kept
@@ -120,11 +126,13 @@ class Storage:
 
     def capacities(self, storage_class: str) -> list[CsiCapacity]:
         """Return the capacities that CSI drivers have left for a class."""
-        return self._derive("capacities", self._csi_capacities, self._capacities).get(storage_class, [])
+        return self._derive("capacities", self._csi_capacities.version, self._capacities).get(
+            storage_class, []
+        )
 
     def limits(self, driver: str) -> Mapping[str, int]:
         """Return how many volumes of a driver each node takes, by its name, where that is limited."""
-        return self._derive("limits", self._csi_nodes, self._limits).get(driver, {})
+        return self._derive("limits", self._csi_nodes.version, self._limits).get(driver, {})
 
     def migrated_nodes(self, plugin: str) -> frozenset[str]:
         """Return the names of the nodes on which a CSI driver mounts the volumes of an in-tree plugin."""
@@ -177,12 +185,12 @@ class Storage:
         shared: Value = self._shared.setdefault(value, value)
         return shared
 
-    def _derive(self, name: str, table: ObjectTable[Any], compute: Callable[[], Value]) -> Value:
-        """Return a value computed from the objects of a table, once for each state of them."""
-        version, value = self._derived.get(name, (-1, None))
-        if version != table.version:
+    def _derive(self, name: str, version: int, compute: Callable[[], Value]) -> Value:
+        """Return what follows from objects, computed once for each version of them."""
+        known, value = self._derived.get(name, (-1, None))
+        if known != version:
             value = compute()
-            self._derived[name] = table.version, value
+            self._derived[name] = version, value
         return value  # type: ignore[no-any-return]  # what ``compute`` returned
 
     def _free_volumes(self) -> dict[str, list[PersistentVolume]]:
@@ -197,9 +205,14 @@ class Storage:
     def _kept_volumes(self) -> dict[tuple[str, str], list[PersistentVolume]]:
         kept: defaultdict[tuple[str, str], list[PersistentVolume]] = defaultdict(list)
         for volume in self.volumes:
-            if volume.claim is not None:
+            # One that is in use is not looked for any more.
+            if volume.claim is not None and not self._is_in_use(volume, volume.claim):
                 kept[volume.claim.namespace, volume.claim.name].append(volume)
         return kept
+
+    def _is_in_use(self, volume: PersistentVolume, reference: ClaimReference) -> bool:
+        claim = self.claim(reference.namespace, reference.name)
+        return claim is not None and claim.bound and claim.volume == volume.name
 
     def _capacities(self) -> dict[str, list[CsiCapacity]]:
         capacities: defaultdict[str, list[CsiCapacity]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""The objects that say where volumes are, and how new ones are made.
+"""The objects that define where volumes are, and how new ones are made.
 
 Source: ``k8s.io/api/core/v1``, ``storage/v1`` and ``k8s.io/component-helpers/storage/volume``,
 Kubernetes 1.36.
@@ -45,8 +45,8 @@ class PersistentVolumeClaim(NamedTuple):
         namespace: Its namespace.
         name: Its name.
         uid: Its uid; empty if it is not known.
-        shape: What it asks for.
-        sized: Whether it says how much it asks for.
+        shape: What it requests.
+        sized: Whether it requests a size.
         volume: The name of its volume; empty while there is none.
         bound: Whether the binding is complete.
         lost: Whether its volume is gone.
@@ -138,7 +138,7 @@ class CsiNode(NamedTuple):
     Attributes:
         name: The name of the node.
         limits: How many volumes of each driver it takes; of others any number.
-        topology_keys: The labels of the node that tell where each driver makes volumes.
+        topology_keys: The labels of the node by which each driver places volumes.
         migrated: The in-tree plugins whose volumes a CSI driver mounts there.
     """
 
@@ -149,7 +149,7 @@ class CsiNode(NamedTuple):
 
 
 class CsiDriver(NamedTuple):
-    """A CSI driver, and whether it says where how much capacity is left."""
+    """A CSI driver, and whether it reports its capacity by topology."""
 
     name: str
     reports_capacity: bool

@@ -1,4 +1,4 @@
-"""What is kept of the objects that say where volumes are, read from those of the API.
+"""The kept parts of objects that define where volumes are, read from those of the API.
 
 What is of the wrong type is recorded and read as absent. Source: ``k8s.io/api/core/v1``, ``storage/v1`` and
 ``k8s.io/component-helpers/storage/volume``, Kubernetes 1.36.
@@ -71,11 +71,12 @@ def read_claim(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolumeClai
 def claim_of_spec(
     metadata: Mapping[str, Any], spec: Mapping[str, Any], path: FieldPath, found: ErrorList
 ) -> PersistentVolumeClaim:
-    """Read a claim from its metadata and its spec, which stands at ``path``."""
+    """Read a claim from its metadata and its spec, which is at ``path``."""
     annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
     resources = found.mapping(spec.get("resources"), path.child("resources"))
     requests = found.mapping(resources.get("requests"), path.child("resources", "requests"))
     volume, selector = _text(spec, "volumeName", path, found), spec.get("selector")
+    bound = bool(volume) and _BIND_COMPLETED in annotations
     return PersistentVolumeClaim(
         namespace=intern(_text(metadata, "namespace", _METADATA, found) or DEFAULT_NAMESPACE),
         name=found.name(metadata, _METADATA),
@@ -83,10 +84,11 @@ def claim_of_spec(
         shape=_shape(spec, annotations, requests.get("storage"), path, found),
         sized="storage" in requests,
         volume=volume,
-        bound=bool(volume) and _BIND_COMPLETED in annotations,
+        bound=bound,
         lost=False,
         terminating=metadata.get("deletionTimestamp") is not None,
-        selected_node=annotations.get(_SELECTED_NODE),
+        # Provisioners leave it on claims that they are done with, thousands in a cluster.
+        selected_node=None if bound else annotations.get(_SELECTED_NODE),
         selector=None if selector is None else _selector(selector, path.child("selector"), found),
         owner_uid=_controller_uid(metadata, found),
     )

@@ -1,4 +1,4 @@
-"""How the domains of a constraint stand, as bars for a terminal."""
+"""The pods of a constraint's domains, as bars for a terminal."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def render(file: str, old: bytes, new: bytes) -> bytes:
     hunks = list(_hunks(_pieces(old), _pieces(new)))
     if not hunks:
         return b""
-    # An absolute name stands for itself; git wants the others with a letter before.
+    # An absolute name is kept; git wants the others with a letter before.
     before, after = (file, file) if file.startswith("/") else (f"a/{file}", f"b/{file}")
     head = f"--- {before}\n+++ {after}\n".encode()
     lines = (line if line.endswith("\n") else line + _NO_NEWLINE for line in hunks)

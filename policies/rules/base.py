@@ -111,7 +111,7 @@ class Context:
         return behavior_of(self.version)
 
     def uses(self, tool: Tool) -> bool:
-        """Whether the cluster has a tool: the repository shows it, or the rule's ``ToolParams`` say so."""
+        """Whether the cluster has a tool: the repository shows it, or the rule's ``ToolParams``."""
         return (self.params is not None and self.params.in_use) or tool in self.repository.tools
 
 
@@ -128,11 +128,11 @@ class ToolParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule, as its module says.
+    """A rule, as its module defines it.
 
     Attributes:
         id: The module's name, with hyphens.
-        severity: How bad a finding is that does not say so itself.
+        severity: How bad a finding is that has no severity of its own.
         summary: The first line of the manual.
         manual: The manual.
         see: Where the pain is shown.

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from policies.manifests.fields import ErrorList, FieldError
-from policies.model.cluster_kinds import BUDGET, NODE, POD, PRIORITY_CLASS, Kind
+from policies.model.cluster_kinds import BUDGET, LIST_NAMES, NODE, POD, PRIORITY_CLASS, Kind
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms
 from policies.model.labels import LabelSelector
@@ -27,7 +27,7 @@ from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.holdings import PortTable, TermTable, signed_preferences
 from policies.scheduler.node_table import NodeTable
 from policies.scheduler.pod_holding import Holding, HoldingNumbers
-from policies.scheduler.pod_table import PodRow, PodTable
+from policies.scheduler.pod_table import PodFields, PodTable
 from policies.scheduler.volume_table import VolumeTable
 
 #: What reads the kinds that are kept as they are read.
@@ -292,6 +292,19 @@ class ClusterIndex:
             for kind in READERS.keys() & kinds:
                 self._tables[kind].mark_listed()
 
+    def set_unread(self, kind: Kind, why: str) -> None:
+        """Take note why the objects of a kind cannot be read, of which none is kept; empty: all are known."""
+        with self._lock:
+            if why:
+                self._tables[kind].mark_unread(why)
+            else:
+                self.list_kinds((kind,))
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """Why objects cannot be read, where that is known, by the field that lists them in a request."""
+        return {LIST_NAMES[kind]: table.unread for kind, table in self._tables.items() if table.unread}
+
     def knows(self, kind: Kind) -> bool:
         """Return whether the objects of a kind are known: they were listed, or there is one."""
         return kind not in READERS or self._tables[kind].known
@@ -335,7 +348,7 @@ class ClusterIndex:
         self._arrived += 1
         self.priorities[pod.priority] += 1
         number = self._holdings.take(holding)
-        row = PodRow(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
+        row = PodFields(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
         table.put(pod.name, pod.labels, row)
         if pod.volumes is not NO_VOLUMES:
             table.volumes[pod.name] = pod.volumes

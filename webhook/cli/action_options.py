@@ -72,7 +72,7 @@ def action_options(function: _Command) -> _Command:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What happens to the nodes of a cluster, and what is known of its pods.
+    """The actions on the nodes of a cluster, and the objects of its pods.
 
     Attributes:
         actions: The actions, in the order in which they were given.
@@ -116,7 +116,7 @@ class Happening:
 
     @property
     def planned(self) -> PlannedActions:
-        """What happens before pods are scheduled."""
+        """The actions before pods are scheduled, and the objects of the pods that run."""
         return PlannedActions(actions=self.actions, running=self.running, others=self.others)
 
 

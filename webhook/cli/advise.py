@@ -39,7 +39,7 @@ PIPED: Final = 100
 LONG: Final = 20_000
 _COUNT: Final = re.compile(r"[0-9]{1,4}")
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel advise -f web.yaml --lose-at-most 1/3 --when zone --replicas 3..12 --live
 evenkeel advise deploy/web -n shop --lose-at-most 1 --when hostname
@@ -49,7 +49,7 @@ evenkeel advise -f web.yaml --lose-at-most 1/3 --cluster cluster.json --diff | g
 
 
 def _read_with(read: Any) -> Any:
-    """Return what makes click read an option, whose errors then name the option."""
+    """Return click's callback for an option, whose errors then name the option."""
 
     def callback(_context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
         if value is None:
@@ -112,7 +112,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     "--replicas",
     metavar="N..M",
     callback=_read_with(lambda text: parse_range(text, MOST_REPLICAS)),
-    help="At which numbers of replicas.  [default: those of its HorizontalPodAutoscaler or ScaledObject in "
+    help="The numbers of replicas.  [default: those of its HorizontalPodAutoscaler or ScaledObject in "
     "the file or the cluster, else its own]",
 )
 @click.option(
@@ -155,8 +155,8 @@ def command(
 
     The fewest and softest constraints are taken, but without --allow-soft none that is softer than a
     DoNotSchedule constraint that is there: they are listed with what would fail if each were softer,
-    and with --diff as a change of the manifest. Proven is that the replicas get a node at every number of the
-    range, that no domain gets more than may be lost, and that rollouts complete, with the whole default
+    and with --diff as a change of the manifest. It is proven that the replicas get a node at every number of
+    the range, that no domain gets more than may be lost, and that rollouts complete, with the whole default
     profile of kube-scheduler. Constraints of the manifest for other keys stay if the goal allows it.
 
     The pods of the workload that run now are left out: the new template replaces them. Domains that a

@@ -12,7 +12,11 @@ import yaml
 
 from policies.manifests.documents import ManifestObject
 from webhook.http.problems import problem
+from webhook.late_imports import late_imports
 from webhook.requests.frame import RequestError
+
+with late_imports():
+    from webhook.ui import embedded
 
 #: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
 FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
@@ -53,7 +57,7 @@ format_option: Final = format_option_with()
 
 
 def answer_printer(form: str, kind: str = "") -> Printer | None:
-    """Return what prints an answer in a format; None for the texts that people read.
+    """Return the function that prints an answer in a format; None for the texts that people read.
 
     Args:
         form: The format.
@@ -67,10 +71,7 @@ def answer_printer(form: str, kind: str = "") -> Printer | None:
 def print_answer(body: bytes, form: str, kind: str = "") -> None:
     """Print JSON: as it is, the same as ``yaml``, or a page with it: see ``answer_printer``."""
     if form == HTML:
-        # Few want a page.
-        from webhook.ui.embedded import report_page  # noqa: PLC0415
-
-        click.echo(report_page(kind, body))
+        click.echo(embedded.report_page(kind, body))
     elif form == "json":
         click.echo(body.rstrip(b"\n"))
     else:

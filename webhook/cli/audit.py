@@ -33,7 +33,7 @@ REPORT_APIS: Final[Mapping[str, policy_report.ReportApi]] = {
     "openreports": policy_report.OPEN_REPORT,
 }
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel audit --live
 evenkeel audit --live -n shop --fail-on warning
@@ -69,8 +69,8 @@ def command(
 ) -> None:  # the options of the cluster
     """Show how every workload of a cluster is spread, the riskiest first.
 
-    Each workload with a number of replicas is judged by the constraints in force for it: its own, a
-    SpreadPolicy's, or the scheduler's defaults. A ReplicaSet stands for the Deployment that owns it.
+    Each workload with a number of replicas is checked against the constraints in force for it: its own, a
+    SpreadPolicy's, or the scheduler's defaults. A ReplicaSet is used for the Deployment that owns it.
 
     \b
     violated       the skew of a DoNotSchedule constraint is above maxSkew (error)
@@ -82,8 +82,8 @@ def command(
     uneven         the skew of a ScheduleAnyway constraint is above maxSkew (note)
     invalid        the API server would refuse the object today (warning)
 
-    Room is how many more replicas fit: at most so many with several DoNotSchedule constraints, and where pods
-    ask for what is not modeled.
+    Room is how many more replicas fit: an upper bound with several DoNotSchedule constraints, and where pods
+    have fields that are not modeled.
 
     The formats policyreport and openreports are objects for `kubectl apply -f -`, one for each workload:
     PolicyReport (wgpolicyk8s.io/v1alpha2) and Report (openreports.io/v1alpha1).

@@ -94,7 +94,7 @@ def init(
 
 
 def _next_lines(folder: Path, namespace: str) -> Iterator[str]:
-    """Yield what to do with the files."""
+    """Yield the commands with which to use the files."""
     ca, serving, key = (
         shlex.quote(str(folder / name))
         for name in (store.CA_CERTIFICATE, store.SERVING_CERTIFICATE, store.SERVING_KEY)

@@ -30,7 +30,7 @@ SCHEMA = "evenkeel.dev/certs/v1"
     type=click.IntRange(0, 36_500),
     default=0,
     metavar="DAYS",
-    help="Report certificates that expire within so many days, too.",
+    help="Also report certificates that expire within this many days.",
 )
 @click.option(
     "-o", "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."

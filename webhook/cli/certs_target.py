@@ -1,4 +1,4 @@
-"""What the commands about certificates share: the options that name a cluster's certificates, and words."""
+"""The parts that commands about certificates share: options that name a cluster's certificates, and words."""
 
 from __future__ import annotations
 

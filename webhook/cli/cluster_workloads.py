@@ -1,4 +1,4 @@
-"""What the commands share that look at every workload of a cluster: options, reading, progress."""
+"""The parts that commands on every workload of a cluster share: options, reading, progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ReadCluster(NamedTuple):
 
     Attributes:
         workloads: The workloads.
-        context: What they are judged by.
+        context: What they are evaluated by.
         cluster: The cluster.
         unread: What could not be read of it, a line each.
     """

@@ -1,6 +1,6 @@
 """The classes of all commands: an option that takes one value is refused when it is given twice.
 
-click lets the last one win, so a file that was named first would not be read and nobody would know.
+click lets the last one win, so a file that was named first would not be read without notice.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ CLEAN, BREAKS = 0, 1
 #: Columns of the text where there is no terminal.
 PIPED: Final = 120
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel diff --from 1.33 --to 1.37 --live
 evenkeel diff --to 1.38 --cluster cluster.json -n shop -o json

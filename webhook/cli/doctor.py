@@ -21,7 +21,7 @@ from webhook.doctor.observations import InstallationNames
 #: Exit codes: no problem, problems, nothing could be read; ``main`` has those of errors.
 HEALTHY, PROBLEMS, CANNOT_RUN = 0, 1, 3
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES: Final = """\b
 evenkeel doctor
 kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(.status == "problem")'
@@ -74,7 +74,7 @@ def command(
     """Diagnose an Evenkeel installation.
 
     Reads with your own credentials and changes nothing; a dry run of a Deployment shows whether the webhooks
-    are asked. Checks that need what you cannot read are skipped, with the reason. A line that begins with
+    are called. Checks that need what you cannot read are skipped, with the reason. A line that begins with
     "do:" is what to do about a problem.
 
     Exit codes: 0 no problem (there may be warnings), 1 problems, 2 bad usage, 3 the cluster cannot be

@@ -31,11 +31,15 @@ from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import INTERRUPTED, MANY_NODES, interruptible, status
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from webhook.cli import live_placement
 
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel explain deploy/web -n shop
 evenkeel explain pod/web-7d9f-x2x -n shop -o wide
@@ -92,10 +96,7 @@ def command(
 def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> int:
     """Print an explanation, or what is made of it; return the exit code: whether the pod fits some node."""
     if options.live:
-        # Importing the cluster client takes long.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
-
-        fits = show_remote(context, options, "/v1/explain", piped=PIPED, wide=wide, tell=tell)
+        fits = live_placement.show_remote(context, options, "/v1/explain", piped=PIPED, wide=wide, tell=tell)
         if fits is not None:
             return FITS if fits else FITS_NOWHERE
     judge = _Judge(EVERY_NODE if wide else EXAMPLES)

@@ -27,6 +27,7 @@ from webhook.cli.lint_progress import lint_progress, uncollected
 from webhook.cli.live import api_server, check_cluster, context_option
 from webhook.cli.manifest_options import manifest_options, rule_options
 from webhook.cli.rule import print_rules
+from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
 from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
@@ -35,6 +36,14 @@ from webhook.lint.run import LintJob, LintOutcome, build_job, lint_texts, withou
 
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
+
+with late_imports():
+    from importlib import metadata
+
+    from policies.reports.lint import json as lint_json
+    from webhook.kube import api_server as cluster_api
+    from webhook.kube import snapshot, watched_resources
+    from webhook.ui import embedded
 
 #: Exit codes: nothing bad enough, findings, an input cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
@@ -177,14 +186,10 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     Raises:
         ClusterError: It cannot be read.
     """
-    # Only who asks for a live cluster waits for what talks to it.
-    from webhook.kube.api_server import known_version  # noqa: PLC0415
-    from webhook.kube.snapshot import read_index  # noqa: PLC0415
-    from webhook.kube.watched_resources import NODES  # noqa: PLC0415
-
     api = api_server(context)
-    version = config.kubernetes_version or known_version(api, _note).exact
-    return replace(config, cluster=None, kubernetes_version=version), read_index(api, NODES, warn=_note)
+    version = config.kubernetes_version or cluster_api.known_version(api, _note).exact
+    nodes = snapshot.read_index(api, watched_resources.NODES, warn=_note)
+    return replace(config, cluster=None, kubernetes_version=version), nodes
 
 
 def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -> LintRun:
@@ -195,7 +200,7 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
         new, gone = baseline.new(result.findings)
         known = len(result.findings) - len(new)
         if gone:
-            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it anew")
+            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
         result.findings[:] = new
     return LintRun(
         result=result,
@@ -216,7 +221,7 @@ def _skipped(texts: Texts, outcome: LintOutcome) -> list[Skipped]:
 
 
 def as_named(skipped: list[Skipped], result: LintResult) -> list[Skipped]:
-    """Return what was skipped; where that leaves nothing to judge, it is what the user named."""
+    """Return the skipped sources; where that leaves none to evaluate, as named by the user."""
     if result.workloads or result.custom_resources:
         return skipped
     return [replace(entry, named=True) for entry in skipped]
@@ -236,11 +241,7 @@ def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, d
 
 def _rendered(output: Output, run: LintRun, details: Details, context: click.Context) -> str:
     if output.form == PAGE:
-        # Few want a page.
-        from policies.reports.lint import json as lint_json  # noqa: PLC0415
-        from webhook.ui.embedded import report_page  # noqa: PLC0415
-
-        return report_page("lint", lint_json.render(run).encode())
+        return embedded.report_page("lint", lint_json.render(run).encode())
     return render(output, run, _on_terminal(details, sys.stdout, context, to_file=bool(output.file)))
 
 
@@ -263,10 +264,7 @@ def _write_baseline(file: str, run: LintRun, problems: list[Finding]) -> None:
 
 
 def _version() -> str:
-    # Takes a tenth of the time that a run on one file may take.
-    from importlib.metadata import version  # noqa: PLC0415
-
-    return version("evenkeel")
+    return metadata.version("evenkeel")
 
 
 def _note(text: str) -> None:

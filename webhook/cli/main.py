@@ -1,7 +1,7 @@
 """Finds the command of ``evenkeel`` and says what went wrong.
 
 A command's module is imported when the command is used, so that ``evenkeel --help`` and shell completion
-do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` asks.
+do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` is set.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ from certs.errors import CertificateError
 from policies.manifests.errors import CannotRunError, EvenkeelError
 from policies.manifests.sanitize import one_line
 from webhook.cli.progress import INTERRUPTED
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from importlib import metadata
+
+    from policies.manifests import fields
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -41,7 +47,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "serve": "Serve the admission webhook.",
     "simulate": "Schedule the replicas of a workload one after another, as kube-scheduler would.",
     "snapshot": "Save a live cluster's state to a file for --cluster.",
-    "survive": "Tell whether every replica still runs when any one zone, rack or node is lost.",
+    "survive": "Check whether every replica still runs when any one zone, rack or node is lost.",
     "ui": "Show a cluster in the browser: how workloads are spread, why pods are pending, and what if.",
 }
 
@@ -58,9 +64,7 @@ class MissingDistributionError(CannotRunError):
     """The distribution of a command is not installed."""
 
     def __init__(self, name: str) -> None:
-        from importlib.metadata import version  # noqa: PLC0415  # a hundredth of a second, for this alone
-
-        release = version("evenkeel")
+        release = metadata.version("evenkeel")
         super().__init__(
             f"evenkeel {name} is not installed: it is the distribution evenkeel-{name}, in the folder "
             f"{name} of the sources of Evenkeel {release} (pip install ./{name})"
@@ -94,9 +98,7 @@ class _LazyGroup(click.Group):
         # click would import every command to find similar names.
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from policies.manifests.fields import did_you_mean  # noqa: PLC0415  # a start needs it seldom
-
-            hint = did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            hint = fields.did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
             context.fail(f"no such command: {name!r}{hint}")
         return super().resolve_command(context, args)
 

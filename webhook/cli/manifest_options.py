@@ -91,7 +91,7 @@ def rule_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def manifest_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how manifests are read and judged to a command."""
+    """Add the options for how manifests are read and linted to a command."""
     return _with(function, _MANIFESTS)
 
 

@@ -38,7 +38,7 @@ class PlacementOptions:
     """The common options; what was not given is empty.
 
     Attributes:
-        words: The object of the cluster that is asked about, ``KIND/NAME`` or both by themselves.
+        words: The given object of the cluster, ``KIND/NAME`` or both by themselves.
         files: The manifests, ``-`` for standard input.
         name: Which object of them, ``KIND/NAME``.
         namespace: The namespace of objects that name none.
@@ -116,7 +116,7 @@ class PlacementOptions:
         return WorkloadKinds(map(parse_workload_kind, self.workload_kind))
 
     def target(self, kinds: WorkloadKinds) -> ObjectTarget | None:
-        """Return the object of the cluster that is asked about; None for one in a file.
+        """Return the given object of the cluster; None for one in a file.
 
         Raises:
             UsageError: It is named wrongly.
@@ -158,7 +158,7 @@ _LIVE_OPTIONS: Final = (
         "Default for KIND/NAME without --cluster.",
     ),
 )  # fmt: skip
-#: Which cluster, and what pods in it are judged by.
+#: Which cluster, and what pods in it are evaluated by.
 _CLUSTER_OPTIONS: Final = (
     click.option(
         "--cluster", default="", metavar="FILE",
@@ -230,7 +230,7 @@ def note(text: str) -> None:
 
 
 def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds) -> ManifestObject:
-    """Return the object of the files that the options name: see ``choose``; tell of keys that stand twice."""
+    """Return the object of the files that the options name: see ``choose``; report duplicate keys."""
     entry = choose(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
     _note_repeated(entry)
     return entry
@@ -239,7 +239,7 @@ def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: Wor
 def choose_all_by(
     options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds
 ) -> list[ManifestObject]:
-    """Return the objects of the files that are meant: see ``choose_all``; tell of keys that stand twice."""
+    """Return the objects of the files that are meant: see ``choose_all``; report duplicate keys."""
     chosen = choose_all(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
     for entry in chosen:
         _note_repeated(entry)

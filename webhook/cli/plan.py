@@ -48,10 +48,14 @@ from webhook.cli.progress import (
 from webhook.kube.api_server import ApiServer, known_version
 from webhook.kube.snapshot import SnapshotFile, read_index
 from webhook.kube.watched_resources import WITH_PENDING_PODS
+from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN
 from webhook.lint.options import LintOptions
 from webhook.lint.plan_sets import LintedSet, SetReader
 from webhook.lint.reports import Output, parse_outputs, write_file
+
+with late_imports():
+    from webhook.ui import embedded
 
 #: Exit codes: nothing bad, pods would stay pending or lint found more, bad usage or input.
 CLEAN, FAILS, BAD_INPUT = 0, 1, 2
@@ -59,12 +63,12 @@ CLEAN, FAILS, BAD_INPUT = 0, 1, 2
 PIPED: Final = 100
 #: Nodes of a cluster from which the progress of placing pods is shown.
 LARGE: Final = 500
-#: What is told of a cluster that is not given.
+#: The note on a cluster that is not given.
 _NO_CLUSTER: Final = (
     "either --live or --cluster FILE is required; create a file with: evenkeel snapshot --output cluster.json"
 )
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel plan --from main --cluster cluster.json deploy
 evenkeel plan --from v1.4.0 --live --context staging charts/web
@@ -108,7 +112,7 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
     ones. Of each, the plan shows the matching pods of each domain now and afterwards, the pods that stay
     pending with the scheduler's message, and the lint findings that are new or gone.
 
-    A Git revision is read from Git's objects, without touching the work tree. It is judged by its own
+    A Git revision is read from Git's objects, without touching the work tree. It is linted by its own
     evenkeel.yaml; files that options name are read as the revision has them.
 
     Exit codes: 0 nothing bad, 1 pods would stay pending, a rollout may not complete, Kubernetes would refuse
@@ -226,7 +230,7 @@ class _Sets:
     given: dict[str, Any]
 
     def before(self, compared: GitRevision | str, options: LintOptions, after: LintedSet) -> LintedSet:
-        """Return what manifests are compared with.
+        """Return the manifests to compare with.
 
         Raises:
             UsageError: It is not given, and the cluster has none of the workloads.
@@ -288,7 +292,7 @@ def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> 
 
 
 def _skipped(after: LintedSet, before: LintedSet) -> list[Skipped]:
-    """Return what was not read; where that leaves nothing to plan, it is what the user named."""
+    """Return the sources that were not read; where that leaves nothing to plan, as named by the user."""
     skipped = [*after.skipped, *before.skipped]
     if after.manifests.workloads or before.manifests.workloads:
         return skipped
@@ -314,10 +318,7 @@ def _yaml(run: PlanRun) -> str:
 
 
 def _page(run: PlanRun) -> str:
-    # Few want a page.
-    from webhook.ui.embedded import report_page  # noqa: PLC0415
-
-    return report_page("plan", plan_json.render(run).encode())
+    return embedded.report_page("plan", plan_json.render(run).encode())
 
 
 _RENDERERS: Final[dict[str, Callable[[PlanRun], str]]] = {

@@ -21,7 +21,7 @@ def find_workloads(
 ) -> list[ManifestObject]:
     """Return the objects of some workloads as a snapshot has them.
 
-    A ReplicaSet stands for a workload that is not in it; of several, the one with most pods is what runs.
+    A ReplicaSet is used for a workload that is not in it; of several, the one with most pods is what runs.
 
     Args:
         wanted: The workloads.

@@ -1,4 +1,4 @@
-"""What a plan compares with: a revision of the repository, a file or folder, or what the cluster has."""
+"""The baseline of a plan: a revision of the repository, a file or folder, or the state of the cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GitRevision:
     Attributes:
         repository: The repository that has all the paths.
         name: The revision as it was given.
-        commit: The commit that it stands for.
+        commit: The commit that it names.
     """
 
     repository: GitRepository
@@ -83,7 +83,7 @@ def read_revision(
     given: dict[str, Any],
     read: Callable[[LintOptions], LintedSet],
 ) -> LintedSet:
-    """Return what some paths held in a revision.
+    """Return the manifests of some paths in a revision.
 
     Files that options name are read as the revision has them if they are of the repository; those that it
     does not have are left out.
@@ -125,7 +125,7 @@ def _check_found(missing: Iterable[str], root: Path, folder: Path, name: str) ->
 
 
 def _exists(path: Path, folder: Path) -> bool:
-    """Tell whether a revision has a path; a link that leads out of it is none."""
+    """Return whether a revision has a path; a link that leads out of it is none."""
     return os.path.lexists(path) and is_below(path, folder)
 
 
@@ -154,7 +154,7 @@ def _below_root(path: str, root: Path) -> str:
 
 @contextlib.contextmanager
 def _working_folder(folder: Path, root: Path) -> Iterator[None]:
-    """Work in the folder of a revision that stands for the working folder, so that names are the same.
+    """Work in the folder of a revision in place of the working folder, so that names are the same.
 
     Raises:
         UsageError: It leads out of the revision.
@@ -171,7 +171,7 @@ def _working_folder(folder: Path, root: Path) -> Iterator[None]:
 def _options_of_revision(
     paths: tuple[str, ...], given: dict[str, Any], root: Path, folder: Path
 ) -> LintOptions:
-    """Return the options by which a revision is judged; paths of it count from its working folder."""
+    """Return the options by which a revision is linted; paths of it count from its working folder."""
     changed = dict(given)
     for name in _NAMING_FILES:
         value = given[name]

@@ -35,7 +35,7 @@ EMITTED, NOTHING = 0, 1
 @click.option(
     "--trusted-controller", multiple=True, default=TRUSTED_CONTROLLERS, metavar="USER", show_default=True,
     help="Service account that is believed about the custom resource that owns what it sends, as for"
-    " evenkeel serve; may be repeated, and an empty one is nobody.",
+    " evenkeel serve; may be repeated, and an empty one names none.",
 )  # fmt: skip
 @click.option("-o", "--format", "report", type=click.Choice(["yaml", "json"]), default="yaml")
 @click.pass_context

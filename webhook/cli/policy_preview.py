@@ -30,7 +30,7 @@ from webhook.kube.watched_resources import SPREAD_POLICIES, ListedResource
 
 #: Exit codes: nothing that --fail-on names, something of it.
 CLEAN, FINDINGS = 0, 1
-#: Workloads that a user may read, besides what a server reads: then no ReplicaSet stands for a Deployment.
+#: Workloads that a user may read, besides what a server reads: then no ReplicaSet is used for a Deployment.
 _OF_USER: Final = (
     ListedResource("apps/v1", "Deployment", "/apis/apps/v1/deployments"),
     ListedResource("apps/v1", "DaemonSet", "/apis/apps/v1/daemonsets"),
@@ -41,7 +41,7 @@ _FILES: Final = (
     "policies that Evenkeel has from files, which are in force too: give them with --policy "
     "(the chart has builtin:default)"
 )
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES: Final = """\b
 evenkeel policy preview -f policy.yaml --live
 evenkeel policy preview -f policy.yaml --policy in-force.yaml --cluster cluster.json --top 50
@@ -101,7 +101,7 @@ def command(
 
     A policy of -f takes the place of the one of its name, or is added. The result is compared with what is in
     force: the policies of --policy and the SpreadPolicy objects of the cluster, or builtin:default if there
-    are none. Each workload is judged as if it were created now.
+    are none. Each workload is evaluated as if it were created now.
 
     Exit codes: 0 nothing that --fail-on names, 1 something of it, 2 bad usage or input, 3 could not run, 130
     ended by Ctrl-C, after which the report has what was done until then.

@@ -1,4 +1,4 @@
-"""``evenkeel policy test``: samples that say what should become of them, judged as the webhook judges."""
+"""``evenkeel policy test``: samples with their expected results, reviewed as the webhook does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webhook.lint.policy_suites import Sample, find_suites, read_suite
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
 
-@click.command(cls=Command, name="test", short_help="Judge samples that say what should become of them.")
+@click.command(cls=Command, name="test", short_help="Check samples against the results that they expect.")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...")
 @click.option("-q", "--quiet", is_flag=True, help="Print only failed samples and the summary.")
 @click.pass_context
@@ -56,7 +56,7 @@ def command(context: click.Context, *, folders: tuple[str, ...], quiet: bool) ->
 
 
 def _judge(sample: Sample, *, quiet: bool) -> bool:
-    """Judge a sample and print what became of it; return whether that is what should have."""
+    """Review a sample and print the result; return whether it is the expected one."""
     today = datetime.now(UTC).date()
     as_expected = True
     for manifest, kind in sample.workloads:

@@ -13,11 +13,13 @@ from types import FrameType
 from typing import Final
 
 from policies.manifests.sanitize import one_line
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from webhook.cli import drawing
 
 #: Exit code of a command that Ctrl-C ended: 128 and the number of SIGINT, as shells count.
 INTERRUPTED: Final = 130
-#: The share of the work after which the progress is drawn anew; a hundred times a run.
-STEP: Final = 0.01
 #: Nodes from which placing pods on them is shown: each trial copies what is known of them.
 MANY_NODES: Final = 200
 #: Objects that are read between two steps of the progress: two pages of a list.
@@ -30,20 +32,7 @@ def progress(title: str, *, long: bool) -> Iterator[Callable[[float], None]]:
     if not long or not sys.stderr.isatty():
         yield lambda _share: None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        task = bar.add_task(title, total=1.0)
-        shown = 0.0
-
-        def show(share: float) -> None:
-            nonlocal shown
-            # Drawing takes longer than a step of the work.
-            if share - shown >= STEP:
-                shown = share
-                bar.update(task, completed=share, refresh=True)
-
+    with drawing.bar(title) as show:
         yield show
 
 
@@ -53,18 +42,13 @@ def status(text: str, *, long: bool) -> Iterator[Callable[[str], None]]:
     if not long or not sys.stderr.isatty():
         yield lambda _text: None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.live import Live  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    with Live(Text(text), console=Console(stderr=True), transient=True, auto_refresh=False) as line:
-        line.refresh()
-        yield lambda replaced: line.update(Text(replaced), refresh=True)
+    with drawing.line(text) as show:
+        yield show
 
 
 @contextmanager
 def reading_progress(what: str = "the cluster", *, long: bool = True) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal how many objects were read; gives what is told the kind of each."""
+    """Show on a terminal how many objects were read; gives the function to call with the kind of each."""
     with status(f"Reading {what}", long=long) as show:
         count = 0
 
@@ -79,7 +63,7 @@ def reading_progress(what: str = "the cluster", *, long: bool = True) -> Iterato
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C end some work after its current step; gives what tells whether it was pressed.
+    """Let Ctrl-C end some work after its current step; gives a function that returns whether it did.
 
     A second one ends the command at once.
     """

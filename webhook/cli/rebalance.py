@@ -35,7 +35,7 @@ _WAYS: Final = ("evictions", "deletion-cost")
 #: Columns of the text where there is no terminal.
 PIPED: Final = 100
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel rebalance deploy/web -n shop
 evenkeel rebalance sts/db --cluster cluster.json --soft
@@ -122,7 +122,7 @@ def command(
 
 
 class _Answer(NamedTuple):
-    """What is printed, and whether there is a plan, or nothing to do."""
+    """The output of the command, and whether there is a plan, or nothing to do."""
 
     text: Callable[[int, bool], str]
     json: bytes
@@ -145,7 +145,8 @@ def _evict(options: PlacementOptions, *, soft: bool) -> _Answer:
         obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str
     ) -> tuple[PreparedPod, RebalancePlan]:
         prepared = prepare(read_workload(obj, judged_by, namespace=namespace), judged_by)
-        if options.live:
+        if options.live and not prepared.cluster.knows(BUDGET):
+            # Whoever may not list them in all namespaces may still in this one.
             where = prepared.request.pod.namespace
             for budget in list_objects(options.context, "policy/v1", "PodDisruptionBudget", where, warn):
                 budgets(budget)

@@ -17,12 +17,16 @@ from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_l
 from webhook.cli.command import Command
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
+from webhook.late_imports import late_imports
 from webhook.requests.score import place_request
+
+with late_imports():
+    from webhook.cli import live_placement
 
 #: Columns of the table where there is no terminal.
 PIPED: Final = 120
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel score deploy/web -n shop -o wide
 evenkeel score -f web.yaml --live
@@ -79,10 +83,7 @@ def command(
 def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
     """Print the verdict on every node; return whether the pod fits some node."""
     if options.live:
-        # Only who asks for a live cluster waits for what talks to it.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
-
-        fits = show_remote(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
+        fits = live_placement.show_remote(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
         if fits is not None:
             return fits
     placement, entry, *_ = evaluate_object(options, evaluate_manifest)

@@ -12,8 +12,12 @@ from typing import Any
 import click
 
 from webhook.cli.completing import complete_policies
+from webhook.late_imports import late_imports
 from webhook.private_folder import SERVER, private_folder
 from webhook.settings import Option, Settings, options
+
+with late_imports():
+    from webhook import server
 
 
 def _click_type(option: Option) -> Any:  # what click takes as a type
@@ -52,7 +56,7 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 Try it:        evenkeel serve --self-signed --policy policy.yaml
 In a cluster:  evenkeel serve --bind 0.0.0.0:8443 --cert-dir /certs --policy /etc/evenkeel/policy.yaml
@@ -76,6 +80,4 @@ def command(**values: Any) -> None:  # every option of the settings
         # Read by prometheus-client when it is imported, so before anything that imports it.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
         (folder / "metrics").mkdir()
-        from webhook.server import serve  # noqa: PLC0415  # see above
-
-        serve(settings, folder=folder, version=version("evenkeel"))
+        server.serve(settings, folder=folder, version=version("evenkeel"))

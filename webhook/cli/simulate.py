@@ -43,6 +43,7 @@ from webhook.cli.command import Command
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import INTERRUPTED, interruptible, progress
+from webhook.late_imports import late_imports
 from webhook.requests.simulate import (
     ADAPTIVE_NODES,
     MOST_SEED,
@@ -54,12 +55,15 @@ from webhook.requests.simulate import (
 )
 from webhook.requests.simulated import render_json, render_text
 
+with late_imports():
+    from webhook.cli import live_placement
+
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel simulate deploy/web -n shop
 evenkeel simulate -f web.yaml --live --replicas 20
@@ -227,13 +231,13 @@ def _report(
 ) -> int:
     """Print what becomes of the replicas or the workload; return the exit code."""
     if options.live and not happening.actions:
-        # Only who asks for a live cluster waits for what talks to it.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
         def as_request(obj: dict[str, Any]) -> SimulateRequest:
             return replace(asked, workload=obj)
 
-        fits = show_remote(context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=as_request)
+        fits = live_placement.show_remote(
+            context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=as_request
+        )
         if fits is not None:
             return FITS if fits else FITS_NOWHERE
     simulated: SimulatedQueue | SimulatedRollout
@@ -263,7 +267,7 @@ def _roll_out(options: PlacementOptions, asked: SimulateRequest) -> PlacementAns
 
 
 def _known(options: PlacementOptions) -> KnownPods:
-    """Return what takes in the objects of the cluster: now is the clock for a live one."""
+    """Return the store for the objects of the cluster's pods: now is the clock for a live one."""
     return KnownPods(now=time.time() if options.live else 0.0)
 
 

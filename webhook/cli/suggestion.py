@@ -41,7 +41,7 @@ def suggestion(report: dict[str, Any], number: int) -> tuple[Edit, ...]:
 
 
 def manifest_diff(files: tuple[str, ...], entry: ManifestObject, edits: tuple[Edit, ...]) -> bytes:
-    """Return what an object's file, one of these, becomes as a unified diff.
+    """Return the change of an object's file, one of these, as a unified diff.
 
     Raises:
         OSError: The file cannot be opened.

@@ -29,7 +29,7 @@ from webhook.cli.progress import INTERRUPTED, MANY_NODES, interruptible, progres
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel survive zone -f web.yaml --live
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
@@ -79,7 +79,7 @@ def command(
     form: str,
     **values: Any,
 ) -> None:  # the common options
-    """Tell whether every replica that must run still can when any one domain of KEY is lost.
+    """Check whether every replica that must run still can when any one domain of KEY is lost.
 
     KEY is a topology key; zone, region and hostname are short for Kubernetes' own. Each of its domains is
     lost once. Before that, all workloads of the file, or KIND/NAME, run with all their replicas: pods of the
@@ -89,7 +89,7 @@ def command(
 
     All replicas must run, or those that --allow-missing leaves. PodDisruptionBudgets do not count: they
     limit evictions, not losses. DaemonSets, Jobs and Pods have no number of replicas to keep and are not
-    judged.
+    checked.
 
     Exit codes: 0 every workload survives every single loss, 1 some do not, 2 bad usage or input, 3 could not
     run, 130 ended by Ctrl-C, after which the report has the losses that were tried, and no verdict unless one
@@ -122,7 +122,7 @@ def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> 
     """Lose every domain once; return what becomes of the workloads.
 
     Raises:
-        DocumentError: A workload cannot be placed, or none can be judged.
+        DocumentError: A workload cannot be placed, or none can be evaluated.
         UsageError: No node has the topology key.
     """
     check_key(given, options.key)
@@ -156,10 +156,10 @@ def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> 
 
 
 def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[Workload, str]]]:
-    """Return the workloads that can be judged, and the others with the reason.
+    """Return the workloads that can be evaluated, and the others with the reason.
 
     Raises:
-        DocumentError: One cannot be placed, is given twice, or none can be judged; holds every problem.
+        DocumentError: One cannot be placed, is given twice, or none can be evaluated; holds every problem.
     """
     problems, workloads, unjudged, seen = list(given.problems), [], [], set()
     for entry in given.entries:
@@ -178,7 +178,7 @@ def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[W
             workloads.append(workload)
     if not problems and not workloads:
         titles = zip(given.entries, unjudged, strict=True)
-        problems = [f"{e.location(FieldPath())}: {w.title} is not judged: {why}" for e, (w, why) in titles]
+        problems = [f"{e.location(FieldPath())}: {w.title} is not evaluated: {why}" for e, (w, why) in titles]
     if problems:
         raise DocumentError(problems)
     return workloads, unjudged

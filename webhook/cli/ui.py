@@ -28,7 +28,7 @@ _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 #: What leads a browser on from a file.
 _REDIRECT: Final = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}">\n'
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options unchanged: click wraps everything else.
 _EXAMPLES = """\b
 evenkeel ui --live
 evenkeel ui --cluster cluster.json
@@ -83,8 +83,8 @@ def _open(address: str, folder: Path) -> None:
     """Open an address in the person's browser; that there is none is reported.
 
     Args:
-        address: The address, which nobody else may learn.
-        folder: A folder that nobody else can read.
+        address: The address, which no one else may learn.
+        folder: A folder that no one else can read.
     """
     file = folder / "open.html"
     file.touch(mode=0o600)

@@ -77,14 +77,14 @@ def _default_namespace(options: PlacementOptions) -> str:
 
 
 def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
-    """Return what a person may see of a namespace, with the Evenkeel of the cluster to answer about it.
+    """Return the part of a cluster that a user may see of a namespace, and its Evenkeel to answer about it.
 
     Args:
         options: The options.
         error: Why the whole cluster cannot be read.
 
     Raises:
-        ClusterError: There is no Evenkeel to ask.
+        ClusterError: There is no Evenkeel.
     """
     api, kinds, notes = api_server(options.context), options.kinds(), list[str]()
     warn = partial(_warn, notes)
@@ -97,7 +97,7 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
         "--kubernetes-version": options.kubernetes_version,
     }
     for option in (option for option, given in ours.items() if given):
-        warn(f"{option} does not count: Evenkeel judges by its own")
+        warn(f"{option} does not count: Evenkeel uses its own")
     objects = ClusterObjects(kinds, datetime.now(UTC).timestamp())
     for version, kind, path in _NAMESPACED:
         try:
@@ -123,7 +123,7 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
 
 
 def _answers(installation: Installation, error: ApiError) -> Callable[[str, bytes], bytes]:
-    """Return what asks the Evenkeel of a cluster.
+    """Return the function that sends requests to the Evenkeel of a cluster.
 
     Raises:
         ClusterError: There is none; says why the cluster cannot be read either.

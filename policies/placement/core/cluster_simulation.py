@@ -1,6 +1,6 @@
 """A copy of a cluster in which pods are scheduled and deleted, and nodes lost, changed and added.
 
-Whatever asks what would be does it on one of these. To *evaluate* is to find where a pod could go, which
+Every simulation runs on one of these. To *evaluate* is to find where a pod could go, which
 changes nothing; to *schedule* is to bind the pod to the node that the scheduler chooses.
 """
 
@@ -77,7 +77,7 @@ class ClusterSimulation:
         cluster: The copy, a fork.
         choose: Chooses one of several best nodes.
         sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
-        stop: Whether to schedule no more pods of a queue; asked before each.
+        stop: Whether to schedule no more pods of a queue; called before each.
         on_step: Called after each pod that was scheduled.
         preempts: Whether pods that fit nowhere have others of lower priority evicted.
         preempted: The pods that were evicted so and that nothing has replaced yet.

@@ -166,7 +166,7 @@ def recover(
         disruption: What happened to the cluster.
         simulation: The cluster after it, which has the replacements afterwards.
         facts: What is known of its pods.
-        workloads: The given workloads, whose pods are replaced as they say.
+        workloads: The given workloads, whose pods are replaced as they define.
         context: What other pods are prepared by.
         others: How many pods of other workloads are scheduled again, too.
     """

@@ -55,7 +55,7 @@ def cluster_suggestions(verdict: SchedulingResult, index: ClusterIndex) -> Itera
 
 
 class _Search:
-    """Proposes changes of one cluster, and judges them."""
+    """Proposes changes of one cluster, and evaluates them."""
 
     def __init__(self, verdict: SchedulingResult, index: ClusterIndex) -> None:
         self._verdict = verdict
@@ -110,7 +110,7 @@ class _Search:
                 yield change, [node._replace(labels={**node.labels, key: value})]
 
     def domains(self) -> Iterator[tuple[ClusterChange, list[Node]]]:
-        """Yield as many nodes in new domains as ``minDomains`` asks for besides those that there are."""
+        """Yield as many nodes in new domains as ``minDomains`` requires besides those that there are."""
         for result in self._hard:
             key, missing = result.applied.constraint.topology_key, _missing_domains(result)
             models = self._models(np.not_equal(result.domains.of_node, MISSING))

@@ -213,7 +213,7 @@ def simulate_queue(
         settings: How they are scheduled.
         planned: What happens to the cluster first, every time; displaced pods are scheduled before the queue.
             Its objects of pods are what replaces those that are evicted for pods of the queue.
-        choose: Chooses one of several best nodes, as the seed of the settings says.
+        choose: Chooses one of several best nodes, by the seed of the settings.
         on_step: Called after each pod.
         stop: Whether to schedule no more pods. What one time was not finished does not count, but the first.
 

@@ -86,7 +86,7 @@ def what_if(
         actions: The actions.
         simulation: The cluster, with the pods of all namespaces, which is afterwards as it would be.
         context: What the pods of other workloads are prepared by.
-        prepared: The given workload; its pods are replaced as it says.
+        prepared: The given workload; its pods are replaced as it defines.
         running: The objects of the cluster's pods; None where only the index is known.
         others: How many pods of other workloads are scheduled again, too.
 

@@ -39,7 +39,7 @@ class DeployedWorkload:
 
     Attributes:
         prepared: Its next pod.
-        wanted: How many replicas it asks for.
+        wanted: How many replicas it wants.
         required: How many must run.
         used: Pods of the cluster that were taken as they are.
         placed: Replicas that were placed besides, as its controller and the scheduler would.
@@ -70,7 +70,7 @@ class DeployedWorkload:
     @property
     @sent
     def replicas_from(self) -> ReplicaNumber | None:
-        """The source of the number of replicas that it asks for."""
+        """The source of the number of replicas that it wants."""
         return self.workload.replica_number
 
     @property
@@ -121,7 +121,7 @@ def why_unjudged(workload: Workload) -> str:
         return "it runs one pod on each node, which is lost with it"
     if workload.replicas is None or workload.replicas < 0:
         return "it has no number of replicas"
-    return "" if workload.selector is not None else "its pods cannot be told from others"
+    return "" if workload.selector is not None else "its pods cannot be distinguished from others"
 
 
 class Survival:
@@ -150,7 +150,7 @@ class Survival:
             context: What they are placed by; its cluster must be there and stays as it is.
             options: What is lost.
             running: The objects of the cluster's pods; None where only the index is known.
-            stop: Whether to try no more; asked before each pod.
+            stop: Whether to try no more; called before each pod.
             on_step: Called after each pod of a loss with the share of that loss that is done.
 
         Raises:

@@ -53,7 +53,7 @@ class SurvivalHelp:
         workload: Its number.
         domain: The loss after which changes were looked for; None if it lacks replicas before any.
         placement: Its next pod, then.
-        replicas: How many of its replicas fit then; None where that cannot be told.
+        replicas: How many of its replicas fit then; None where that is unknown.
         found: The changes, those last with which it does not survive everything.
         verdicts: How many verdicts the search took.
         complete: Whether everything that looked promising was tried.
@@ -83,7 +83,7 @@ def find_help(
         losses: What every loss does.
         context: What it was made by.
         running: The objects of the cluster's pods.
-        stop: Whether to end with what was found; asked before each change, and each pod of its proof.
+        stop: Whether to end with what was found; called before each change, and each pod of its proof.
     """
     budget = max(MOST_SCHEDULED * _scheduled(losses), FEW_SCHEDULED)
     for number, deployed in enumerate(survival.deployed):

@@ -34,7 +34,7 @@ from policies.scheduler.request import ConstraintOrigin, apply_constraint
 
 
 def render(advice: Advice, *, width: int, color: bool) -> str:
-    """Return what a person reads, no line longer than the width but the scheduler's messages."""
+    """Return the report as text, no line longer than the width but the scheduler's messages."""
     return print_all(_parts(advice), width=width, color=color)
 
 
@@ -160,7 +160,7 @@ def _notes(advice: Advice) -> Iterator[RenderableType]:
 
 
 def _of_constraints(advice: Advice) -> Iterator[str]:
-    """Yield what the constraints do not do, or do besides."""
+    """Yield notes on the constraints: effects that they lack, or have besides."""
     constraints = advice.trial.prepared.request.constraints
     if advice.is_met and advice.goal.limit is not None and not any(each.is_hard for each in constraints):
         yield "Nothing enforces it: it holds in this cluster as it is. --enforce wants DoNotSchedule."
@@ -170,11 +170,11 @@ def _of_constraints(advice: Advice) -> Iterator[str]:
         yield "Fit elsewhere: once the nodes are removed; in an outage: while they are unreachable."
     pinned = advice.chosen is not None and any(each.min_domains > 1 for each in advice.chosen.wanted)
     if pinned and any(loss.back < loss.lost for loss in advice.losses):
-        yield "With minDomains, what does not fit elsewhere stays pending until there are so many again."
+        yield "With minDomains, what does not fit elsewhere stays pending until there are that many again."
 
 
 def _left_out(advice: Advice) -> Iterator[str]:
-    """Yield what was not simulated."""
+    """Yield notes on the parts that were not simulated."""
     if advice.workload.replicas == 0:
         yield "It has 0 replicas now, of which nothing can be lost."
     if advice.is_met and not advice.trial.rollouts:

@@ -1,4 +1,4 @@
-"""What an upgrade of Kubernetes changes, as text for a person in a terminal."""
+"""The changes by an upgrade of Kubernetes, as text for a terminal."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ class ReleaseDiff:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the comparison does not say."""
+        """The limits of the comparison, and the objects that could not be read."""
         scores = f"but for the changes in the table, scores are those of Kubernetes {KNOWN_VERSION}"
         newer = f"nothing is known of releases after {KNOWN_VERSION} but what has been announced"
         return (scores, *((newer,) if self.after > KNOWN_VERSION else ()), *self.unread)
 
 
 def render(diff: ReleaseDiff, *, width: int, color: bool) -> str:
-    """Return what a person reads, no line longer than the width of the terminal but the scheduler's."""
+    """Return the report as text, no line longer than the width but the scheduler's messages."""
     return print_all(_parts(diff), width=width, color=color)
 
 
 def what(found: WorkloadDiff) -> str:
-    """Return what differs for a workload, in one line."""
+    """Return the difference for a workload, in one line."""
     before, after = found.before, found.after
     match found.difference:
         case DiffKind.VALIDITY:

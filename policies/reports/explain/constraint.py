@@ -48,7 +48,7 @@ def _lines(standing: ConstraintStats, placement: Placement) -> Iterator[str]:
 
 
 def _is_of_one_node(standing: ConstraintStats, placement: Placement) -> bool:
-    """Tell whether each pod has a single node that counts for a constraint, as a DaemonSet's have."""
+    """Return whether each pod has a single node that counts for a constraint, as a DaemonSet's have."""
     applied = standing.applied
     honors = applied.constraint.node_affinity_policy is NodeInclusionPolicy.HONOR
     return placement.verdict.request.pinned and (honors or not applied.is_hard)
@@ -68,7 +68,7 @@ def _selected(standing: ConstraintStats, placement: Placement) -> str:
 
 
 def _narrowed(standing: ConstraintStats, placement: Placement) -> str:
-    """Return what matchLabelKeys does, empty if there are none."""
+    """Return the effect of matchLabelKeys in words, empty if there are none."""
     keys = standing.applied.constraint.match_label_keys
     if not keys:
         return ""

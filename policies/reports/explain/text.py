@@ -27,6 +27,7 @@ from policies.reports.words import (
     replicas_text,
     section,
     sentence,
+    unread_text,
 )
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import (
@@ -48,13 +49,13 @@ MOST_GROUPS: Final = 8
 
 
 def render(explained: Explained, *, width: int, color: bool, wide: bool = False) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
-        explained: What to tell.
+        explained: What to report.
         width: Columns of the terminal; no line but the scheduler's sentence is longer.
         color: Whether to use the terminal's colors.
-        wide: Whether all groups of nodes are told, however many.
+        wide: Whether all groups of nodes are listed, however many.
     """
     groups = EVERY_NODE if wide else MOST_GROUPS
     return print_all(_parts(explained, width, groups), width=width, color=color)
@@ -88,7 +89,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
 
 
 def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
-    """Yield what is not known or not modeled."""
+    """Yield notes on facts that are not known or not modeled."""
     if verdict.unread:
         text = f"Not known, and may change who is evicted: {', '.join(verdict.unread)}."
         yield from ("", Text(text, "yellow"))
@@ -96,7 +97,7 @@ def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
         asked = ", ".join(verdict.request.pod.unmodeled)
         text = f"Not modeled, and may reject more nodes: the pod's {asked}."
         yield from ("", Text(text, "yellow"))
-    for text in unmodeled_text(verdict.request.profile):
+    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
         yield from ("", Text(text, "yellow"))
 
 

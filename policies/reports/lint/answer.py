@@ -75,7 +75,7 @@ class SkippedSource(TypedDict):
         reason: Why it was skipped. Later releases may add reasons.
         message: Why it was skipped, in words, with the error of the tool.
         needs: What would have to be downloaded.
-        suggestion: What to do about it; null where it was asked for.
+        suggestion: What to do about it; null where the user chose it.
     """
 
     severity: Severity
@@ -116,7 +116,7 @@ class SkippedRule(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolVersion:
-    """What wrote the report.
+    """The tool that wrote the report.
 
     Attributes:
         name: Its name.
@@ -160,20 +160,20 @@ class LintSummary(TypedDict):
 
 
 class LintReport(TypedDict):
-    """What ``evenkeel lint`` of this release found.
+    """The result of ``evenkeel lint`` of this release.
 
     Later releases may add fields; within v1 none is renamed or goes away.
 
     Attributes:
         schema: The form's name and version.
         tool: What wrote the report.
-        kubernetesVersion: The release of Kubernetes that the rules judged by.
+        kubernetesVersion: The release of Kubernetes that the rules ran with.
         summary: How much was checked and found.
         findings: The findings in force, by file and line, the worst first at one line.
         suppressed: The findings that annotations take out of force.
         skipped: Rules that did not run.
         statistics: How many findings in force each rule has, the most first.
-        skippedSources: Files, charts and other sources that were not read, and objects that were not judged
+        skippedSources: Files, charts and other sources that were not read, and objects that were not checked
             to their end, by file and line.
     """
 

@@ -27,7 +27,7 @@ def _command(finding: Finding, run: LintRun) -> str:
 
 
 def _skipped(group: SkippedGroup) -> str:
-    # The annotation stands at the first one; the others are named.
+    # The annotation is at the first one; the others are named.
     text = f"{group.message} ({group.places})" if len(group.entries) > 1 else group.message
     command = _COMMANDS[group.severity]
     return f"::{command} {_properties(group.location, 'skipped')}::{one_line(text).replace('%', '%25')}"

@@ -1,4 +1,4 @@
-"""The order in which every report tells findings: by place, the worst first at one place."""
+"""The order in which every report lists findings: by place, the worst first at one place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def order(finding: Finding) -> tuple[str, int, int, str, str, str]:
-    """Return what a finding is ordered by."""
+    """Return the sort key of a finding."""
     location = finding.location
     rank = _RANK[finding.severity]
     return location.file, location.line, rank, str(finding.path), finding.rule, finding.message

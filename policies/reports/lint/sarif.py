@@ -32,7 +32,7 @@ _GITHUB_SEVERITY: Final = {
     Severity.WARNING: "warning",
     Severity.NOTE: "recommendation",
 }
-#: What is said of a finding that no rule made, such as a file that cannot be read; GitHub asks for all three.
+#: The texts of a finding that no rule made, such as an unreadable file; GitHub requires all three.
 _NO_RULE: Final = {
     "shortDescription": {"text": "A reason why rules did not run."},
     "fullDescription": {"text": "A file, a document or an annotation that cannot be used as it is."},

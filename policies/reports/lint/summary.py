@@ -1,4 +1,4 @@
-"""What reports for people say of a run as a whole."""
+"""The summary of a run in reports for users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed, plural
 from policies.reports.lint.bundles import bundles
 from policies.reports.lint.run import LintRun
 
-#: How many causes are told for which something was skipped; GitHub shows ten annotations of a kind.
+#: How many causes are shown for which something was skipped; GitHub shows ten annotations of a kind.
 MAX_GROUPS: Final = 10
 
 _RANK: Final = {severity: rank for rank, severity in enumerate(Severity)}
@@ -49,7 +49,7 @@ def skipped_count(run: LintRun) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SkippedGroup:
-    """What was skipped for one cause, as every report but JSON tells it.
+    """The sources that were skipped for one cause, as every report but JSON shows them.
 
     Attributes:
         severity: How bad it is.
@@ -95,7 +95,7 @@ def skipped_groups(
 
 
 def skipped_message(group: Sequence[Skipped]) -> str:
-    """Return what a group is that was skipped for one cause, why, and what to do about it."""
+    """Return the message on sources that were skipped for one cause: which, why, and what to do."""
     first = group[0]
     what = plural(len(group), first.kind) if len(group) > 1 else first.title or first.kind
     needs = [need for need, _ in Counter(need for entry in group for need in entry.needs).most_common()]
@@ -107,7 +107,7 @@ def skipped_message(group: Sequence[Skipped]) -> str:
 
 
 def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
-    """Yield what was left out and why: findings, and rules that did not run, which only ``verbose`` names."""
+    """Yield notes on findings that were left out, and on rules that did not run; ``verbose`` names those."""
     if repeating := bundles(run.result.findings):
         number = plural(sum(repeating.values()), "finding")
         yield (

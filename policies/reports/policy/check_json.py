@@ -19,7 +19,7 @@ Line: TypeAlias = Annotated[int | None, Keywords(minimum=1)]
 
 
 class FindingFields(TypedDict):
-    """What every JSON report says of a finding.
+    """The fields of a finding in every JSON report.
 
     Attributes:
         severity: How bad it is, after the policies' settings.
@@ -39,7 +39,7 @@ class FindingFields(TypedDict):
 
 
 class PolicyCheckReport(TypedDict):
-    """What ``evenkeel policy check`` found.
+    """The result of ``evenkeel policy check``.
 
     Attributes:
         schema: The form's name; its number changes when a field is renamed, goes away or means something
@@ -56,7 +56,7 @@ class PolicyCheckReport(TypedDict):
 
 
 def render(findings: Iterable[Finding], documents: int) -> str:
-    """Return the findings in so many documents as indented JSON."""
+    """Return the findings in a number of documents as indented JSON."""
     report: PolicyCheckReport = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -67,7 +67,7 @@ def render(findings: Iterable[Finding], documents: int) -> str:
 
 
 def finding_fields(finding: Finding) -> FindingFields:
-    """Return what every JSON report says of a finding."""
+    """Return the fields of a finding in every JSON report."""
     return {
         "severity": finding.severity,
         "rule": finding.rule,

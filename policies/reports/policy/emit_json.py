@@ -16,7 +16,7 @@ SCHEMA: Final = "evenkeel.dev/policy-emit/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmitReport:
-    """What ``evenkeel policy emit`` emitted.
+    """The result of ``evenkeel policy emit``.
 
     Attributes:
         schema: The form's name; its number changes when a field is renamed, goes away or means something
@@ -24,7 +24,7 @@ class EmitReport:
         kind: As which policies.
         kubernetes_version: The release of the API server that they are for.
         objects: The policies, each followed by its binding.
-        left_out: What they do not say.
+        left_out: What they leave out.
     """
 
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
@@ -35,7 +35,7 @@ class EmitReport:
 
 
 def render(emitted: Emitted, kind: PolicyKind, version: KubernetesVersion) -> str:
-    """Return what was emitted as indented JSON."""
+    """Return the emitted objects as indented JSON."""
     report = EmitReport(
         kind=kind, kubernetes_version=version, objects=emitted.objects, left_out=emitted.left_out
     )

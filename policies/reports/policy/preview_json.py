@@ -17,7 +17,7 @@ SCHEMA: Final = "evenkeel.dev/policy-preview/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyPreviewReport:
-    """What ``evenkeel policy preview`` found.
+    """The result of ``evenkeel policy preview``.
 
     Attributes:
         schema: The form's name; its number changes when a field is renamed, goes away or means something

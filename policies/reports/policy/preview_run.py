@@ -1,4 +1,4 @@
-"""What a preview of policies found, and what it was made of: for all formats."""
+"""The result of a preview of policies, and its inputs: for all formats."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def _lines(run: PreviewRun) -> Iterator[str]:
     looked_at = f"looked at {preview.looked_at} of {plural(preview.total, 'workload')}"
     yield f"Nothing changes for {plural(same, 'workload')} ({looked_at})."
     if preview.workloads:
-        yield "What runs is not stopped: this happens when a workload or its pods are created anew."
+        yield "What runs is not stopped: this happens when a workload or its pods are created again."
     for text in run.unread:
         yield f"Not looked at: {one_line(text)}"
 

@@ -40,7 +40,7 @@ class DeletionCostsAnswer:
         object: The workload.
         running: How many pods run.
         replicas: How many are to be left.
-        replicas_from: What says so; null where it was asked for.
+        replicas_from: Where the number comes from; null where the user chose it.
         why_no_costs: Why there is nothing to annotate; null if there is.
         deleted: The pods that are deleted then; empty if there is no such choice.
         costs: The deletion cost to give to each pod that needs one, by its name.
@@ -63,7 +63,7 @@ class DeletionCostsAnswer:
 
 
 def render(found: DeletionCosts) -> bytes:
-    """Return what was found as one line of JSON, without its end."""
+    """Return the result as one line of JSON, without its end."""
     workload, request = found.prepared.workload, found.prepared.request
     answer = DeletionCostsAnswer(
         object=workload,

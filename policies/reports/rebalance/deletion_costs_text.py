@@ -17,7 +17,7 @@ from policies.reports.words import print_all, replica_origin_text, workload_titl
 
 
 def render(found: DeletionCosts, *, width: int, color: bool) -> str:
-    """Return what a person reads, no line longer than the width but commands."""
+    """Return the report as text, no line longer than the width but commands."""
     return print_all(_parts(found), width=width, color=color)
 
 

@@ -48,7 +48,7 @@ _OTHER_CHOICES: Final = "if other pods or nodes are chosen among equal ones"
 
 
 def render(simulated: SimulatedRollout, *, width: int, color: bool) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
         simulated: What to report.
@@ -222,7 +222,7 @@ def _suggestions(suggestions: RolloutSuggestions, rollout: Rollout) -> Iterator[
 
 
 def _notes(rollout: Rollout) -> Iterator[RenderableType]:
-    """Yield what the numbers leave out."""
+    """Yield notes on what the numbers leave out."""
     yield ""
     for text in assumptions(rollout):
         yield Text(text, "dim")

@@ -27,7 +27,7 @@ class SimulationRuns(NamedTuple):
     """The ends of many simulations.
 
     Attributes:
-        wanted: How many runs were asked for.
+        wanted: How many runs were requested.
         found: The ends.
     """
 
@@ -40,7 +40,7 @@ class ReplicasBefore(NamedTuple):
 
     Attributes:
         wanted: Replicas that the workload wants.
-        wanted_from: What says so; null for a scale, whose number is asked for.
+        wanted_from: Where the number comes from; null for a scale, whose number is an option.
         placed: Those that had a node.
     """
 
@@ -51,11 +51,11 @@ class ReplicasBefore(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateAnswer:
-    """What becomes of pods that are scheduled one after another.
+    """The outcome for pods that are scheduled one after another.
 
     Attributes:
         kubernetes_version: The release that the scheduler behaves as.
-        judged_as: The release that stands for it, with its patch: the newest known one for a newer one.
+        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
         nodes: How many nodes there are, before any action.
         nodes_to_find: How many feasible nodes are looked for, for each pod.
         revision: The revision of the workload that the pods were scheduled as; null for what has none.

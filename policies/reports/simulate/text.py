@@ -26,13 +26,14 @@ from policies.reports.words import (
     replica_origin_text,
     section,
     sentence,
+    unread_text,
     workload_title,
 )
 from policies.scheduler.binding import Step
 
 
 def render(simulated: SimulatedQueue, *, width: int, color: bool) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
         simulated: What to report.
@@ -55,7 +56,7 @@ def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
 
 
 def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
-    """Yield what became of the pods of the queue."""
+    """Yield the outcome for the pods of the queue."""
     simulation = simulated.simulation
     yield from _runs(simulated)
     yield from _constraints(simulated, width)
@@ -105,7 +106,7 @@ def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
 
 
 def _runs(simulated: SimulatedQueue) -> Iterator[RenderableType]:
-    """Yield what is to be said of all runs together."""
+    """Yield the outcome of all runs together."""
     found, settings = simulated.distribution, simulated.settings
     if found is not None:
         runs = plural(settings.runs or found.runs, "run")
@@ -226,7 +227,7 @@ def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
 
 
 def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
-    """Yield what the numbers leave out."""
+    """Yield notes on what the numbers leave out."""
     steps, unmodeled, seed = simulated.steps, simulated.unmodeled, simulated.settings.used_seed
     ties = sum(len(step.tied) > 1 for step in steps)
     if ties:
@@ -238,6 +239,9 @@ def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     if unmodeled:
         asked = ", ".join(unmodeled)
         yield from ("", Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow"))
+        unread = simulated.queue.cluster.unread
+        for text in unread_text({name: unread[name] for name in unmodeled if name in unread}):
+            yield from ("", Text(text, "yellow"))
     if simulated.nodes_to_find < simulated.queue.cluster.node_count:
         text = f"For each pod the search stops at {simulated.nodes_to_find:,} feasible nodes."
         yield from ("", Text(text))

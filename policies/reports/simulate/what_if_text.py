@@ -1,4 +1,4 @@
-"""What actions change, for a person in a terminal: what stays, what gets a node again, what does not."""
+"""The effect of actions as text: the pods that stay, those that get a node again, those that do not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from policies.reports.words import constraint_title, item, section, sentence
 
 
 def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableType]:
-    """Yield what becomes of the pods that lost their node.
+    """Yield the outcome for the pods that lost their node.
 
     Args:
         happened: What to report.

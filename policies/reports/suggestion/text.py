@@ -1,4 +1,4 @@
-"""What would make a pod fit, in words: edits of the manifest as a person would make them."""
+"""The changes that would make a pod fit, in words: edits of the manifest as a user would make them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DEFAULTS: Final = {"nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}
 def suggestions_text(
     suggestions: Suggestions, placement: Placement, before: Replicas | None
 ) -> Iterator[RenderableType]:
-    """Yield what would make a pod fit, what gives up least first, or that nothing that was tried would.
+    """Yield the changes that would make a pod fit, those first that give up least; or that none was found.
 
     Args:
         suggestions: What was found.
@@ -108,7 +108,7 @@ def numbered_suggestion(
 
 
 def costs_text(suggestion: Suggestion, placement: Placement) -> str:
-    """Return what a suggestion costs, in words."""
+    """Return the cost of a suggestion, in words."""
     return f"costs: {'; '.join(dict.fromkeys(cost_of(change, placement) for change in suggestion.changes))}"
 
 
@@ -126,7 +126,7 @@ def _outcome(suggestion: Suggestion, placement: Placement, before: Replicas | No
 
 
 def in_cluster(change: ClusterChange) -> str:
-    """Return what to do in the cluster, with the command where there is one."""
+    """Return the action in the cluster, with the command where there is one."""
     names = ", ".join(map(one_line, change.nodes))
     key, value = one_line(change.key), None if change.value is None else one_line(change.value)
     match change.what:

@@ -30,7 +30,7 @@ MOST_MESSAGES: Final = 3
 
 
 def render(report: SurvivalReport, *, width: int, color: bool) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
         report: What to report.
@@ -175,7 +175,7 @@ def _outcome(entry: SurvivalSuggestion, found: SurvivalHelp) -> str:
 
 
 def _notes(report: SurvivalReport) -> Iterator[RenderableType]:
-    """Yield what the numbers take for granted, and what they leave out."""
+    """Yield notes on the assumptions of the numbers, and on what they leave out."""
     lines = [*_other_pods(report), *_assumptions(report)]
     if lines:
         yield ""
@@ -206,7 +206,7 @@ def _assumptions(report: SurvivalReport) -> Iterator[str]:
     if unmodeled:
         yield f"Not modeled, although kube-scheduler checks it: {', '.join(unmodeled)}."
     for workload, why in report.unjudged:
-        yield f"Not judged: {one_line(workload.title)}: {why}."
+        yield f"Not evaluated: {one_line(workload.title)}: {why}."
     if not report.complete:
         yield f"Ended early: only {len(report.losses):,} of {len(survival.domains):,} losses were tried."
     elif report.stopped:

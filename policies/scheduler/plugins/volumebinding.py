@@ -64,6 +64,10 @@ class VolumeBindingPlugin:
                 return Reason((text,), Code.UNRESOLVABLE)
         return Reason((_UNBOUND,), Code.UNRESOLVABLE) if view.claims.immediate else None
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return True: claims are bound along with pods."""
+        return True
+
     def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects; a node may have several reasons."""
         if not view.knows_claims or not view.claims.volumes:
@@ -203,7 +207,7 @@ class _VolumeFinder:
 
 
 def _fits(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
-    """Return whether a volume has what a claim asks for, wherever it is."""
+    """Return whether a volume has what a claim requests, wherever it is."""
     asked, offered = claim.shape, volume.shape
     return (
         offered.size >= asked.size

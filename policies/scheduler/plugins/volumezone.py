@@ -33,6 +33,10 @@ class VolumeZonePlugin:
         texts = (_missing(view, claim) for claim in _claims(view))
         return next((Reason((text,), Code.UNRESOLVABLE) for text in texts if text), None)
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return True: claims are bound along with pods."""
+        return True
+
     def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects; a node without any zone or region takes every volume."""
         rejected = np.zeros(len(view.slots), np.bool_)
