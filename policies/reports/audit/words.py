@@ -40,7 +40,7 @@ def notes(run: AuditRun) -> Iterator[str]:
     if run.left:
         yield f"Ended early; objects that were not looked at: {run.left:,}"
     if any(found.unmodeled for found in run.workloads):
-        yield "Some pods have fields that are not modeled, such as volumes: room is an upper bound for them"
+        yield "Some pods have fields that are not modeled or not known: room is an upper bound for them"
     yield from map(one_line, run.cluster.unread)
 
 
