@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -112,16 +113,20 @@ class ClusterSimulation:
                 return
             yield self.schedule(entry.request, entry.name)
 
-    def schedule_fitting(self, request: SchedulingRequest, most: int) -> list[Step]:
+    def schedule_fitting(
+        self, request: SchedulingRequest, most: int, names: Iterator[str] | None = None
+    ) -> list[Step]:
         """Schedule pods that are alike until one fits nowhere, which is the last step then.
 
         Args:
             request: The pod.
             most: How many.
+            names: What they are called; None for names that no pod has.
         """
         steps = list[Step]()
         # No pod has such a name; nor has one that was scheduled here before.
-        queue = (QueuedPod(f"/{self.cluster.pod_count}", request) for _ in range(most))
+        names = names or (f"/{self.cluster.pod_count}" for _ in range(most))
+        queue = (QueuedPod(name, request) for name in islice(names, most))
         for step in self.schedule_all(queue):
             steps.append(step)
             if step.node is None:

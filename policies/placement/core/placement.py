@@ -29,6 +29,7 @@ from policies.model.revisions import find_revision
 from policies.model.storage_readers import read_claim_templates
 from policies.model.version import KubernetesVersion
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.placement.core.replica_names import next_ordinal
 from policies.scheduler.configuration import DEFAULT_CONFIG
 from policies.scheduler.defaults import NoConstraints, default_constraints, own_constraints
 from policies.scheduler.evaluate import evaluate
@@ -214,8 +215,10 @@ def prepare(
             reading=context.behavior.reading,
         )
         if kind.kind == STATEFUL_SET:
-            templates = read_claim_templates(workload.obj, found)
-            pending = with_claims(replace(pending, claim_templates=templates), pending.name)
+            pending = replace(pending, claim_templates=read_claim_templates(workload.obj, found))
+            if pending.claim_templates:
+                name = next_ordinal(pending.name, workload.replicas, cluster, workload.namespace)
+                pending = with_claims(pending, name)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
         errors = [*workload.errors, *found.errors]
         # Where errors were left out, it is not known which parts are good.
