@@ -42,6 +42,10 @@ from policies.model.workload import Workload
 from policies.scheduler.releases import Behavior, behavior_of
 
 
+class MissingObjectError(Exception):
+    """An object that decides what a rule finds is not known; the message says which."""
+
+
 class RuleTarget(StrEnum):
     """The kind of object that a rule runs on."""
 

@@ -73,6 +73,8 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
     if verdict.message:
         yield sentence(verdict.message)
     yield from _constraints(explained, width)
+    if explained.deadlocks:
+        yield from section("Volumes against constraints", map(Text, deadlock_lines(explained)))
     if explanation.rejected:
         yield from section("Why nodes reject it", _refusing(verdict, explanation.rejected, groups))
     if explanation.tiers:
@@ -147,6 +149,23 @@ def rejection_lines(verdict: SchedulingResult, refusal: Rejection) -> Iterator[s
             yield f"claim {claim} is bound to volume {name}: {one_line(volume.reached_from)}"
         if refusal.volumes:
             yield NO_MOVE
+
+
+def deadlock_lines(explained: Explained) -> Iterator[str]:
+    """Yield which volumes leave a pod no node, and the constraints that forbid the nodes that they are on."""
+    results = explained.placement.verdict.results
+    for deadlock in explained.deadlocks:
+        where = f"claim {one_line(deadlock.claim)} is bound to volume {one_line(deadlock.volume)}"
+        where += f", reached from {one_line(deadlock.reached_from)}"
+        if not deadlock.reaching:
+            yield f"{where}: no node is there."
+            continue
+        forbidding = listed(
+            f"constraint {at + 1} ({results[at].applied.constraint.topology_key}"
+            f" maxSkew {results[at].applied.constraint.max_skew:,})"
+            for at in deadlock.constraints
+        )
+        yield f"{where}; {forbidding} allows no pod there."
 
 
 def preemption_lines(preemption: Preemption) -> Iterator[str]:
