@@ -19,6 +19,7 @@ from policies.reports.score.profile import profile_name, profile_text, unmodeled
 from policies.reports.suggestion.text import suggestions_text
 from policies.reports.words import (
     constraint_title,
+    domain_name,
     dropped,
     headline,
     item,
@@ -176,7 +177,7 @@ def _breach(verdict: SchedulingResult, breach: SkewViolation) -> str:
         return f"skew {breach.least:,} to {breach.most:,} in {breach.domains:,} domains, {limit}"
     # matching + self match - minimum = skew.
     minimum = breach.matching + applied.self_match - breach.least
-    where = f"{breach.domains:,} domains" if breach.domain is None else one_line(breach.domain) or "(empty)"
+    where = f"{breach.domains:,} domains" if breach.domain is None else domain_name(breach.domain)
     operands = f"{breach.matching:,} matching + {applied.self_match} - minimum {minimum:,}"
     return f"{where}: {operands} = skew {breach.least:,}, {limit}"
 

@@ -18,7 +18,7 @@ from policies.placement.core.placement import Placement
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.suggestions import ExternalChange, Suggestion, Suggestions
 from policies.reports.suggestion.cost import cost_of, given_up_text, how_edited
-from policies.reports.words import at_most, item, named
+from policies.reports.words import at_most, item, named, search_ended
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from policies.scheduler.request import ConstraintOrigin
 
@@ -56,7 +56,7 @@ def suggestions_text(
         hint = "" if placement.workload.owner else " With --diff N suggestion N is printed as a diff."
         yield Text(f"{how_edited(placement)}{hint}", "dim")
     if not suggestions.complete:
-        yield Text(f"There may be more: the search ended after {suggestions.verdicts:,} verdicts.")
+        yield search_ended(plural(suggestions.verdicts, "verdict"))
 
 
 def _enough(found: tuple[Suggestion, ...], placement: Placement) -> str:
