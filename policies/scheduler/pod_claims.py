@@ -152,4 +152,4 @@ def _with_class(claim: PersistentVolumeClaim, storage: Storage) -> PersistentVol
     """Return a claim that is made now; if it names no class, it gets the default class."""
     if claim.shape.storage_class:
         return claim
-    return claim._replace(shape=claim.shape._replace(storage_class=storage.default_class()))
+    return claim.with_state(shape=claim.shape._replace(storage_class=storage.default_class()))

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import click
 
-from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath, shown
 from policies.model.taints import Taint, TaintEffect
@@ -110,14 +109,12 @@ class Happening:
 
     def seen(self, obj: dict[str, Any]) -> None:
         """Look at an object of the cluster."""
-        if self.actions:
-            self.running(obj)
+        self.running(obj)
 
-    def planned(self, context: AdmissionContext) -> PlannedActions | None:
-        """Return the actions before pods are scheduled; None if there are none."""
-        if not self.actions:
-            return None
-        return PlannedActions(actions=self.actions, context=context, running=self.running, others=self.others)
+    @property
+    def planned(self) -> PlannedActions:
+        """The actions before pods are scheduled, and the objects of the pods that run."""
+        return PlannedActions(actions=self.actions, running=self.running, others=self.others)
 
 
 def _lose(text: str) -> Action:

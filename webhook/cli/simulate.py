@@ -228,8 +228,8 @@ def _report(
         simulated, entry, *_ = _roll_out(options, asked)
     else:
         judge = partial(queue_replicas, count=asked.replicas)
-        queue, entry, placed_by, _ = evaluate_object(options, judge, happening.seen)
-        simulated = _simulate(queue, asked.settings, happening.planned(placed_by))
+        queue, entry, *_ = evaluate_object(options, judge, happening.seen)
+        simulated = _simulate(queue, asked.settings, happening.planned)
     if tell is not None:
         tell(render_json(simulated), entry)
     else:
@@ -254,11 +254,11 @@ def _known(options: PlacementOptions) -> KnownPods:
 
 
 def _simulate(
-    queue: SchedulingQueue, settings: SimulationSettings, planned: PlannedActions | None = None
+    queue: SchedulingQueue, settings: SimulationSettings, planned: PlannedActions
 ) -> SimulatedQueue:
     """Simulate with progress on a terminal, until all is done or Ctrl-C is pressed."""
     # How many pods actions displace is known only when they have happened: not more than there are.
-    displaced = 0 if planned is None else queue.cluster.pod_count
+    displaced = queue.cluster.pod_count if planned.actions else 0
     steps = (len(queue.pods) + displaced) * (settings.runs or 1)
     long, done = steps * (queue.cluster.node_count + POD_COST) >= LONG, count(1)
     with progress("Simulating", long=long) as advance, interruptible() as stop:

@@ -40,7 +40,7 @@ def notes(run: AuditRun) -> Iterator[str]:
     if run.left:
         yield f"Ended early; objects that were not looked at: {run.left:,}"
     if any(found.unmodeled for found in run.workloads):
-        yield "Some pods have fields that are not modeled, such as volumes: room is an upper bound for them"
+        yield "Some pods have fields that are not modeled or not known: room is an upper bound for them"
     yield from map(one_line, run.cluster.unread)
 
 
@@ -98,8 +98,13 @@ def room(found: WorkloadAudit) -> str:
     text = f"room for {at_most}{found.room.pods:,} more"
     if found.room.constraint is None:
         return text
-    key = one_line(found.constraints[found.room.constraint].applied.constraint.topology_key)
-    return f"{text} (limited by {key}{f'={one_line(found.room.domain)}' if found.room.domain else ''})"
+    constraint = found.constraints[found.room.constraint].applied.constraint
+    key = one_line(constraint.topology_key)
+    if found.room.domain:
+        key = f"{key}={one_line(found.room.domain)}"
+    elif constraint.min_domains > 1:
+        key = f"minDomains {constraint.min_domains} of {key}"
+    return f"{text} (limited by {key})"
 
 
 def is_bound(found: WorkloadAudit) -> bool:

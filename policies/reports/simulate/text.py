@@ -16,7 +16,7 @@ from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.placement.simulate.simulate import MOST_COUNTED, DomainChange
 from policies.reports.domains import bar, bar_room
-from policies.reports.simulate.what_if_text import what_if_text
+from policies.reports.simulate.what_if_text import evicted_text, what_if_text
 from policies.reports.words import (
     as_revision,
     constraint_title,
@@ -54,6 +54,7 @@ def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
         yield from what_if_text(simulated.what_if, None if queue.prepared is None else queue.prepared.policy)
     if queue.pods or simulated.what_if is None:
         yield from _scheduled(simulated, width)
+    yield from evicted_text(simulated.displaced)
     yield from _notes(simulated)
 
 
@@ -99,7 +100,7 @@ def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
     prepared = queue.prepared
     labeled = prepared is not None and prepared.workload.kind.revision_label
     of_revision = " of this revision" if labeled else ""
-    of_wanted = f"{replicas.placed:,} of {replicas.wanted:,} replicas{of_revision}"
+    of_wanted = f"{replicas.placed:,} of {plural(replicas.wanted, 'replica')}{of_revision}"
     before = queue.pods or simulated.what_if is not None
     more = "had a node before." if before else "have a node: --replicas N schedules N more."
     if prepared is not None:

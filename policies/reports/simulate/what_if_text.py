@@ -45,6 +45,25 @@ def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableTyp
         yield from ("", Text("New nodes are empty: pods of DaemonSets are not started on them.", "yellow"))
 
 
+def evicted_text(displaced: Iterable[DisplacedPod]) -> Iterator[RenderableType]:
+    """Yield what becomes of the pods that were evicted for others; nothing if there are none."""
+    evicted = [entry for entry in displaced if entry.preemptor]
+    if not evicted:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("POD", "FROM", "FOR", "THEN"):
+        table.add_column(title, overflow="fold")
+    for entry in evicted[:IN_TABLE]:
+        then = "pending" if entry.why == "" else entry.why
+        if entry.step is not None and entry.step.node is not None:
+            then = f"on {entry.step.node}"
+        names = (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, entry.preemptor, then)
+        table.add_row(*map(one_line, names))
+    if (rest := len(evicted) - IN_TABLE) > 0:
+        table.add_row(more(rest))
+    yield from section("What is evicted for pods of higher priority", [table])
+
+
 def _summary(happened: WhatIf) -> Iterator[RenderableType]:
     disruption, displaced = happened.recovery.disruption, happened.recovery.displaced
     if disruption.lost:

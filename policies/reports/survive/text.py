@@ -196,6 +196,8 @@ def _other_pods(report: SurvivalReport) -> Iterator[str]:
         yield f"Pods of other workloads that lose their node with it: up to {displaced:,}; {stay} pending."
     if untried:
         yield f"Not scheduled again of those, so that they take no room: up to {untried:,}."
+    if evicted := max((len(loss.evicted) for loss in report.losses), default=0):
+        yield f"Pods that are evicted for those of higher priority (-o json names them): up to {evicted:,}."
 
 
 def _assumptions(report: SurvivalReport) -> Iterator[str]:
@@ -207,8 +209,6 @@ def _assumptions(report: SurvivalReport) -> Iterator[str]:
         yield "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
     if unmodeled:
         yield unmodeled_note(unmodeled)
-    if "persistentVolumeClaims" in unmodeled:
-        yield "A volume of the lost domain keeps its pod pending."
     for workload, why in report.unjudged:
         yield f"Not evaluated: {one_line(workload.title)}: {why}."
     if not report.complete:

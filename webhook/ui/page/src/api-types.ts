@@ -1004,6 +1004,8 @@ export interface SimulateAnswer {
   whatIf: WhatIf | null;
   /** How the workload was rolled out or scaled, the rest being of the likely course; null if neither was requested. */
   rollout: RolloutFields | null;
+  /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". Absent for a rollout. */
+  evicted?: DisplacedPod[];
   /** What else a scheduler looks at in these pods, which may refuse more nodes. */
   notModeled: string[];
   /** What may happen in a real cluster meanwhile. */
@@ -1034,6 +1036,8 @@ export interface BoundStep {
   tied: string[];
   /** That total; absent if only one node was feasible. */
   score?: number;
+  /** The pods that were evicted for it, as namespace/name; absent if none. "tied" are then the nodes on which evictions were equally good. */
+  evicted?: string[];
 }
 
 /** A pod that got none; the next was tried. */
@@ -1046,6 +1050,8 @@ export interface PendingStep {
   message: string;
   /** The message of its PodScheduled condition. */
   condition: string;
+  /** The pods that were evicted for it all the same, as namespace/name; absent if none. */
+  evicted?: string[];
 }
 
 /** The pods that a constraint counts, before the first pod was scheduled and after the last. */
@@ -1166,10 +1172,14 @@ export interface DisplacedPod {
   tied?: string[];
   /** That total; absent if only one node was feasible. */
   score?: number;
+  /** The pods that were evicted for it all the same, as namespace/name; absent if none. */
+  evicted?: string[];
   /** The scheduler's FitError. */
   message?: string;
   /** The message of its PodScheduled condition. */
   condition?: string;
+  /** The pod that it was evicted for, as namespace/name; null if it was not. */
+  evictedFor?: string;
   /** The node that it lost. */
   lostNode: string;
   /** Whether it belongs to a given workload. */
