@@ -5,12 +5,14 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick e2e check docs ui bench generate releases corpus pictures constraints sbom clean
+.PHONY: help demo test quick e2e check docs ui bench generate releases corpus dist pictures constraints sbom clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(SETUP): pyproject.toml conformance/pyproject.toml
+	# What setuptools left in an older checkout would hide what is installed.
+	rm -rf *.egg-info conformance/*.egg-info
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]' --editable ./conformance
 	@touch $@
@@ -68,11 +70,17 @@ corpus: ## Pack the conformance corpus as a file in dist/
 		conformance/LICENSE conformance/README.md conformance/corpus.json conformance/*.jsonl conformance/*.jsonl.gz \
 		| gzip --no-name >"dist/evenkeel-conformance-$$version.tar.gz"
 
+dist: $(SETUP) ## Build the wheels and source archives in dist/ and check them
+	rm -rf dist/*.whl dist/*.tar.gz
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist conformance
+	$(BIN)/python -m twine check --strict dist/*.whl dist/*.tar.gz
+
 pictures: $(SETUP) ## Take the pictures of the page anew (needs chromium)
 	$(BIN)/python -m docs.generator.pictures
 
 constraints: $(SETUP) ## Pin what is installed, with hashes (UPGRADE=1: the newest releases)
-	echo setuptools | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	echo hatchling | $(BIN)/uv pip compile --quiet --extra server --universal --python-version 3.11 --generate-hashes \
 		--annotation-style=line --custom-compile-command 'make constraints' $(if $(UPGRADE),--upgrade) \
 		--output-file deploy/constraints.txt pyproject.toml - >/dev/null
 

@@ -13,7 +13,7 @@ import orjson
 from benchmarks.clusters import CROWDED, USUAL, ZONE, Cluster, objects, probe_pod
 from policies.config.context import AdmissionContext
 from policies.placement.core.placement import evaluate_manifest
-from policies.reports import score_json
+from policies.reports.score import json as score_json
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugin_registry import SPREAD
@@ -67,7 +67,7 @@ def _index(cluster: Cluster) -> ClusterIndex:
 
 
 def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
-    """Return what PodTopologySpread does at PreFilter, Filter, PreScore, Score and NormalizeScore."""
+    """Return a function that runs PodTopologySpread: PreFilter, Filter, PreScore, Score, NormalizeScore."""
     request = evaluate_manifest(pod, AdmissionContext(policies=(), cluster=index)).verdict.request
 
     def plugin() -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.case import Operation
 from conformance.implementation import DeclinedError
 from policies.config.context import AdmissionContext
-from policies.reports import score_json
+from policies.reports.score import json as score_json
 from webhook.requests import simulated
 from webhook.requests.frame import RequestError
 from webhook.requests.score import place_request

@@ -17,6 +17,7 @@ from conformance.case import Operation
 from conformance.implementation import MOST_ANSWER_BYTES, ImplementationError
 from policies.manifests.errors import UsageError
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
 
 #: Bytes that are read or written at once: what a pipe holds.
 _CHUNK: Final = 65536
@@ -32,7 +33,7 @@ class LineCommand:
 
         Args:
             command: The program and its arguments, quoted as for a shell.
-            operation: What its requests ask for.
+            operation: The operation of its requests.
             timeout_s: Seconds for each answer.
 
         Raises:
@@ -150,7 +151,7 @@ class LineCommand:
 
     def _stop(self, what: str) -> ImplementationError:
         self._kill()
-        count = f"{self._answers} answer{'' if self._answers == 1 else 's'}"
+        count = f"{plural(self._answers, 'answer')}"
         return ImplementationError(f"{self.title} {what}, after {count}")
 
     def _kill(self) -> None:

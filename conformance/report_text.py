@@ -9,6 +9,7 @@ from typing import Final
 from conformance.report_wording import failure_lines
 from conformance.run import CaseOutcome, CaseResult, ConformanceRun
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import more, plural
 
 #: Failed cases that are shown, and differences of each.
 MOST_CASES, MOST_LINES = 10, 3
@@ -37,7 +38,7 @@ def _lines(run: ConformanceRun) -> Iterator[str]:
         yield ""
         yield "Not answered, which is not failed:"
         for name, count in sorted(run.unanswered.items()):
-            yield f"  {name}: {_cases(count)}"
+            yield f"  {name}: {plural(count, 'case')}"
     if run.declined:
         yield ""
         yield "Requests that it declined:"
@@ -61,7 +62,7 @@ def _summary(run: ConformanceRun) -> str:
         CaseOutcome.NOT_RUN: "not run",
     }
     parts = [f"{run.total[outcome]} {word}" for outcome, word in words.items() if run.total[outcome]]
-    return f"{_cases(run.total.total())}: {', '.join(parts)}"
+    return f"{plural(run.total.total(), 'case')}: {', '.join(parts)}"
 
 
 def _table(run: ConformanceRun) -> Iterator[str]:
@@ -77,9 +78,9 @@ def _table(run: ConformanceRun) -> Iterator[str]:
 
 def _declined(declined: Counter[str]) -> Iterator[str]:
     for reason, count in declined.most_common(_MOST_REASONS):
-        yield f"  {_cases(count)}: {one_line(reason, 200)}"
+        yield f"  {plural(count, 'case')}: {one_line(reason, 200)}"
     if len(declined) > _MOST_REASONS:
-        yield f"  and {len(declined) - _MOST_REASONS} other reasons"
+        yield f"  and {plural(len(declined) - _MOST_REASONS, 'other reason')}"
 
 
 def _failed(failed: list[CaseResult]) -> Iterator[str]:
@@ -87,7 +88,7 @@ def _failed(failed: list[CaseResult]) -> Iterator[str]:
     yield (
         "Failed:"
         if len(shown) == len(failed)
-        else f"Failed, the first {len(shown)} of {_cases(len(failed))}:"
+        else f"Failed, the first {len(shown)} of {plural(len(failed), 'case')}:"
     )
     for result in shown:
         yield f"  {one_line(result.id)} ({', '.join(sorted(result.features))})"
@@ -95,8 +96,4 @@ def _failed(failed: list[CaseResult]) -> Iterator[str]:
         for line in lines[:MOST_LINES]:
             yield f"    {line}"
         if len(lines) > MOST_LINES:
-            yield f"    and {len(lines) - MOST_LINES} more differences"
-
-
-def _cases(count: int) -> str:
-    return f"{count} case{'' if count == 1 else 's'}"
+            yield f"    {more(len(lines) - MOST_LINES, 'difference')}"

@@ -11,6 +11,6 @@ pip() {
   "${PYTHON:-python3}" -m pip --python "$into" "$command" --quiet --disable-pip-version-check "$@"
 }
 pip install --require-hashes --only-binary :all: --requirement "$source/deploy/constraints.txt"
-# By the setuptools that the list has.
+# By the hatchling that the list has, which nothing needs any more afterwards, nor what it alone needs.
 pip install --no-deps --no-index --no-build-isolation "$source"
-pip uninstall --yes setuptools
+pip uninstall --yes hatchling packaging pathspec pluggy tomlkit trove-classifiers

@@ -1,4 +1,4 @@
-"""What Evenkeel knows: Kubernetes' spreading rules as pure functions, values in and values out.
+"""Kubernetes' spreading rules as pure functions, values in and values out.
 
 Nothing below this package reads a clock, a file, the environment or a socket.
 """

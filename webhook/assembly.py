@@ -45,7 +45,7 @@ _DEFINED_WITHIN_S: Final = 5.0
 
 
 def cluster_cache(settings: Settings, workloads: ClusterWorkloads) -> ClusterCache | None:
-    """Return what follows the live cluster if that is asked for; it connects after the fork only."""
+    """Return the cache of the live cluster, None without ``--live``; it connects after the fork only."""
     if not settings.live:
         return None
     from webhook.kube.informer import ClusterCache  # noqa: PLC0415  # with it comes numpy
@@ -54,7 +54,7 @@ def cluster_cache(settings: Settings, workloads: ClusterWorkloads) -> ClusterCac
 
 
 def cluster_workloads(settings: Settings) -> ClusterWorkloads:
-    """Return what holds the workloads of the cluster as they come from a file or an API server."""
+    """Return the store of the cluster's workloads, as they come from a file or an API server."""
     kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind))
     if not settings.live:
         return ClusterWorkloads(kinds)
@@ -66,7 +66,7 @@ def cluster_workloads(settings: Settings) -> ClusterWorkloads:
 def current_context(
     settings: Settings, cache: ClusterCache | None, workloads: ClusterWorkloads
 ) -> CurrentContext:
-    """Return what reviews are decided by: files, and the cluster of a file or of an API server.
+    """Return the context of reviews: files, and the cluster of a file or of an API server.
 
     Raises:
         EvenkeelError: A document or an option cannot be used.
@@ -80,7 +80,7 @@ def current_context(
 
 
 def policy_controller(settings: Settings, current: CurrentContext) -> PolicyController:
-    """Return what puts changes of policies into force: of files, and of the cluster if it is followed."""
+    """Return the controller that enforces changed policies: of files, and of the cluster if watched."""
     begun_with = tuple(current.context.policies)
     default, given = ((), begun_with) if settings.policy else (begun_with, ())
     files = PolicyFiles(settings.policy, given, lambda: load_policy_files(settings, current.context))
@@ -114,7 +114,7 @@ def _watch_policies(settings: Settings, controller: PolicyController, *, has_sch
 def status_writer(
     settings: Settings, cache: ClusterCache | None, policies: PolicyController, current: CurrentContext
 ) -> PolicyStatusWriter | None:
-    """Return what writes the status of the cluster's policies, if that is wanted."""
+    """Return the writer of the status of the cluster's policies; None if that is not wanted."""
     if not settings.policy_status or policies.resources is None or cache is None or cache.store is None:
         return None
     from webhook.policy_controller.status_writer import PolicyStatusWriter  # noqa: PLC0415
@@ -143,7 +143,7 @@ def _live_version(settings: Settings) -> KubernetesVersion:
 def certificate_controller(
     settings: Settings, folder: Path, cache: ClusterCache | None = None
 ) -> CertificateController:
-    """Return what keeps the certificate of a Secret, for one process."""
+    """Return the controller that keeps the certificate of a Secret, for one process."""
     from webhook.cert_rotation.controller import CertificateController  # noqa: PLC0415
     from webhook.cert_rotation.reconcile import Reconciler, Target  # noqa: PLC0415
 
@@ -167,7 +167,7 @@ def certificate_controller(
 def _registration_judge(
     settings: Settings, api: KubernetesApiServer, cache: ClusterCache | None
 ) -> Callable[[Configuration], Registration]:
-    """Return what tells what a webhook configuration makes the API server send."""
+    """Return the function that evaluates which requests a webhook configuration makes the API server send."""
     from webhook.cert_rotation.configurations import registration  # noqa: PLC0415
     from webhook.kube.selected import selects_any  # noqa: PLC0415
     from webhook.kube.watched_resources import LABELED_OBJECTS  # noqa: PLC0415
@@ -190,7 +190,7 @@ def _registration_judge(
 
 
 def _candidate(api: KubernetesApiServer, lease: str) -> Elect:
-    """Return what stands for election by a Lease."""
+    """Return the function that runs for election by a Lease."""
     from webhook.kube.election import lead  # noqa: PLC0415  # with it comes the client
 
     def elect(started: Callable[[], None], stopped: Callable[[], None]) -> Callable[[], None]:
@@ -204,7 +204,7 @@ def _candidate(api: KubernetesApiServer, lease: str) -> Elect:
 def skew_controller(
     settings: Settings, cache: ClusterCache | None, current: CurrentContext, telemetry: Telemetry
 ) -> SkewController | None:
-    """Return what measures how workloads are spread, if that is wanted."""
+    """Return the controller that measures the skew of workloads; None if that is not wanted."""
     if cache is None or cache.store is None or not settings.measures_skew:
         return None
     from webhook.skew.controller import SkewController, SkewSink  # noqa: PLC0415

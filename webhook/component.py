@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Component:
-    """A part of a server, started and stopped once, and asked how it is; by default all is in order."""
+    """A part of a server, started and stopped once, which reports its state; by default all is in order."""
 
     def start(self) -> None:
         """Begin, in a worker: threads are not inherited by a fork."""
@@ -18,7 +18,7 @@ class Component:
         """End what ``start`` has begun."""
 
     def unsynced(self) -> str:
-        """Return what must be known to decide reviews and is not known yet; empty if all is."""
+        """Return the data that reviews need and the component lacks so far; empty if it lacks none."""
         return ""
 
     def problem(self) -> str:
@@ -26,8 +26,8 @@ class Component:
         return ""
 
     def warnings(self) -> list[str]:
-        """Return what is wrong, though requests should go on coming here; empty if nothing is."""
+        """Return the problems that are no reason to send requests elsewhere; empty if there are none."""
         return []
 
     def observe(self, telemetry: Telemetry) -> None:
-        """Tell the metrics how it is."""
+        """Report its state as metrics."""

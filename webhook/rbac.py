@@ -18,7 +18,7 @@ GROUP: Final = "evenkeel.dev"
 
 
 class Resource(StrEnum):
-    """What a route needs a right to, as RBAC rules name it in ``GROUP``.
+    """The resource that a route needs access to, as RBAC rules name it in ``GROUP``.
 
     No API server has these resources, so a right to them is worth nothing there. Rights to paths
     (``nonResourceURLs``) would not do: they hold for the API server's own ``/metrics`` as well.

@@ -53,7 +53,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     events = EventLog(settings.log_format, settings.log_level, descriptor=descriptor)
     logs.set_up(events, settings.log_level)
     host, _ = parse_bind(settings.bind)
-    # First, because it waits for an API server that is away: the release is asked for once.
+    # First, because it waits for an API server that is away: the release is requested once.
     files = _certificate_files(settings, folder, host)
     telemetry = Telemetry(version)
     certificates = _serving_context(settings, files, telemetry)
@@ -85,7 +85,7 @@ def _server_state(
     telemetry: Telemetry,
     events: EventLog,
 ) -> ServerState:
-    """Return what the processes of the server know, with every component."""
+    """Return the state that the server's processes share, with every component."""
     workloads = assembly.cluster_workloads(settings)
     cache = assembly.cluster_cache(settings, workloads)
     current = assembly.current_context(settings, cache, workloads)
@@ -95,7 +95,7 @@ def _server_state(
         policies,
         assembly.status_writer(settings, cache, policies, current),
         assembly.skew_controller(settings, cache, current, telemetry),
-        # Who keeps the certificate judges it by the clock of the API server, which verifies it. It stops
+        # Who keeps the certificate checks it by the clock of the API server, which verifies it. It stops
         # first: another replica waits for its Lease, and time may run out.
         assembly.certificate_controller(settings, folder, cache)
         if settings.cert_secret
@@ -123,7 +123,7 @@ def _serving_context(settings: Settings, files: _Files, telemetry: Telemetry) ->
 
 
 def _authorizer(settings: Settings, telemetry: Telemetry) -> Authorizer:
-    """Return what decides who may use the routes that show what runs in the cluster."""
+    """Return the authorizer of the routes that show the contents of the cluster."""
     api = assembly.connect_to(settings) if settings.live else None
     return build_authorizer(settings, api, places=max(1, settings.threads // 4), count=telemetry.count_access)
 
@@ -151,7 +151,7 @@ def _begin_drain(state: ServerState) -> None:
 
 
 def _announcement(address: str, state: ServerState, files: _Files) -> Callable[[], None]:
-    """Return what says once where the server is and what it decides by."""
+    """Return the function that logs once where the server listens and which inputs it decides by."""
     context = state.current.context
     cluster = context.cluster
     fields: dict[str, Value] = {

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from docs.generator.markdown import code, page, table
-from policies.reports.rule_manual import DEPLOYMENT, EXCERPTS, has_excerpts
+from policies.reports.lint.rule_manual import DEPLOYMENT, EXCERPTS, has_excerpts
 from policies.rules.base import Rule, RuleTarget, all_rules
 
 #: What a rule checks, in words.
@@ -84,7 +84,7 @@ def _shown(default: object) -> str:
 
 
 def _descriptions(params: type) -> dict[str, str]:
-    """Return what a docstring says of each attribute, on one line each."""
+    """Return the text on each attribute in a docstring, on one line each."""
     text = inspect.cleandoc(params.__doc__ or "")
     found = re.findall(r"^ {4}(\w+): (.+(?:\n {5,}.+)*)", text, flags=re.MULTILINE)
     return {name: " ".join(words.split()) for name, words in found}

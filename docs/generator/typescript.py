@@ -9,9 +9,9 @@ from typing import Final
 
 from docs.generator.schemas import Schema
 from policies.config.type_schema import Definitions
-from policies.reports.audit_json import AuditAnswer
-from policies.reports.lint_report import LintReport
-from policies.reports.plan_json import PlanReport
+from policies.reports.audit.json import AuditAnswer
+from policies.reports.lint.json import LintReport
+from policies.reports.plan.json import PlanReport
 from webhook.ui.answers import PageError
 from webhook.ui.embedded import EmbeddedReport
 from webhook.ui.routes import ROUTES

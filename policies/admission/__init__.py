@@ -1,1 +1,1 @@
-"""What admission decides about one object: errors, warnings, default constraints."""
+"""Admission decisions about one object: errors, warnings, default constraints."""

@@ -63,7 +63,7 @@ class Violation(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What a person reads."""
+        """The text that users read."""
         return error_text(self.error)
 
     @property
@@ -74,7 +74,7 @@ class Violation(NamedTuple):
 
 
 def error_text(error: FieldError) -> str:
-    """Return what a person reads: first the id of the rule, to look it up or to be exempt from it."""
+    """Return the text that users read: first the id of the rule, to look it up or to be exempt from it."""
     return f"{error.rule}: {error}"
 
 
@@ -98,12 +98,12 @@ def weigh(
     *,
     by_linter: Severity = Severity.ERROR,
 ) -> Violation:
-    """Return what becomes of an object for an error.
+    """Return the violation for an error, with the enforcement that applies to it.
 
     Args:
         error: What is wrong.
         severity: How bad that is, unless the settings say otherwise.
-        settings: What the policies say of the rule.
+        settings: The policies' settings of the rule.
         strictest: The enforcement of the policies.
         by_linter: How bad the linter calls it.
     """
@@ -114,12 +114,12 @@ def weigh(
 def api_violations(
     errors: Iterable[FieldError], policies: Sequence[SpreadPolicy], strictest: Enforcement
 ) -> list[Violation]:
-    """Return what becomes of an object for what was found in reading it."""
+    """Return the violations for the errors that were found in reading an object."""
     return [weigh(error, Severity.ERROR, rule_settings(policies, error.rule), strictest) for error in errors]
 
 
 class RuleResults(NamedTuple):
-    """What the rules find in an object.
+    """The results of running rules on an object.
 
     Attributes:
         violations: What is wrong, the worst first.
@@ -178,7 +178,7 @@ def _worst_first(found: list[Violation]) -> list[Violation]:
 
 
 def repeats_of(errors: Iterable[FieldError]) -> Iterator[int]:
-    """Yield, for each error, how many of its rule came before it: the first of each rule tells most."""
+    """Yield, for each error, how many of its rule came before it: the first of each is the most useful."""
     seen = Counter[str]()
     for error in errors:
         yield seen[error.rule]
@@ -190,7 +190,7 @@ def _same_pods(workload: Workload, old: Workload) -> bool:
     if workload.template.labels != old.template.labels:
         return False
     kind = workload.kind
-    # A PodTemplate has no spec, and a kind that the server was told of may keep its parts anywhere.
+    # A PodTemplate has no spec, and a kind of ``--workload-kind`` may keep its parts anywhere.
     parts = {"spec", *(way[0] for way in (kind.template, kind.selector, kind.replicas) if way)}
     return all(workload.obj.get(part) == old.obj.get(part) for part in parts)
 
@@ -202,7 +202,7 @@ class _Runner(NamedTuple):
         cost: The object as it would be stored.
         given: What the rules are given besides.
         context: What is decided by.
-        settings: What the policies say of rules, by their ids.
+        settings: The policies' settings of rules, by their ids.
         strictest: The enforcement of the policies.
     """
 
@@ -227,7 +227,7 @@ class _Runner(NamedTuple):
         return found.with_more(more)
 
     def run(self, rules: Iterable[Rule]) -> RuleResults:
-        """Return what rules find in the object and not in what is stored now."""
+        """Return the violations that rules find in the object and not in the stored one."""
         found: list[Violation] = []
         skipped: dict[str, list[Rule]] = {}
         for rule in rules:
@@ -256,12 +256,12 @@ class _Runner(NamedTuple):
         return RuleResults(found, tuple(reported))
 
     def _find(self, rule: Rule, workload: Workload, settings: RuleSettings) -> list[Problem]:
-        """Return what a rule finds; most rules have no settings of their own to read."""
+        """Return the problems that a rule finds; most rules have no settings of their own to read."""
         context = self.given if rule.params is None else rule.context_for(self.given, settings.params)
         return list(rule.check(workload, context))
 
     def _of_skipped(self, rules: list[Rule], why: str) -> Iterator[Violation]:
-        """Yield what denies an object because a rule could not run; an update if it could before."""
+        """Yield the denials because a rule could not run; those of an update only if it could before."""
         for rule in rules:
             if self._denies(rule) and not self._unchecked_before(rule):
                 path = self.cost.workload.kind.constraints_path
@@ -289,7 +289,7 @@ class _Runner(NamedTuple):
         return bool(self._problems_before(rule, settings))
 
     def _problems_before(self, rule: Rule, settings: RuleSettings) -> list[Problem] | None:
-        """Return what a rule finds in what is stored now, as far as it is looked at; None if it gave up."""
+        """Return the problems that a rule finds in the stored object; None if it gave up."""
         before, certain = self.cost.before, rule.at_admission is AtAdmission.DENY
         if before is None or _why_not(before, rule):
             return []

@@ -19,7 +19,7 @@ from policies.model.workload import Owner
 
 
 class AdmissionVerdict(StrEnum):
-    """What became of an object, as metrics and logs name it."""
+    """The outcome for an object, as metrics and logs name it."""
 
     ALLOWED = "allowed"
     WARNED = "warned"
@@ -29,7 +29,7 @@ class AdmissionVerdict(StrEnum):
 
 
 class CacheMiss(NamedTuple):
-    """What the cache does not have yet.
+    """An object that the cache does not have yet.
 
     Attributes:
         namespace: The object's namespace.
@@ -40,7 +40,7 @@ class CacheMiss(NamedTuple):
     owner: Owner | None = None
 
     def __str__(self) -> str:
-        """Return what is missing, for the audit log."""
+        """Return the sentence on the missing object, for the audit log."""
         if self.owner is None:
             return f"Namespace {self.namespace} is not in the cache of the cluster yet"
         return f"{self.owner.kind} {self.namespace}/{self.owner.name} is not in the cache of the cluster yet"

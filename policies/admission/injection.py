@@ -2,7 +2,7 @@
 
 ``kubectl apply`` merges a constraint of one's own into the injected one with the same topology key, and what
 it leaves out stays. With server-side apply the injected ones belong to the user who applied the workload, so
-that they go with the last of one's own. The annotation that says where they came from stays in both cases.
+that they go with the last of one's own. The annotation that names their policy stays in both cases.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from policies.config.default_constraints import (
 from policies.config.spread_policy import SpreadPolicy
 from policies.manifests.fields import ErrorList, FieldPath, descend, shown_name
 from policies.manifests.json_patch import AddOperation, add
+from policies.manifests.words import plural
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import SELECTING_OWNERS
 from policies.model.workload import Workload
@@ -78,7 +79,7 @@ _kept_injection = lru_cache(maxsize=256)(_injection)
 
 
 def injection_patch(plan: Injection, path: FieldPath, *, annotated: bool) -> tuple[AddOperation, ...]:
-    """Return the smallest patch: the list, and the annotation that says where it came from.
+    """Return the smallest patch: the list, and the annotation that names its policy.
 
     Args:
         plan: What is added.
@@ -97,7 +98,7 @@ def injection_patch(plan: Injection, path: FieldPath, *, annotated: bool) -> tup
 def missing_for_injection(
     workload: Workload, context: AdmissionContext, policies: Sequence[SpreadPolicy]
 ) -> CacheMiss | None:
-    """Return what must be known before an object may get defaults; None if all is, or it gets none anyway.
+    """Return the object that injection needs and the cache lacks; None for none, or without injection.
 
     Args:
         workload: The object.
@@ -127,7 +128,7 @@ def missing_for_injection(
 
 
 def _unknown_owner(workload: Workload, context: AdmissionContext) -> str:
-    """Return what to add where the owner's selector could not be, though kube-scheduler may know it."""
+    """Return the note on an owner whose selector is not in the cache, though kube-scheduler may know it."""
     owner = workload.owner
     if owner is None or context.snapshot is None or (owner.api_version, owner.kind) not in SELECTING_OWNERS:
         return ""
@@ -137,15 +138,13 @@ def _unknown_owner(workload: Workload, context: AdmissionContext) -> str:
 
 
 def _told(plan: Injection) -> AdmissionWarning:
-    """Return what a person reads of an injection: the keys, by what becomes of a pod that finds no place."""
+    """Return the warning about an injection: the topology keys, by ``whenUnsatisfiable``."""
     keys: dict[str, list[str]] = {}
     for constraint in plan.constraints:
         keys.setdefault(constraint.when_unsatisfiable, []).append(constraint.topology_key)
     given = ", ".join(f"{', '.join(of_kind)} ({action})" for action, of_kind in keys.items())
     count = len(plan.constraints)
-    return AdmissionWarning(
-        f"SpreadPolicy {plan.policy} added {count} constraint{'s' if count > 1 else ''}: {given}"
-    )
+    return AdmissionWarning(f"SpreadPolicy {plan.policy} added {plural(count, 'constraint')}: {given}")
 
 
 def _describe(plan: Injection) -> str:
@@ -157,7 +156,7 @@ def _describe(plan: Injection) -> str:
 
 
 def remnants(workload: Workload, old: Workload | None) -> Iterator[AdmissionWarning]:
-    """Yield what to say of an update of a workload that has, or had, injected constraints.
+    """Yield the warnings about an update of a workload that has, or had, injected constraints.
 
     Args:
         workload: The object as it would be stored.

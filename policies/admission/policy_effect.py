@@ -1,4 +1,4 @@
-"""What policies do to the workloads that a cluster has: how many each selects, and how many it would deny.
+"""The effect of policies on the workloads of a cluster: how many each selects, and how many it would deny.
 
 A server may list ReplicaSets but not Deployments, so a Deployment is what its current ReplicaSet says of it:
 the template is the same, and so are the annotations. Its own labels are taken to be those of its template.
@@ -26,7 +26,7 @@ _DEPLOYMENT: Final = ("apps/v1", "Deployment")
 
 
 class PolicyEffect(NamedTuple):
-    """What a policy does to workloads.
+    """The effect of a policy on workloads.
 
     Attributes:
         selected: How many it selects.
@@ -68,7 +68,7 @@ class PolicyEffects:
         self._judged: dict[tuple[str, str, str], _Judged] = {}
 
     def add(self, obj: Mapping[str, Any], context: AdmissionContext) -> None:
-        """Judge an object; what is no workload of its own is passed over.
+        """Evaluate an object; what is no workload of its own is passed over.
 
         Args:
             obj: The object as the API server has it.
@@ -94,7 +94,7 @@ class PolicyEffects:
             self._judged[key] = self._judge(revision, workload, self._context[1])
 
     def effects(self) -> list[PolicyEffect]:
-        """Return what each policy does, in order."""
+        """Return the effect of each policy, in order."""
         selected, denied = Counter[int](), Counter[int]()
         for entry in self._judged.values():
             selected.update(entry.selected)
@@ -162,6 +162,6 @@ def _without_hash(labels: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def revision_of(metadata: Mapping[str, Any]) -> int:
-    """Return the number of the revision of a Deployment that a ReplicaSet holds; 0 if it says none."""
+    """Return the number of the revision of a Deployment that a ReplicaSet holds; 0 if it has none."""
     text = text_member(member(metadata, "annotations"), _REVISION)
     return int(text[:18]) if text.isascii() and text.isdecimal() else 0

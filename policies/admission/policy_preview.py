@@ -1,8 +1,8 @@
-"""What other policies, or another namespace, would change for the workloads that a cluster has.
+"""The changes that other policies, or another namespace, would make for the workloads of a cluster.
 
-Each workload is judged twice, as if it were created now: by what is in force and by what would be. Updates of
-stored workloads are judged more leniently, so nothing that runs stops; what changes is what happens when the
-workload is applied as new, or its pods are created again.
+Each workload is evaluated twice, as if it were created now: by what is in force and by what would be. Updates
+of stored workloads are checked more leniently, so nothing that runs stops; what changes is what happens when
+the workload is applied as new, or its pods are created again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 
 
 class EffectChange(StrEnum):
-    """What changes for a workload, the gravest first."""
+    """The kinds of change for a workload, the gravest first."""
 
     DENIED = "denied"
     WARNED = "warned"
@@ -45,7 +45,7 @@ class EffectChange(StrEnum):
 
 
 class AdmissionEffect(NamedTuple):
-    """What admission does to a workload that is created.
+    """The effect of admission on a workload that is created.
 
     Attributes:
         denied: The rules for which it is denied.
@@ -104,7 +104,7 @@ class ComparedWorkload(NamedTuple):
 
 @dataclass(slots=True)
 class PolicyPreview:
-    """What would change, counted over the workloads that were looked at.
+    """The expected changes, counted over the workloads that were looked at.
 
     Attributes:
         looked_at: How many workloads were looked at.
@@ -220,7 +220,7 @@ def preview_workloads(
 
 @dataclass(frozen=True, slots=True)
 class _Admission:
-    """What decides on a workload.
+    """The admission that decides on a workload.
 
     Attributes:
         context: The policies and the cluster.
@@ -242,7 +242,7 @@ class _Admission:
         return self.context.policies_for(candidate.workload), of_pods
 
     def effect(self, candidate: Candidate, today: date) -> AdmissionEffect:
-        """Return what becomes of a workload that is created now."""
+        """Return the effect of admission on a workload that is created now."""
         context, workload = self.context, candidate.workload
         plan = plan_injection(workload, context.policies_for(workload), context)
         if isinstance(plan, Injection):

@@ -1,4 +1,4 @@
-"""What admission would make of a sample: mutated, then validated, by the functions that the webhook calls."""
+"""Admission of a sample: mutated, then validated, by the functions that the webhook calls."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ EXPECT_ANNOTATION = "evenkeel.dev/expect"
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """What became of one sample.
+    """The result for one sample.
 
     Attributes:
         verdict: Denied, else injected, else warned, else allowed.
         rules: The ids of the rules that it breaks, sorted.
         texts: What a person would read.
-        expected_rules: The ids that it says it breaks, sorted; None if it says nothing.
+        expected_rules: The ids that it declares to break, sorted; None if it declares none.
     """
 
     verdict: AdmissionVerdict
@@ -41,7 +41,7 @@ class SampleResult:
     expected_rules: tuple[str, ...] | None
 
     def misses(self, expected: AdmissionVerdict) -> str:
-        """Return what is not as it should be; empty if all is."""
+        """Return the difference from what is expected; empty if there is none."""
         if self.verdict is not expected:
             return f"expected {expected}, got {self.verdict}"
         if self.expected_rules in (None, self.rules):

@@ -1,4 +1,4 @@
-"""What the author of a policy or of a namespace's labels reads of a preview: a line a change, and a count."""
+"""The warnings of a preview for the author of a policy or of a namespace's labels: a line a change."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 
 from policies.admission.policy_preview import EffectChange, PolicyPreview
 from policies.admission.warnings import AdmissionWarning
+from policies.manifests.words import IN_PHRASE, listed, plural
 
 #: What is warned of, the gravest first, each with the changes that it sums up.
 _LINES: Final = (
@@ -19,8 +20,6 @@ _LINES: Final = (
         ),
     ),
 )
-#: Workloads that a line names; the API server has room for 256 characters.
-_NAMED: Final = 3
 #: A server does not watch them.
 _NOT_AMONG: Final = "none of them DaemonSets or Jobs"
 _SEE_ALL: Final = "kubectl evenkeel policy preview lists all"
@@ -45,9 +44,8 @@ def _line(preview: PolicyPreview, headline: str, changes: Collection[EffectChang
     found = list(_affected(preview, changes))
     if not found:
         return ""
-    subject = f"{len(found)} existing workload{'' if len(found) == 1 else 's'}"
-    more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"{subject} {headline}: {', '.join(found[:_NAMED])}{more}"
+    # The API server has room for 256 characters.
+    return f"{plural(len(found), 'existing workload')} {headline}: {listed(found, IN_PHRASE)}"
 
 
 def _affected(preview: PolicyPreview, changes: Collection[EffectChange]) -> Iterator[str]:

@@ -33,10 +33,11 @@ from policies.config.enforcement import (
 from policies.config.spread_policy import Enforcement, SpreadPolicy
 from policies.manifests.fields import FieldError, shown
 from policies.manifests.sanitize import one_line
+from policies.manifests.words import more
 from policies.model.api_rules import API_RULES
 from policies.model.workload import Owner, Workload
 
-#: The audit annotation that says why the cluster was not asked.
+#: The audit annotation that gives the reason why the cluster was not used.
 WITHHELD = "withheld"
 #: The audit annotation that names the rules that were not run, and why.
 NOT_JUDGED = "not-judged"
@@ -149,15 +150,15 @@ def _new(errors: tuple[FieldError, ...], old: Workload | None) -> tuple[FieldErr
 
 def _first_of(texts: Iterable[str]) -> list[str]:
     """Return the texts that there is room for, and how many more there are."""
-    listed = list(texts)
-    more = len(listed) - MAX_AUDITED
-    return [*listed[:MAX_AUDITED], f"and {more} more"] if more > 0 else listed
+    found = list(texts)
+    rest = len(found) - MAX_AUDITED
+    return [*found[:MAX_AUDITED], more(rest)] if rest > 0 else found
 
 
 def _decision(
     judged: _Judged, exempting: Exempting, advice: tuple[AdmissionWarning, ...], *, by_person: bool
 ) -> Decision:
-    """Return what becomes of an object for its violations, and what the audit log keeps of them."""
+    """Return the decision on an object for its violations, with their annotations for the audit log."""
     found = [violation for violation, exemption in judged if exemption is None]
     denied = tuple(entry.error for entry in found if entry.enforcement is Enforcement.DENY)
     warned = [entry for entry in found if entry.enforcement is Enforcement.WARN]
@@ -177,7 +178,7 @@ def _decision(
 
 
 def _audit(judged: _Judged, exempting: Exempting) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return what the audit log keeps of violations, and why annotations exempt from none of some rules."""
+    """Return the audit annotations for violations, and notes on exemptions that have no effect."""
     lines: dict[str, dict[str, None]] = {name: {} for name in ("exempted", "violations", "notes", _DENIED)}
     refused: dict[str, None] = {}
     for violation, exemption in judged:
@@ -207,7 +208,7 @@ def _with_forecast(decision: Decision, unfit: Forecast, enforcement: Enforcement
 
 
 def _with_withheld(decision: Decision, why: str, enforcement: Enforcement) -> Decision:
-    """Say that silence means nothing now, which is worth less than anything else that is reported."""
+    """Warn that silence means nothing now, which is worth less than anything else that is reported."""
     told = enforcement is not Enforcement.AUDIT and not decision.errors
     warning = AdmissionWarning(f"not checked against the cluster's nodes and pods: {why}")
     return replace(
@@ -219,7 +220,7 @@ def _with_withheld(decision: Decision, why: str, enforcement: Enforcement) -> De
 
 
 def _with_unproved(decision: Decision, workload: Workload, owner: Owner) -> Decision:
-    """Say that an object was judged as if it had no owner; who reads a denial may have expected otherwise."""
+    """Warn that an object was evaluated as if it had no owner; readers of a denial may not expect that."""
     if workload.user is None:
         return decision
     # All three are texts of other people, of any length.
@@ -234,7 +235,7 @@ def _with_unproved(decision: Decision, workload: Workload, owner: Owner) -> Deci
 def _with_skipped(
     decision: Decision, skipped: tuple[SkippedRules, ...], enforcement: Enforcement
 ) -> Decision:
-    """Say which rules were not run: silence means nothing there."""
+    """Report which rules were not run: silence means nothing there."""
     told = enforcement is not Enforcement.AUDIT
     remarks = [AdmissionWarning(f"{_counted(entry.rules)} not checked: {entry.why}") for entry in skipped]
     return replace(
@@ -251,7 +252,7 @@ def _counted(rules: tuple[str, ...]) -> str:
 
 
 def _advice(workload: Workload, exemptions: Exemptions) -> list[AdmissionWarning]:
-    """Return what is no error of the object but worth telling the person who applies it."""
+    """Return the warnings about annotations that are no error of the object."""
     texts = list(exemptions.problems)
     for written in (
         workload.annotations.get(INJECT_ANNOTATION),
@@ -269,7 +270,7 @@ def _advice(workload: Workload, exemptions: Exemptions) -> list[AdmissionWarning
 
 
 def missing_for_rules(workload: Workload, context: AdmissionContext) -> CacheMiss | None:
-    """Return what must be known to tell which policies hold an object; None if all is."""
+    """Return the namespace without which it is unknown which policies hold an object; None if it is known."""
     snapshot = context.snapshot
     if not context.live or snapshot is None or workload.namespace in snapshot.namespaces:
         return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.sanitize import cut, one_line
+from policies.manifests.words import more
 
 #: Warnings that one request gets from both webhooks together: what a person reads.
 MAX_WARNINGS = 3
@@ -31,7 +32,7 @@ class AdmissionWarning:
 
     Attributes:
         text: The problem.
-        topic: The id of the rule, or the annotation that it is about; empty where the text says all.
+        topic: The id of the rule, or the annotation that it is about; empty where the text has no subject.
         paths: The fields that have the problem.
     """
 
@@ -60,7 +61,7 @@ def warning_texts(warnings: Sequence[AdmissionWarning], most: int) -> list[str]:
         return [str(warning) for warning in warnings]
     first, others = warnings[: most - 1], warnings[most - 1 :]
     topics = ", ".join(dict.fromkeys(warning.topic for warning in others if warning.topic))
-    head = f"{PREFIX}and {len(others)} more: "
+    head = f"{PREFIX}{more(len(others))}: "
     rest = head + one_line(topics, MAX_LENGTH - len(head) - len(_SEE_ALL)) + _SEE_ALL
     return [*(str(warning) for warning in first), rest]
 

@@ -1,4 +1,4 @@
-"""What decisions depend on besides the object: policies, the scheduler's configuration, the cluster."""
+"""The context of decisions besides the object: policies, the scheduler's configuration, the cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_KEPT: Final = 64
 
 @dataclass(slots=True)
 class _Derived:
-    """What was derived for rules, until a node changes.
+    """The rule context derived from the cluster, until a node changes.
 
     Attributes:
         last: The nodes, None without a cluster, and what rules are given of them.
@@ -58,11 +58,11 @@ class AdmissionContext:
         live: Whether that cluster is followed, so that what is missing there may come.
         withheld: Why the cache of a connected cluster cannot be used; empty if it can, or none is.
         kubernetes_version: The cluster's release.
-        judged_as: What that release does, in place of what the table of releases says; None for the table.
+        judged_as: What that release does, in place of the table of releases; None for the table.
         kinds: The kinds of workload that are looked at.
         trusted_controllers: The users that are believed if they name an owner of a custom kind.
-        replica_sources: What else says how many replicas are meant of a workload that leaves the number out.
-        reads_stored: Whether objects that are read are those of the cluster, also without a uid that says it.
+        replica_sources: The number of replicas of a workload that leaves it out, from other objects.
+        reads_stored: Whether objects that are read are those of the cluster, also without a uid.
         release: What that release does with the fields of constraints.
         snapshot: The cluster's services, namespaces and owners; None if none is connected.
     """
@@ -113,7 +113,7 @@ class AdmissionContext:
 
     @property
     def behavior(self) -> Behavior:
-        """What that release does."""
+        """The behavior of that release."""
         return self.judged_as or behavior_of(self.kubernetes_version)
 
     def kind_of(self, obj: Mapping[str, Any]) -> WorkloadKind | None:
@@ -157,7 +157,7 @@ class AdmissionContext:
         return user is None or (user in self.trusted_controllers and group not in BUILT_IN_GROUPS)
 
     def for_rules(self) -> Context:
-        """Return what rules are given besides the object, the same one until a node changes.
+        """Return the context that rules run with besides the object, the same one until a node changes.
 
         There is no other workload, autoscaler of pods or disruption budget in it: those of the cluster are
         not followed, so rules run as on a single object.

@@ -45,7 +45,7 @@ def config_errors(value: object) -> list[FieldError]:
 
 
 def _parsed_errors(value: object) -> Iterator[FieldError]:
-    """Yield what the schema cannot say."""
+    """Yield the errors that the schema cannot express."""
     raw = value if isinstance(value, dict) else {}
     parsers: tuple[tuple[str, Callable[[str], object]], ...] = (
         ("kubernetesVersion", parse_release),
@@ -72,7 +72,7 @@ def _path_errors(raw: Mapping[str, Any]) -> Iterator[FieldError]:
 
 
 def _texts(value: Mapping[str, Any], name: str) -> Iterator[tuple[FieldPath, str]]:
-    """Yield the texts of a field, one or a list of them; the schema tells of what is none."""
+    """Yield the texts of a field, one or a list of them; the schema reports what is none."""
     path, raw = FieldPath((name,)), value.get(name)
     if isinstance(raw, str):
         yield path, raw

@@ -1,4 +1,4 @@
-"""What a person should know about a valid document: what it switches off, needs, or does not do yet."""
+"""Advice on a valid document: what it switches off, needs, or does not do yet."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DEFAULTS = _SPEC.child("defaults")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyEnvironment:
-    """What a policy will meet.
+    """The environment in which a policy will be applied.
 
     Attributes:
         scheduler: kube-scheduler's configuration; None if it was not given.

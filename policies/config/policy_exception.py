@@ -1,4 +1,4 @@
-"""What an administrator takes out of force for some objects, in a SpreadPolicy."""
+"""Exceptions in a SpreadPolicy: rules that an administrator does not enforce for some objects."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class AcceptedSpec:
     Attributes:
         generation: Counted by the API server with each change of the spec.
         spec: The spec as it was written.
-        policy: What it says.
+        policy: The policy.
     """
 
     generation: int
@@ -68,7 +68,7 @@ class PolicyResource:
 
     @property
     def fallback(self) -> str:
-        """What is in force in place of a version with errors."""
+        """The sentence on which version is in force in place of one with errors."""
         if self.accepted is None:
             return f"generation {self.generation} has errors, and no version is in force"
         accepted = self.accepted.generation

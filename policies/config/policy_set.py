@@ -126,7 +126,7 @@ class _Selected:
 
 
 class _Kept(NamedTuple):
-    """What was found for a namespace while it had these labels."""
+    """The policies found for a namespace while it had these labels."""
 
     labels: Mapping[str, str] | None
     selected: _Selected
@@ -152,7 +152,7 @@ class _ScopeIndex:
         self._shared: dict[tuple[int, ...], _Selected] = {}
 
     def find(self, namespace: str, labels: Mapping[str, str] | None, kinds: frozenset[str]) -> _Selected:
-        """Return what selects objects of some kinds in a namespace."""
+        """Return the policies that select objects of some kinds in a namespace."""
         key = (namespace, kinds)
         kept = self._kept.get(key)
         if kept is not None and (kept.labels is labels or kept.labels == labels):

@@ -10,9 +10,8 @@ from policies.config.policy_resource import PolicyResource
 from policies.config.type_schema import Count, Keywords
 from policies.manifests.fields import FieldError
 from policies.manifests.sanitize import cut
+from policies.manifests.words import IN_SENTENCE, listed
 
-#: Errors that a condition lists; `kubectl apply` and `evenkeel policy check` list them all.
-MAX_LISTED: Final = 10
 #: Characters of a condition's message. Kubernetes allows 32,768.
 _MESSAGE_LENGTH: Final = 4096
 
@@ -65,7 +64,7 @@ class LastAccepted(TypedDict):
 
 
 class PolicyStatus(TypedDict):
-    """What Evenkeel has made of the policy; its leader writes it.
+    """The status of the policy; Evenkeel's leader writes it.
 
     Attributes:
         observedGeneration: The generation of the policy that the status is about.
@@ -92,7 +91,7 @@ def policy_status(
 
     Args:
         resource: The policy.
-        workloads: What it selects and denies; None keeps what the status says.
+        workloads: What it selects and denies; None keeps that of the status.
         now: The time of a change of the condition, UTC.
     """
     before = resource.status
@@ -114,10 +113,7 @@ def policy_status(
 
 def summary_of(errors: Iterable[FieldError]) -> str:
     """Return errors as one text, of many the first ones and how many more there are."""
-    texts = list(map(str, errors))
-    more = len(texts) - MAX_LISTED
-    listed = "; ".join(texts[:MAX_LISTED])
-    return cut(f"{listed}; and {more} more" if more > 0 else listed, _MESSAGE_LENGTH)
+    return cut(listed(errors, IN_SENTENCE, between="; "), _MESSAGE_LENGTH)
 
 
 def _accepted(resource: PolicyResource, now: datetime) -> PolicyCondition:

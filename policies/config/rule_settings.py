@@ -14,7 +14,7 @@ _WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "a boolean
 
 
 def settings_errors(rule: Rule, settings: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
-    """Yield what is wrong with settings of a rule.
+    """Yield the errors in settings of a rule.
 
     Args:
         rule: The rule.

@@ -100,7 +100,7 @@ def _not_allowed(path: FieldPath, error: Any) -> FieldError:
 
 
 def _detail(error: Any) -> str:
-    """Return what a value must be, in Kubernetes' words where it has them."""
+    """Return the requirement that a value does not meet, in Kubernetes' words where it has them."""
     limit = error.validator_value
     match error.validator:
         case "minimum":

@@ -24,7 +24,7 @@ CRD_NAME = f"{PLURAL}.{GROUP}"
 
 
 class Enforcement(StrEnum):
-    """What becomes of an object that breaks a rule."""
+    """The action on an object that breaks a rule."""
 
     DENY = "deny"
     WARN = "warn"
@@ -105,7 +105,7 @@ class Topology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadPolicy:
-    """What Evenkeel checks and injects, and for which objects.
+    """The checks and defaults of a policy, and the objects that they are for.
 
     Attributes:
         name: The policy's name: a DNS subdomain.

@@ -23,7 +23,7 @@ from policies.model.version import KNOWN_VERSION, KubernetesVersion
 
 
 class Over(StrEnum):
-    """What a check is evaluated for."""
+    """The unit that a check is evaluated for."""
 
     #: Once for the workload.
     WORKLOAD = "workload"
@@ -35,7 +35,7 @@ class Over(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CelContext:
-    """What a check may depend on when it is written.
+    """The inputs that a check may depend on when it is written.
 
     Attributes:
         version: The release of Kubernetes that it is for.

@@ -13,7 +13,7 @@ from policies.emit.mutating import api_version, mutating_policies
 from policies.emit.validating import validating_policies
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 
-#: The release from which the API server evaluates policies of a version without being told to.
+#: The release from which the API server evaluates policies of a version without being configured to.
 _ON_BY_DEFAULT = "v1"
 #: What is otherwise where several policies select an object.
 _ALONE: Final = {
@@ -63,7 +63,7 @@ def emit(
 def _together(
     policies: Sequence[SpreadPolicy], kind: PolicyKind, version: KubernetesVersion
 ) -> Iterator[LeftOut]:
-    """Yield what is otherwise where several policies select an object, and what the release needs."""
+    """Yield the differences where several policies select an object, and the needs of the release."""
     if len(policies) > 1:
         named = ", ".join(policy.name for policy in policies)
         yield LeftOut(named, "order", _ALONE[kind], partly=True)

@@ -1,4 +1,4 @@
-"""What becomes of SpreadPolicy documents: objects of the API server, and what they do not say."""
+"""The objects of the API server emitted for SpreadPolicy documents, and what those leave out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LeftOut:
         policy: The name of the SpreadPolicy; of several, with commas.
         subject: The id of a rule, or the field of the document.
         reason: Why, as a clause without a full stop.
-        partly: Whether it is emitted but for what the reason says.
+        partly: Whether it is emitted but for the part in the reason.
     """
 
     policy: str
@@ -41,11 +41,11 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """What was emitted for documents.
+    """The result of emitting documents.
 
     Attributes:
         objects: Policies and their bindings, as the API has them.
-        left_out: What they do not say.
+        left_out: What they leave out.
     """
 
     objects: tuple[dict[str, Any], ...]

@@ -52,7 +52,7 @@ def match_constraints(
 
 
 def match_conditions(scope: Scope, trusted: Collection[str]) -> list[dict[str, str]]:
-    """Return what selectors cannot say of the scope, and that no object of a controller is looked at.
+    """Return the conditions that selectors cannot express, and one that skips objects of controllers.
 
     Who could fix what a controller creates applied something else, which was reviewed.
 
@@ -70,7 +70,7 @@ def match_conditions(scope: Scope, trusted: Collection[str]) -> list[dict[str, s
 
 
 def names_match(value: str, names: Iterable[str]) -> str:
-    """Return the expression that says whether a text is one of some names; ``*`` is any characters."""
+    """Return the expression that tests whether a text is one of some names; ``*`` is any characters."""
     listed = list(names)
     exact = [name for name in listed if "*" not in name]
     globs = "|".join(".*".join(map(re.escape, name.split("*"))) for name in listed if "*" in name)
@@ -81,7 +81,7 @@ def names_match(value: str, names: Iterable[str]) -> str:
 
 
 def left_out_of_scope(policy: SpreadPolicy, kinds: Sequence[WorkloadKind]) -> Iterator[LeftOut]:
-    """Yield what of a scope is not matched, or not quite."""
+    """Yield the parts of a scope that are not matched, or not exactly."""
     scope = policy.scope
     emitted, known = ({kind.kind for kind in found} for found in (kinds, KNOWN_KINDS))
     for name in scope.kinds:

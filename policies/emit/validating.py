@@ -47,7 +47,7 @@ class _Validation(NamedTuple):
 def validating_policies(
     policy: SpreadPolicy, version: KubernetesVersion, today: date, trusted: Collection[str]
 ) -> tuple[list[dict[str, Any]], list[LeftOut]]:
-    """Return a SpreadPolicy as objects, and what they do not say.
+    """Return a SpreadPolicy as objects, and what they leave out.
 
     Args:
         policy: The policy.
@@ -193,7 +193,7 @@ def _exceptions(policy: SpreadPolicy, rule: Rule, today: date) -> Iterator[Polic
 
 
 def _covers(exception: PolicyException) -> str:
-    """Return the expression that says whether an exception is for the object."""
+    """Return the expression that tests whether an exception is for the object."""
     parts = []
     if exception.namespaces:
         parts.append(names_match("request.namespace", exception.namespaces))
@@ -215,7 +215,7 @@ def _may_ignore(policy: SpreadPolicy, rule: Rule, enforcement: Enforcement) -> b
 
 
 def _left_out_of_settings(policy: SpreadPolicy, today: date) -> Iterator[LeftOut]:
-    """Yield what else of a document is not enforced as it is written."""
+    """Yield the other parts of a document that are not enforced as they are written."""
     for position, exception in enumerate(policy.exceptions):
         subject = f"exceptions[{position}].until"
         if exception.until is not None and exception.until < today:

@@ -1,4 +1,4 @@
-"""What checks in CEL read of an object under review, as the variables of a policy.
+"""The variables of a policy, through which checks in CEL read the object under review.
 
 Each variable holds a list: of the object as it would be stored, and of the object as it is stored now. Where
 there is none the second is empty, which breaks no rule. No expression fails on any object: a step down is
@@ -46,7 +46,7 @@ def check_variables(is_valid: str) -> dict[str, str]:
     """Return the variables that checks read besides those of ``template_variables``.
 
     Args:
-        is_valid: The expression that says whether a constraint breaks no rule of the API.
+        is_valid: The expression that tests whether a constraint breaks no rule of the API.
     """
     fields = _workload()
     copied = {name: f"workload.{name}" for name in fields}
@@ -72,7 +72,7 @@ def descent(name: str, way: Iterable[str]) -> str:
 
 
 def is_kind(kinds: Iterable[WorkloadKind]) -> str:
-    """Return the expression that says whether the object is of one of some kinds."""
+    """Return the expression that tests whether the object is of one of some kinds."""
     return f"variables.kind in {literal([f'{kind.group}/{kind.kind}' for kind in kinds])}"
 
 
@@ -95,7 +95,7 @@ def _labels() -> str:
 
 
 def _workload() -> dict[str, str]:
-    """Return what is read of a workload, by name."""
+    """Return the expressions of a workload's fields, by name."""
     scaled = [kind for kind in KNOWN_KINDS if kind.replicas is not None]
     selecting = [kind for kind in KNOWN_KINDS if kind.selector is not None]
     replicas = f"{is_kind(scaled)} && variables.objects[n].size() > 0 ? {_integer('replicas', absent=1)} : 0"

@@ -24,7 +24,7 @@ BASELINE_INVALID = "baseline-invalid"
 
 
 class Fingerprint(NamedTuple):
-    """What makes a finding the same one though files are renamed, lines move and messages are reworded."""
+    """The identity of a finding: it stays when files are renamed, lines move and messages are reworded."""
 
     rule: str
     object: str

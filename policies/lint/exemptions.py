@@ -1,4 +1,4 @@
-"""What exempts an object from findings: its annotation, or an exception of a policy, as at admission."""
+"""Exemptions of an object from findings: by its annotation, or an exception of a policy, as at admission."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def in_force(
 def _exemption_findings(
     annotated: AnnotatedObject, problems: Iterable[str], policies: Iterable[SpreadPolicy]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with an object's exemptions: each leaves a rule in force that it names."""
+    """Yield a finding for each problem of an object's exemptions: each leaves a rule in force."""
     path = annotated.way.child("metadata", "annotations").key(IGNORE_ANNOTATION)
     settings = rule_settings(policies, EXEMPTION_WITHOUT_EFFECT)
     for problem in problems:

@@ -38,7 +38,7 @@ _WORTH_A_WORD = frozenset({Skip.NO_OWN_SELECTOR, Skip.GENERATED_LABEL, Skip.INVA
 
 @dataclass(slots=True)
 class FixResult:
-    """What became of a run.
+    """The result of a run.
 
     Attributes:
         texts: The files that changed, with their new content.
@@ -59,11 +59,11 @@ class FixResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixing:
-    """What files are fixed by.
+    """The inputs by which files are fixed.
 
     Attributes:
         context: Policies, the release, the kinds.
-        selection: The rules that are asked.
+        selection: The rules to run.
         inventory: What is known of the cluster's nodes and domains.
         today: The day for the expiry of exemptions; None lets every exemption hold.
         inject: Whether workloads without constraints get the policies' defaults.
@@ -133,7 +133,7 @@ class Fixing:
         return bool(made)
 
     def _found(self, loaded: LoadedManifests, result: FixResult) -> Iterator[Fixable]:
-        """Yield what there is to fix, workload after workload."""
+        """Yield the fixable findings, workload after workload."""
         rules = [
             rule
             for rule in self.selection.rules()
@@ -192,7 +192,7 @@ def _further(refusal: RewriteRefusal, lines: int) -> RewriteRefusal:
 def plan_for_file(
     workload: Workload, policies: list[SpreadPolicy], context: AdmissionContext
 ) -> Injection | Skip | None:
-    """Return what a workload in a file gets: what admission would give it, or its pods.
+    """Return the injection for a workload in a file: the one that admission would make in it, or in its pods.
 
     A pod gets nothing: which pods its constraints should count is known in the cluster only.
     """

@@ -81,7 +81,7 @@ class TextFixes:
                 self.make(part)
 
     def _parts(self, repairs: list[Fix], outcome: RewriteRefusal) -> Iterator[list[Fix]]:
-        """Yield what to try next; each try reads the whole file, so all documents are tried together.
+        """Yield the fixes to try next; each try reads the whole file, so all documents are tried together.
 
         The only repair of a document that is in the way is refused at once.
         """
@@ -178,7 +178,7 @@ def _merged_objects(
 
 
 def worse_for(entry: ManifestWorkload, edits: tuple[Edit, ...], context: AdmissionContext) -> str:
-    """Return what would be wrong with an edited object that is not wrong with it now; empty for nothing."""
+    """Return the first error of an edited object that it does not have now; empty for none."""
     edited = Workload.read(
         apply_edits(entry.obj, edits), entry.kind, entry.namespace, release=context.release
     )

@@ -54,13 +54,13 @@ _NOWHERE = "no single source file has this value: fix it by hand"
 def fixes_of(
     found: Iterable[Fixable], workloads: list[ManifestWorkload], refused: _Refused, is_exempt: _IsExempt
 ) -> Iterator[Fix]:
-    """Yield what is fixed in which text; what several builds have of one line is fixed once.
+    """Yield the fixes, each with its text; several builds that share a line give one fix.
 
     Args:
         found: What there is to fix.
         workloads: Every workload.
         refused: Takes what cannot be fixed in what it was built from.
-        is_exempt: Tells whether a workload is exempt from what is wrong with another.
+        is_exempt: Returns whether a workload is exempt from what is wrong with another.
     """
     wishes: dict[_Wish, list[tuple[Fixable, Placed]]] = {}
     for each in found:
@@ -161,7 +161,7 @@ def _users(workloads: Iterable[ManifestWorkload]) -> dict[_Place, list[ManifestW
 
 
 def _moved(each: Fixable, placed: Placed, entry: ManifestWorkload) -> tuple[Edit, ...]:
-    """Return what edits of one object's text make of another object; nothing if that does not change."""
+    """Return the edits of another object that edits of one's text cause; empty if it does not change."""
     origin, edits = _origin(entry), []
     for edit in each.edits:
         path = translated(edit.path, each.workload.manifest.value, origin.value)

@@ -74,7 +74,7 @@ class Selection:
 
 @dataclass(slots=True)
 class LintResult:
-    """What a run found.
+    """The result of a run.
 
     Attributes:
         findings: In the order of the files and lines.
@@ -294,7 +294,7 @@ def _beyond_limit(manifest: ManifestObject, title: str, message: str) -> Skipped
 
 
 def _embedded_problems(obj: Mapping[str, Any], errors: Iterable[FieldError]) -> dict[str, list[Problem]]:
-    """Return what the API's rules find in the constraints of a custom resource, by the rule."""
+    """Return the problems of a custom resource's constraints by the API's rules, by the rule."""
     found: dict[str, list[Problem]] = defaultdict(list)
     why = f"only the API's rules were run: the controller of a {obj['kind']} makes its pods"
     for error in errors:

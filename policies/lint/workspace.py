@@ -44,7 +44,7 @@ class Workspace:
         yield from self.built
 
     def content(self, file: str) -> bytes:
-        """Return what a file holds by now."""
+        """Return the current content of a file, with the changes so far."""
         if file in self.changed:
             return self.changed[file]
         return self.files[file] if file in self.files else self.read(file)
@@ -60,7 +60,7 @@ class Workspace:
         return self._documents[file]
 
     def text(self, key: TextKey) -> tuple[bytes, list[Document], int]:
-        """Return a text, its documents, and how many lines of its file stand before it."""
+        """Return a text, its documents, and how many lines of its file are before it."""
         if not key.path.segments:
             return self.content(key.file), self.documents(key.file), 0
         holder = self._document(key)

@@ -5,7 +5,8 @@ carries such values to the edge that turns them into an exit code or an HTTP sta
 
 EvenkeelError
 ├── DocumentError     a file is not what it should be        → exit 2, HTTP 400
-└── UsageError        options that do not go together        → exit 2, HTTP 400
+├── UsageError        options that do not go together        → exit 2, HTTP 400
+└── CannotRunError    the work could not be done             → exit 3
 """
 
 from __future__ import annotations
@@ -27,3 +28,7 @@ class DocumentError(EvenkeelError):
 
 class UsageError(EvenkeelError):
     """Options or settings that do not go together."""
+
+
+class CannotRunError(EvenkeelError):
+    """The work could not be done, through no fault of the input."""

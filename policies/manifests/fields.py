@@ -1,4 +1,4 @@
-"""Field paths and field errors: how every part of Evenkeel says where a document is wrong.
+"""Field paths and field errors: how every part of Evenkeel reports where a document is wrong.
 
 Paths and errors read as those of Kubernetes (``k8s.io/apimachinery/pkg/util/validation/field``):
 ``spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero``. This module knows
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import INTERNAL, SentAs
+from policies.manifests.words import more
 
 #: Errors of one rule that are collected, more than anyone fixes at once; the others are only counted. The
 #: limit is per rule, so that many errors of one kind hide none of another.
@@ -141,12 +142,12 @@ def first_of(errors: Sequence[FieldError]) -> str:
 
 
 def and_more(count: int) -> str:
-    """Return what is said behind the first of so many errors.
+    """Return the suffix that follows the first of ``count`` errors.
 
     >>> and_more(1), and_more(2), and_more(3)
     ('', ' (and 1 more error)', ' (and 2 more errors)')
     """
-    return "" if count < 2 else f" (and {count - 1:,} more error{'' if count == 2 else 's'})"
+    return "" if count < 2 else f" ({more(count - 1, 'error')})"
 
 
 def shown_name(name: str) -> str:
@@ -282,7 +283,7 @@ def cut_rules(errors: Collection[FieldError]) -> list[str]:
 
 
 def is_cut(errors: Collection[FieldError]) -> bool:
-    """Tell whether there are so many errors of one rule that others of it may have been left out."""
+    """Return whether there are so many errors of one rule that others of it may have been left out."""
     return bool(cut_rules(errors))
 
 
@@ -360,6 +361,14 @@ class ErrorList:
         if isinstance(raw, str):
             return raw
         self.add(wrong_type(path, "a string", raw))
+        return ""
+
+    def name(self, metadata: Mapping[str, Any], path: FieldPath) -> str:
+        """Return the name in an object's metadata, which is at ``path``; record where there is none."""
+        name = metadata.get("name")
+        if isinstance(name, str) and name:
+            return name
+        self.add(wrong_type(path.child("name"), "a name", name))
         return ""
 
     def integer(self, raw: object, path: FieldPath, *, bits: int = 32) -> int | None:

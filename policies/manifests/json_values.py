@@ -99,7 +99,7 @@ def _behind_space(text: str, position: int) -> int:
 
 
 def _problem(error: RecursionError | ValueError) -> str:
-    """Return what is wrong with JSON that holds what Kubernetes does not have."""
+    """Return the problem of JSON that holds values which Kubernetes does not have."""
     if isinstance(error, RecursionError):
         return TOO_DEEP
     if isinstance(error, UnicodeEncodeError):

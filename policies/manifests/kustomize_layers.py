@@ -22,7 +22,7 @@ MERGE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "initContainers": ("name",),
     "volumes": ("name",),
 }
-#: What a strategic merge patch says of how it is merged.
+#: The keys of a strategic merge patch that define how it is merged.
 _DIRECTIVE: Final = "$patch"
 #: What a text states that takes the place of others and leaves a field out; equal to no value.
 _NOTHING: Final = object()
@@ -91,7 +91,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a layer states of a field.
+    """A layer's statement about a field.
 
     Attributes:
         layer: The layer.
@@ -113,7 +113,7 @@ class Stated:
 
 
 def value_at(value: Any, segments: Sequence[str | int]) -> Any:
-    """Return what is at a path; None where there is nothing."""
+    """Return the value at a path; None where there is none."""
     for segment in segments:
         if isinstance(segment, int):
             value = value[segment] if isinstance(value, list) and 0 <= segment < len(value) else None
@@ -123,7 +123,7 @@ def value_at(value: Any, segments: Sequence[str | int]) -> Any:
 
 
 def stated_in(layer: Layer, built: Mapping[str, Any], path: Segments) -> Stated | None:
-    """Return what a layer states of a field; None if nothing."""
+    """Return a layer's statement about a field; None if it makes none."""
     start = layer.path.segments
     if not isinstance(layer.value, list):
         return _follow(layer, _Step(layer.value, start), built, path)
@@ -152,7 +152,7 @@ def stated_in(layer: Layer, built: Mapping[str, Any], path: Segments) -> Stated 
 
 
 class _Effect(Enum):
-    """What an operation does to a field: it may also make it uncertain what earlier ones did."""
+    """The effect of an operation on a field: it may also make it uncertain what earlier ones did."""
 
     NONE = 0
     STATES = 1
@@ -165,7 +165,7 @@ def _pointer(operation: Any) -> tuple[str, ...]:
 
 
 def _effect(operation: Any, built: Any, path: Segments) -> _Effect:
-    """Return what an operation does to a field."""
+    """Return the effect of an operation on a field."""
     pointer = _pointer(operation)
     if not pointer:
         return _Effect.NONE
@@ -174,7 +174,7 @@ def _effect(operation: Any, built: Any, path: Segments) -> _Effect:
         if isinstance(segment, int):
             if depth < len(pointer) - 1:
                 return _effect_by_index(operation, pointer, built, path, depth)
-            # Entries may move after one was added: which one it is its merge keys tell.
+            # Entries may move after one was added: its merge keys identify it.
             keys = MERGE_KEYS.get(str(path[depth - 1]), ())
             value = operation.get("value")
             if states and entry_of([value], value_at(built, path[:depth]), segment, keys) is not None:
@@ -190,7 +190,7 @@ def _effect(operation: Any, built: Any, path: Segments) -> _Effect:
 def _effect_by_index(
     operation: Mapping[str, Any], pointer: Sequence[str], built: Any, path: Segments, depth: int
 ) -> _Effect:
-    """Return what an operation does to a field of the entry that had an index then."""
+    """Return the effect of an operation on a field of the entry that had an index then."""
     field_names, below = tuple(pointer[depth + 1 :]), tuple(map(str, path[depth + 1 :]))
     if field_names[0] in MERGE_KEYS.get(str(path[depth - 1]), ()):
         return _Effect.CLOUDS
@@ -205,7 +205,7 @@ def _effect_by_index(
 
 
 def _moves(pointer: Sequence[str], path: Segments) -> bool:
-    """Tell whether an operation may give the entries of a list on a path other places."""
+    """Return whether an operation may give the entries of a list on a path other places."""
     last = len(pointer) - 1
     return last < len(path) and isinstance(path[last], int) and tuple(pointer[:last]) == path[:last]
 
@@ -243,7 +243,7 @@ def _follow(layer: Layer, step: _Step, built: Mapping[str, Any], path: Segments)
 
 
 def _merges_lists(built: Mapping[str, Any]) -> bool:
-    """Tell whether patches merge lists of this kind: those of custom resources are replaced."""
+    """Return whether patches merge lists of this kind: those of custom resources are replaced."""
     group = str(built.get("apiVersion")).rpartition("/")[0]
     return "." not in group or group.endswith(".k8s.io")
 
@@ -268,14 +268,14 @@ def entry_of(node: Any, built: Any, index: int, keys: tuple[str, ...]) -> int | 
 
 
 def identity(entry: Any, keys: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return what an entry of a list is merged by; None where it lacks some of it."""
+    """Return the values that an entry of a list is merged by; None where it lacks one of them."""
     values = [entry.get(key) for key in keys] if isinstance(entry, dict) else []
     texts = tuple(value for value in values if isinstance(value, str))
     return texts if texts and len(texts) == len(keys) else None
 
 
 def _covers(stated: Any, built: Any) -> bool:
-    """Tell whether all that is stated was built; there may be more, such as labels."""
+    """Return whether all that is stated was built; there may be more, such as labels."""
     if isinstance(stated, dict) and isinstance(built, dict):
         return all(name in built and _covers(value, built[name]) for name, value in stated.items())
     if isinstance(stated, list) and isinstance(built, list):
@@ -284,7 +284,7 @@ def _covers(stated: Any, built: Any) -> bool:
 
 
 def agrees(stated: Any, built: Any) -> bool:
-    """Tell whether a value may be what was built: texts and numbers must be equal."""
+    """Return whether a value may be what was built: texts and numbers must be equal."""
     if isinstance(stated, dict | list):
         return type(stated) is type(built)
     return type(stated) is type(built) and bool(stated == built)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class NodeKind(Enum):
-    """What is at a place of the text."""
+    """The kind of node at a place of the text."""
 
     SCALAR = auto()
     MAPPING = auto()
@@ -36,7 +36,7 @@ class TextNode:
         flow: Whether it is a list or mapping in brackets.
         style: How a scalar is written: a quote, ``|``, ``>`` or empty.
         marked: Whether it has an anchor or a tag.
-        anchored: What an alias stands for.
+        anchored: The node that an alias refers to.
     """
 
     kind: NodeKind
@@ -109,7 +109,7 @@ class TextNode:
 
     @property
     def items(self) -> list[TextNode]:
-        """What a list holds; nothing for anything else."""
+        """The values of a list; empty for anything else."""
         return [entry.value for entry in self.entries] if self.kind is NodeKind.SEQUENCE else []
 
     def walk(self) -> Iterator[TextNode]:

@@ -1,4 +1,4 @@
-"""What a scalar of a manifest means: to kubectl if it is unquoted, and where a template leaves it open.
+"""The value of a scalar in a manifest: as kubectl reads an unquoted one, and where a template leaves it open.
 
 kubectl turns YAML into JSON with sigs.k8s.io/yaml, which resolves scalars as go-yaml v2 does: YAML 1.1
 words (``yes``, ``on``, ``y``), octal ``017`` and ``0o17``, no base 60, timestamps left as text. Python's
@@ -51,7 +51,7 @@ _TAG_PREFIX = "tag:yaml.org,2002:"
 
 
 def resolved(text: str, tag: str | None, *, plain: bool) -> Scalar:
-    """Return what a scalar stands for, by its tag if it has one.
+    """Return the value of a scalar, by its tag if it has one.
 
     Raises:
         ValueError: JSON has no such value; the message is the rest of a sentence.
@@ -62,7 +62,7 @@ def resolved(text: str, tag: str | None, *, plain: bool) -> Scalar:
 
 
 def unquoted(text: str) -> Scalar:
-    """Return what an unquoted scalar stands for.
+    """Return the value of an unquoted scalar.
 
     Raises:
         ValueError: A number that JSON cannot hold; the message is the rest of a sentence.
@@ -100,7 +100,7 @@ def as_number(value: float) -> int | float:
 
 
 def tagged(tag: str, text: str) -> Scalar:
-    """Return what a scalar with an explicit tag stands for; tags that kubectl does not know make strings.
+    """Return the value of a scalar with an explicit tag; tags that kubectl does not know make strings.
 
     Raises:
         ValueError: The text does not fit the tag, or JSON has no such value.

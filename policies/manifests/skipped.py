@@ -1,4 +1,4 @@
-"""What a run was given and did not read or judge: which file or object, why, and whether it fails by it."""
+"""Files and objects that a run was given and did not read or evaluate: why, and whether it fails by them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policies.manifests.findings import Location, Severity
 
 
 class SourceKind(StrEnum):
-    """What was skipped; the value is its name in a sentence."""
+    """The kind of source that was skipped; the value is its name in a sentence."""
 
     CHART = "chart"
     KUSTOMIZATION = "kustomization"
@@ -45,7 +45,7 @@ class SkipReason(StrEnum):
 
 
 class FailOnSkipped(StrEnum):
-    """What must not be skipped: nothing, what the user names, or anything may be."""
+    """The sources whose skipping fails a run: those that the user names, any, or none."""
 
     NAMED = "named"
     ANY = "any"
@@ -54,7 +54,7 @@ class FailOnSkipped(StrEnum):
 
 #: What has these was read, but not all of it, or not as it is installed.
 PARTLY_READ: Final = frozenset({SkipReason.GIT_IGNORED, SkipReason.TEST_VALUES})
-#: Reasons that no run fails by: the user, or Git on the user's behalf, asked for it.
+#: Reasons that no run fails by: the user, or Git on the user's behalf, wants it.
 _ALLOWED: Final = PARTLY_READ | {SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE}
 
 
@@ -89,7 +89,7 @@ _NAMING: Final = frozenset("/@{}%'\"`0123456789")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """One thing that was not read, not as it is used, or not judged to its end.
+    """One thing that was not read, not as it is used, or not checked to its end.
 
     Attributes:
         location: The file, and for an object its line; a folder where there is no file to name.
@@ -112,7 +112,7 @@ class Skipped:
 
     @property
     def is_partial(self) -> bool:
-        """Whether it was read or judged, but not to its end."""
+        """Whether it was read or checked, but not to its end."""
         return self.kind is SourceKind.OBJECT or self.reason in PARTLY_READ
 
     @property
@@ -122,11 +122,11 @@ class Skipped:
 
     @property
     def suggestion(self) -> str:
-        """What to do about it; empty where it was asked for."""
+        """The advice about it; empty where the user excluded it."""
         return _SUGGESTIONS.get((self.reason, self.kind), _SUGGESTIONS.get(self.reason, ""))
 
     def fails(self, fail_on: FailOnSkipped) -> bool:
-        """Tell whether the run fails by this."""
+        """Return whether the run fails by this."""
         if fail_on is FailOnSkipped.NEVER or self.reason in _ALLOWED:
             return False
         if fail_on is FailOnSkipped.ANY:
@@ -142,7 +142,7 @@ class Skipped:
 
 
 def in_groups(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
-    """Return what was skipped for the same cause together, by the first place of each group."""
+    """Return the skipped entries grouped by cause, in the order of the first place of each group."""
     groups: dict[tuple[str, str, str, bool], list[Skipped]] = {}
     for entry in sorted(set(skipped), key=_order):
         groups.setdefault((entry.kind, entry.reason, entry.cause, entry.named), []).append(entry)

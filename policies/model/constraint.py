@@ -12,7 +12,7 @@ from policies.model.labels import LabelSelector
 
 
 class WhenUnsatisfiable(StrEnum):
-    """What the scheduler does with a pod that would break the constraint."""
+    """The scheduler's treatment of a pod that would break the constraint."""
 
     DO_NOT_SCHEDULE = "DoNotSchedule"
     SCHEDULE_ANYWAY = "ScheduleAnyway"
@@ -43,7 +43,7 @@ CONSTRAINT_FIELDS = field_names(
 
 
 class ReleaseFields(NamedTuple):
-    """What a release of Kubernetes does with the fields of constraints, and with those of pod affinity.
+    """A release's treatment of the fields of constraints, and of those of pod affinity.
 
     Attributes:
         strict: Whether a field that is not known here is an error: a newer release may have brought it.
@@ -97,7 +97,7 @@ class Constraint:
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Constraint:
-        """Build a constraint from a valid API object; ``validation.constraint_errors`` says whether it is.
+        """Build a constraint from a valid API object; see ``validation.constraint_errors``.
 
         Absent optional fields mean what the scheduler takes them to mean: ``minDomains`` 1,
         ``nodeAffinityPolicy`` Honor, ``nodeTaintsPolicy`` Ignore
@@ -146,7 +146,7 @@ class Constraint:
 
 
 def without_fields(raw: Mapping[str, Any], dropped: frozenset[str]) -> Mapping[str, Any]:
-    """Return a raw constraint without the fields that a release drops, whatever they say."""
+    """Return a raw constraint without the fields that a release drops, whatever their values."""
     if dropped and not dropped.isdisjoint(raw):
         return {name: value for name, value in raw.items() if name not in dropped}
     return raw

@@ -1,4 +1,4 @@
-"""What the containers of a pod need of a node besides resources: host ports, and images.
+"""The needs of a pod's containers besides resources: host ports, and images.
 
 Source: ``GetHostPorts``, ``pkg/scheduler/util/utils.go``, and ``normalizedImageName``,
 ``pkg/scheduler/framework/plugins/imagelocality/image_locality.go``, Kubernetes 1.36.
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from policies.manifests.fields import object_items
 from policies.model.resources import is_sidecar
 
-#: The address that stands for all of a node's.
+#: The address that means all of a node's.
 EVERY_ADDRESS: Final = "0.0.0.0"  # noqa: S104  # nothing listens on it here
 
 

@@ -51,7 +51,7 @@ def controller_label_keys(kind: WorkloadKind) -> frozenset[str]:
 
 
 def own_mismatch(selector: LabelSelector, workload: Workload) -> str:
-    """Return what a selector asks for that the workload's pods surely lack, in words; empty for nothing."""
+    """Return the requirements of a selector that the workload's pods surely do not meet, in words."""
     if _surely_matches(selector, workload.template.labels):
         return ""
     added = controller_labels(workload)
@@ -81,10 +81,10 @@ def _surely_matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
 
 
 def _judged(selector: LabelSelector, workload: Workload, added: Mapping[str, str]) -> LabelSelector:
-    """Return the part of a selector that can be judged before there is a pod.
+    """Return the part of a selector that can be evaluated before there is a pod.
 
-    What it asks of a value that the controller makes is left out (``selector-names-revision-label``), and of
-    kinds that are not known well enough all labels that the template lacks.
+    Its requirements of a value that the controller makes are left out (``selector-names-revision-label``),
+    and of kinds that are not known well enough all labels that the template lacks.
     """
     open_keys = _passing_keys(workload)
     if workload.kind.group not in KNOWN_GROUPS or workload.kind.kind == "PodTemplate":

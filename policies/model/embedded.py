@@ -20,7 +20,7 @@ FIELD: Final = "topologySpreadConstraints"
 #: Lists of one object that are looked at. Operators of many components have some dozens.
 MAX_LISTS: Final = 256
 
-#: Groups whose objects say what other objects should look like: patterns, schemas and patches.
+#: Groups whose objects describe other objects: patterns, schemas and patches.
 _ABOUT_OTHERS: Final = (
     "kyverno.io",
     "gatekeeper.sh",
@@ -65,7 +65,7 @@ def embedded_lists(obj: Mapping[str, Any]) -> Iterator[tuple[FieldPath, list[Any
 
 
 def embedded_errors(path: FieldPath, entries: list[Any]) -> list[FieldError]:
-    """Return what the API server would refuse in a pod with such constraints, whatever its labels are.
+    """Return the errors that the API server would report for such constraints of a pod, whatever its labels.
 
     Fields that Kubernetes does not have pass: the API of the custom resource may have them.
 
@@ -86,7 +86,7 @@ def _may_embed(obj: Mapping[str, Any]) -> bool:
 
 
 def _goes_on(name: str | int, child: object) -> bool:
-    """Return whether constraints may stand below an entry."""
+    """Return whether constraints may be below an entry."""
     if not isinstance(child, dict | list) or not child:
         return False
     return isinstance(name, int) or not name.lower().startswith(_OF_OTHERS)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from policies.manifests.fields import FieldPath, member, text_member
-from policies.model.labels import LabelSelector, label_selector_errors
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.labels import LabelSelector, check_label_selector
 from policies.model.scaling import scaled
 from policies.model.workload import DEFAULT_NAMESPACE
+
+_METADATA: Final = FieldPath(("metadata",))
+_SPEC: Final = FieldPath(("spec",))
+_STATUS: Final = FieldPath(("status",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +27,7 @@ class EvictionBudget:
     Attributes:
         namespace: Its namespace.
         name: Its name.
-        selector: Which pods it protects.
+        selector: Which pods it protects; None for none.
         allowed: How many evictions its status allows now; None without a status.
         min_available: As it is written.
         max_unavailable: As it is written.
@@ -32,7 +36,7 @@ class EvictionBudget:
 
     namespace: str
     name: str
-    selector: LabelSelector
+    selector: LabelSelector | None
     allowed: int | None
     min_available: object
     max_unavailable: object
@@ -53,22 +57,21 @@ class EvictionBudget:
         return max(0, healthy - (scaled(self.min_available, expected) or 0))
 
 
-def read_eviction_budget(obj: Mapping[str, Any]) -> EvictionBudget | None:
-    """Return a PodDisruptionBudget of a cluster; None for another object, and for one without a selector."""
-    version = obj.get("apiVersion")
-    if obj.get("kind") != "PodDisruptionBudget" or not str(version).startswith("policy/"):
-        return None
-    metadata, spec, status = (member(obj, name) for name in ("metadata", "spec", "status"))
-    raw = spec.get("selector")
-    if raw is None or label_selector_errors(raw, FieldPath()):
-        return None
+def read_eviction_budget(obj: Mapping[str, Any], found: ErrorList) -> EvictionBudget:
+    """Read a PodDisruptionBudget; what is of the wrong type is recorded and read as absent."""
+    metadata = found.mapping(obj.get("metadata"), _METADATA)
+    spec = found.mapping(obj.get("spec"), _SPEC)
+    status = found.mapping(obj.get("status"), _STATUS)
+    raw, before = spec.get("selector"), found.count
+    if raw is not None:
+        check_label_selector(raw, _SPEC.child("selector"), found)
     allowed = status.get("disruptionsAllowed")
     return EvictionBudget(
-        namespace=text_member(metadata, "namespace") or DEFAULT_NAMESPACE,
-        name=text_member(metadata, "name"),
-        selector=LabelSelector.parse(raw),
-        allowed=allowed if type(allowed) is int else None,
+        namespace=found.text(metadata.get("namespace"), _METADATA.child("namespace")) or DEFAULT_NAMESPACE,
+        name=found.name(metadata, _METADATA),
+        selector=None if raw is None or found.count > before else LabelSelector.parse(raw),
+        allowed=None if allowed is None else found.integer(allowed, _STATUS.child("disruptionsAllowed")),
         min_available=spec.get("minAvailable"),
         max_unavailable=spec.get("maxUnavailable"),
-        disrupted=frozenset(member(status, "disruptedPods")),
+        disrupted=frozenset(found.mapping(status.get("disruptedPods"), _STATUS.child("disruptedPods"))),
     )

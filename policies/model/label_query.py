@@ -45,7 +45,7 @@ def parse_label_query(text: str) -> LabelSelector:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield what commas separate that are not within brackets."""
+    """Yield the parts that commas outside brackets separate."""
     start = depth = 0
     for position, character in enumerate(text):
         depth += (character == "(") - (character == ")")

@@ -25,6 +25,7 @@ from policies.manifests.fields import (
     required_value,
     shown_name,
 )
+from policies.manifests.words import IN_MESSAGE, listed
 from policies.model.api_rules import ApiRule
 
 #: Longest name part of a label key, and longest label value, in bytes: ``LabelValueMaxLength``.
@@ -38,7 +39,7 @@ CACHED_LENGTH = PREFIX_LENGTH + 1 + NAME_LENGTH
 CACHED_TEXTS = 4096
 
 #: Unsatisfied requirements that a message lists, and characters of each: what keeps it a few lines.
-TOLD_REQUIREMENTS, TOLD_LENGTH = 5, 200
+TOLD_LENGTH = 200
 #: Every field of the API's LabelSelector.
 SELECTOR_FIELDS = field_names("matchLabels", "matchExpressions")
 #: Every field of the API's LabelSelectorRequirement.
@@ -85,7 +86,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether labels satisfy the condition; NotIn and DoesNotExist hold where the key is absent."""
+        """Return whether labels satisfy the condition; NotIn and DoesNotExist do where the key is absent."""
         match self.operator:
             case Operator.IN:
                 return labels.get(self.key) in self.values
@@ -131,7 +132,7 @@ class LabelSelector:
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> LabelSelector:
-        """Build a selector from a valid API object; ``label_selector_errors`` says whether it is valid."""
+        """Build a selector from a valid API object; see ``label_selector_errors``."""
         return cls(
             tuple((key, value or "") for key, value in (raw.get("matchLabels") or {}).items()),
             tuple(
@@ -157,7 +158,7 @@ class LabelSelector:
         }
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether labels satisfy every requirement.
+        """Return whether labels satisfy every requirement.
 
         >>> LabelSelector((("app", "web"),)).matches({"app": "web", "tier": "front"})
         True
@@ -174,13 +175,12 @@ class LabelSelector:
         """
         unmet = [(key, f"{key}={value}") for key, value in self.match_labels if labels.get(key) != value]
         unmet += [(entry.key, str(entry)) for entry in self.match_expressions if not entry.matches(labels)]
-        told = "; ".join(
+        texts = (
             f"it requires {_brief(asked)}, the labels have "
             + _brief(f"{key}={labels[key]}" if key in labels else f"no {key}")
-            for key, asked in unmet[:TOLD_REQUIREMENTS]
+            for key, asked in unmet
         )
-        more = len(unmet) - TOLD_REQUIREMENTS
-        return f"{told}; and {more} more" if more > 0 else told
+        return listed(texts, IN_MESSAGE, between="; ")
 
     def __str__(self) -> str:
         # LabelSelectorAsSelector and Requirement.String, apimachinery, Kubernetes 1.36.
@@ -203,7 +203,7 @@ def _brief(text: str) -> str:
 
 
 def label_key_problems(key: str) -> tuple[str, ...]:
-    """Return what is wrong with a label key; empty when it is valid.
+    """Return the problems of a label key; empty when it is valid.
 
     >>> label_key_problems("example.com/rev")
     ()
@@ -214,7 +214,7 @@ def label_key_problems(key: str) -> tuple[str, ...]:
 
 
 def label_value_problems(value: str) -> tuple[str, ...]:
-    """Return what is wrong with a label value; empty when it is valid.
+    """Return the problems of a label value; empty when it is valid.
 
     >>> label_value_problems("")
     ()
@@ -273,7 +273,7 @@ def label_value_errors(value: str, path: FieldPath, rule: str) -> list[FieldErro
 
 
 def label_selector_errors(raw: object, path: FieldPath) -> list[FieldError]:
-    """Return what the API server would refuse in a label selector; null is no selector and so no error."""
+    """Return the API server's errors for a label selector; none for null, which is no selector."""
     found = ErrorList()
     if raw is not None:
         check_label_selector(raw, path, found)
@@ -281,7 +281,7 @@ def label_selector_errors(raw: object, path: FieldPath) -> list[FieldError]:
 
 
 def is_usual_selector(raw: object, *, most: float = math.inf) -> bool:
-    """Tell whether a selector is valid and has the form of nearly all: at most so many ``matchLabels`` alone.
+    """Return whether a selector is valid and has the usual form: some ``matchLabels`` and nothing else.
 
     Answers without building a path for anything, which is most of what ``check_label_selector`` costs.
     """

@@ -142,7 +142,7 @@ def enclosing(folder: str) -> Iterator[str]:
 
 
 class AppKey(NamedTuple):
-    """What says whether two workloads are different applications: both name and application must differ.
+    """The key by which workloads are compared: different applications differ in both name and application.
 
     Attributes:
         name: The name of the object.
@@ -174,7 +174,7 @@ def titles(workloads: Iterable[Workload]) -> list[str]:
 
 
 def named(texts: Sequence[str]) -> str:
-    """Return what a message says of others, of which ``FEW`` stand for more.
+    """Return the names of others as a message lists them; ``FEW`` of them mean that there are more.
 
     >>> named(["a", "b"]), named(["a", "b", "c", "d"])
     ('a, b', 'a, b, c and others')

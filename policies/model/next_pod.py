@@ -57,7 +57,7 @@ class PodRevision:
     @property
     @sent
     def is_new(self) -> Annotated[bool, SentAs("new")]:
-        """Whether it is judged as the first pod of a new revision."""
+        """Whether it is evaluated as the first pod of a new revision."""
         return self.hash is None
 
 
@@ -150,7 +150,7 @@ def _make(template: Mapping[str, Any], added: Mapping[str, str], *, daemon: bool
 
 
 def _outage_tolerations(own: list[Any]) -> list[dict[str, Any]]:
-    """Return what DefaultTolerationSeconds adds: a while on a failing node, unless the pod says how long."""
+    """Return the tolerations that DefaultTolerationSeconds adds for outages, unless the pod has its own."""
     tolerated = {
         entry.get("key") or ""
         for entry in own

@@ -1,4 +1,4 @@
-"""What a bound pod holds by its status while its containers are resized.
+"""The amounts that a bound pod holds by its status while its containers are resized.
 
 Source: ``component-helpers/resource/helpers.go``, Kubernetes 1.36.
 """
@@ -15,7 +15,7 @@ _STATUS = FieldPath(("status",))
 
 
 def may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
-    """Tell whether a status says other amounts than the spec; compares texts, so that it may be mistaken."""
+    """Return whether a status has other amounts than the spec; compares texts, so it may be mistaken."""
     if not isinstance(status, dict):
         return True
     if spec.get("resources") and status.get("resources") is not None:
@@ -63,7 +63,7 @@ def _asked_by_name(containers: object) -> dict[object, object]:
 
 
 class Resizing:
-    """What a bound pod and its containers hold according to the status, which a resize makes differ.
+    """The amounts that a bound pod and its containers hold by the status, which a resize makes differ.
 
     The scheduler looks at what is allocated only where the status has ``resources`` too, which a kubelet
     writes that can resize (KEP-1287, from 1.36 also KEP-5419, of the pod as a whole).
@@ -82,16 +82,16 @@ class Resizing:
         self._infeasible = reasons[:1] == ["Infeasible"]
 
     def of_container(self, container: Mapping[str, Any], asked: dict[str, int]) -> dict[str, int]:
-        """Return what counts of a container that can be resized: no init container but a sidecar."""
+        """Return the amounts that count for a resizable container: no init container but a sidecar."""
         return self._larger(asked, self._held.get(_name_of(container)))
 
     def of_pod(self, asked: dict[str, int]) -> dict[str, int]:
-        """Return what counts of what the pod asks for as a whole; of nothing else it holds anything."""
+        """Return the amounts that count for the pod as a whole, of resources that it requests so."""
         larger = self._larger(asked, self._held_by_pod)
         return {name: larger.get(name, 0) for name in asked}
 
     def _larger(self, asked: dict[str, int], held: list[dict[str, int]] | None) -> dict[str, int]:
-        """Return the larger of what is asked for and held; a resize that cannot come true does not count."""
+        """Return the larger of the requested and the held amounts; an infeasible resize does not count."""
         if held is None:
             return dict(asked)
         larger = {} if self._infeasible else dict(asked)
@@ -106,7 +106,7 @@ def _name_of(entry: Mapping[str, Any]) -> str:
 
 
 def _held_amounts(entry: Mapping[str, Any], path: FieldPath, found: ErrorList) -> list[dict[str, int]] | None:
-    """Return what a status says is used, and allocated; None where it does not say what is used."""
+    """Return the used and the allocated amounts of a status; None where it lacks the used ones."""
     where = path.child("resources")
     resources = found.mapping(entry.get("resources"), where)
     used = read_quantities(resources.get("requests"), where.child("requests"), found)

@@ -103,7 +103,7 @@ _IMAGE: Final = re.compile(
 
 
 class TemplateKey(NamedTuple):
-    """What equal templates have in common.
+    """The key that equal templates share.
 
     Attributes:
         digest: Of everything but when the workload was restarted; empty for what is no template.

@@ -193,7 +193,7 @@ def _claim_of(volume: Mapping[str, Any], namespace: str, pod: str) -> ClaimVolum
 
 
 def _disks_of(volume: Mapping[str, Any]) -> Iterator[InlineDisk]:
-    """Yield what a volume has of disks that pods cannot share: ``isVolumeConflict``."""
+    """Yield the disks of a volume that pods cannot share: ``isVolumeConflict``."""
     if isinstance(disk := volume.get("gcePersistentDisk"), dict):
         yield InlineDisk(("gcePersistentDisk", str(disk.get("pdName"))), disk.get("readOnly") is True)
     if isinstance(disk := volume.get("awsElasticBlockStore"), dict):

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath, wrong_type
-
-PRIORITY_CLASS: Final = ("scheduling.k8s.io/v1", "PriorityClass")
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.object_table import ObjectTable
 
 _PATH: Final = FieldPath()
-_NAME: Final = FieldPath(("metadata", "name"))
 
 
 class PriorityClass(NamedTuple):
@@ -44,26 +42,24 @@ SYSTEM_CLASSES: Final = {
 
 def read_priority_class(obj: Mapping[str, Any], found: ErrorList) -> PriorityClass:
     """Read a PriorityClass; what is of the wrong type is recorded and read as absent."""
-    name = found.mapping(obj.get("metadata"), _PATH.child("metadata")).get("name")
-    if not isinstance(name, str) or not name:
-        found.add(wrong_type(_NAME, "a name", name))
-        name = ""
+    path = _PATH.child("metadata")
     return PriorityClass(
-        name,
+        found.name(found.mapping(obj.get("metadata"), path), path),
         found.integer(obj.get("value"), _PATH.child("value")) or 0,
         found.text(obj.get("preemptionPolicy"), _PATH.child("preemptionPolicy")) != "Never",
         found.flag(obj.get("globalDefault"), _PATH.child("globalDefault")),
     )
 
 
-def class_of(spec: Mapping[str, Any], classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
+def class_of(spec: Mapping[str, Any], classes: ObjectTable[PriorityClass]) -> PriorityClass | None:
     """Return the class that the API server gives a pod's priority by; None if it is not known.
 
     Args:
         spec: The spec of the pod.
-        classes: The classes of the cluster, by name.
+        classes: The classes of the cluster.
     """
     name = spec.get("priorityClassName")
     if name:
         return classes.get(name) or SYSTEM_CLASSES.get(name)
-    return next((entry for entry in classes.values() if entry.is_default), None)
+    defaults = [entry for entry in classes if entry.is_default]
+    return defaults[0] if defaults else None

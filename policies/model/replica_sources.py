@@ -1,4 +1,4 @@
-"""What says how many replicas a workload has that leaves the number out: a cluster, an autoscaler.
+"""The number of replicas of a workload whose manifest leaves it out: from a cluster, or an autoscaler.
 
 ``kubectl apply`` of such a manifest leaves the number as it is, so what runs counts first.
 """
@@ -24,7 +24,7 @@ _Key = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class ReplicaSources:
-    """What objects of a cluster and of files say about numbers of replicas.
+    """The numbers of replicas that objects of a cluster and of files state.
 
     Attributes:
         autoscalers: The HorizontalPodAutoscalers and ScaledObjects, as they came.
@@ -59,12 +59,12 @@ class ReplicaSources:
     def number(self, workload: Workload, running: Callable[[], int]) -> ReplicaNumber:
         """Return how many replicas are meant of a workload: the one rule of all commands.
 
-        That is what the manifest says; else what the cluster has, of the object itself, its ReplicaSets or
+        That is the manifest's number; else the cluster's, of the object itself, its ReplicaSets or
         its pods; else the least that its autoscaler allows, one at least; else 1.
 
         Args:
             workload: A workload of a kind with a number of replicas.
-            running: Counts its pods in the cluster; called where no object of the cluster says it.
+            running: Counts its pods in the cluster; called where no object of the cluster has the number.
         """
         if workload.states_replicas:
             return ReplicaNumber(workload.replicas or 0, ReplicaOrigin.MANIFEST)

@@ -1,4 +1,4 @@
-"""What changes how many pods and nodes there are: autoscalers, rolling updates, disruption budgets."""
+"""Objects that change the number of pods and nodes: autoscalers, rolling updates, disruption budgets."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from policies.model.workload import Workload
 
 #: Disruption budgets of a workload that are looked at. More than one is a mistake already.
 MAX_BUDGETS = 10
-#: What both ends are where a Deployment does not say: ``SetDefaults_Deployment``, ``apis/apps/v1``.
+#: What both ends are where a Deployment leaves them out: ``SetDefaults_Deployment``, ``apis/apps/v1``.
 DEFAULT_SHARE = "25%"
+#: What allows no pod at all as ``maxSurge`` or ``maxUnavailable``.
+ZERO_PODS = (0, "0", "0%")
 _PERCENT = re.compile(r"(\d{1,6})%")
 
 
@@ -94,7 +96,7 @@ class ReplicaRange(NamedTuple):
     Attributes:
         least: The smallest number.
         most: The largest number.
-        source: The autoscaler that says so, as messages name it; empty where the workload does itself.
+        source: The autoscaler with the numbers, as messages name it; empty where the workload does itself.
     """
 
     least: int
@@ -206,7 +208,7 @@ def resolve_share(value: object, replicas: int, *, up: bool) -> int | None:
 
 
 def scaled(value: object, pods: int) -> int | None:
-    """Return what a disruption budget asks for: a number of pods, or a percentage of them rounded up.
+    """Return the number of pods that a disruption budget states: itself, or a percentage rounded up.
 
     >>> scaled("34%", 3), scaled(1, 3), scaled("1", 3)
     (2, 1, None)

@@ -1,4 +1,4 @@
-"""What is known of a cluster besides its nodes and pods: services, controllers of pods, namespaces."""
+"""The objects of a cluster besides its nodes and pods: services, controllers of pods, namespaces."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+from policies.model.cluster_kinds import (
+    NAMESPACE,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    SERVICE,
+    STATEFUL_SET,
+)
 from policies.model.labels import LabelSelector, check_label_selector
 from policies.model.revisions import REVISION_KINDS, TEMPLATE_DIGEST_ANNOTATION, Revision, read_revision
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
@@ -14,14 +21,12 @@ from policies.model.workload import DEFAULT_NAMESPACE, Owner
 #: The controllers whose selector kube-scheduler adds, by apiVersion and kind; True for a plain label map.
 #: Source: ``DefaultSelector``, ``pkg/scheduler/framework/plugins/helper/spread.go``, Kubernetes 1.36.
 SELECTING_OWNERS = {
-    ("v1", "ReplicationController"): True,
-    ("apps/v1", "ReplicaSet"): False,
-    ("apps/v1", "StatefulSet"): False,
+    REPLICATION_CONTROLLER: True,
+    REPLICA_SET: False,
+    STATEFUL_SET: False,
 }
-#: The apiVersion and kind of services and of namespaces.
-_SERVICE, _NAMESPACE = ("v1", "Service"), ("v1", "Namespace")
 #: What a snapshot takes: apiVersion and kind.
-SNAPSHOT_KINDS = frozenset({*SELECTING_OWNERS, _SERVICE, _NAMESPACE})
+SNAPSHOT_KINDS = frozenset({*SELECTING_OWNERS, SERVICE, NAMESPACE})
 
 #: The annotations that are kept start so: ours. kubectl's copy of what was applied alone can take 256 KiB.
 _KEPT_ANNOTATIONS = "evenkeel.dev/"
@@ -57,9 +62,9 @@ class Namespace:
 
 @dataclass(slots=True)
 class Snapshot:
-    """What is known of a cluster, one object after the other. Threads that share it need a lock.
+    """The objects of a cluster, added one after the other. Threads that share it need a lock.
 
-    Services stand under one pair of their selector, so that a pod finds those that match it without
+    Services are stored under one pair of their selector, so that a pod finds those that match it without
     looking at every service of its namespace. An object without a namespace is in ``default``.
 
     Attributes:
@@ -208,7 +213,7 @@ def _read(
     """Read what is kept of an object: of a service, its selector."""
     annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
     annotations = {key: text for key, text in annotations.items() if key.startswith(_KEPT_ANNOTATIONS)}
-    if kind == _NAMESPACE:
+    if kind == NAMESPACE:
         return Namespace(found.labels(metadata.get("labels"), _METADATA.child("labels")), annotations)
     spec = found.mapping(obj.get("spec"), _SPEC)
     raw = spec.get("selector")
@@ -217,7 +222,7 @@ def _read(
     before = found.count
     if raw is not None:
         check_label_selector(raw, _SELECTOR, found)
-    if kind == _SERVICE:
+    if kind == SERVICE:
         return {} if raw is None else raw["matchLabels"]
     selector = None if raw is None or found.count > before else LabelSelector.parse(raw)
     annotations.pop(TEMPLATE_DIGEST_ANNOTATION, None)

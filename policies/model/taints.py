@@ -15,7 +15,7 @@ from policies.manifests.fields import ErrorList, FieldPath, unsupported_value
 
 
 class TaintEffect(StrEnum):
-    """What a taint does to pods that do not tolerate it."""
+    """The effect of a taint on pods that do not tolerate it."""
 
     NO_SCHEDULE = "NoSchedule"
     PREFER_NO_SCHEDULE = "PreferNoSchedule"
@@ -49,7 +49,7 @@ class Taint(NamedTuple):
 CORDON_TAINT = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCHEDULE.value)
 
 
-#: The keys of taints that say how a node is at the moment: those of the node controllers and of ``kubectl
+#: The keys of taints for a node's current condition: those of the node controllers and of ``kubectl
 #: cordon`` (``well_known_taints.go``, Kubernetes 1.36), of cloud controllers while a node starts, and of
 #: Cluster Autoscaler and Karpenter while one starts or ends.
 TRANSIENT_TAINTS = frozenset(
@@ -74,7 +74,7 @@ TRANSIENT_TAINTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """What a pod puts up with; an empty key or effect stands for every one."""
+    """A set of taints that a pod tolerates; an empty key or effect matches every one."""
 
     key: str = ""
     operator: str = "Equal"
@@ -82,7 +82,7 @@ class Toleration:
     effect: str = ""
 
     def tolerates(self, taint: Taint) -> bool:
-        """Tell whether the taint does not keep the pod away.
+        """Return whether the taint does not keep the pod away.
 
         >>> Toleration("gpu", "Exists").tolerates(Taint("gpu", "a100", "NoSchedule"))
         True

@@ -1,4 +1,4 @@
-"""What is known of a cluster's nodes, for rules that need to know where pods could go."""
+"""The nodes of a cluster, for rules that need to know where pods could go."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policies.model.node import Node, without_transient
 class ClusterTopology:
     """The nodes of a cluster, or only the domains that a policy lists.
 
-    Rules judge manifests, which outlive a drain: cordons and taints for a condition that passes are left out.
+    Rules check manifests, which outlive a drain: cordons and taints for a condition that passes are left out.
 
     Attributes:
         nodes: The nodes; None where only domains are known.

@@ -1,1 +1,1 @@
-"""Findings as text or as data, one module per output format."""
+"""Answers as text or as data: a folder for each command, with a module for each output format."""

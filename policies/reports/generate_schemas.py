@@ -13,20 +13,20 @@ from typing import Final
 
 from policies.config.schema import schema_text, schema_texts
 from policies.config.type_schema import Schema, standalone_schema
-from policies.reports.advise_json import AdviseAnswer
-from policies.reports.audit_json import AuditAnswer
-from policies.reports.deletion_costs_json import DeletionCostsAnswer
-from policies.reports.explain_json import ExplainAnswer
-from policies.reports.lint_report import LintReport
-from policies.reports.plan_json import PlanReport
-from policies.reports.policy_emit_json import EmitReport
-from policies.reports.policy_json import PolicyCheckReport
-from policies.reports.preview_json import PolicyPreviewReport
-from policies.reports.rebalance_json import RebalanceAnswer
-from policies.reports.release_diff_json import DiffAnswer
-from policies.reports.score_answer import ScoreAnswer
-from policies.reports.simulate_json import SimulateAnswer
-from policies.reports.survive_json import SurviveAnswer
+from policies.reports.advise.json import AdviseAnswer
+from policies.reports.audit.json import AuditAnswer
+from policies.reports.diff.json import DiffAnswer
+from policies.reports.explain.json import ExplainAnswer
+from policies.reports.lint.json import LintReport
+from policies.reports.plan.json import PlanReport
+from policies.reports.policy.check import PolicyCheckReport
+from policies.reports.policy.emit import EmitReport
+from policies.reports.policy.preview import PolicyPreviewReport
+from policies.reports.rebalance.deletion_costs import DeletionCostsAnswer
+from policies.reports.rebalance.json import RebalanceAnswer
+from policies.reports.score.answer import ScoreAnswer
+from policies.reports.simulate.json import SimulateAnswer
+from policies.reports.survive.json import SurviveAnswer
 
 #: The class of each report, its title, and its path on the web site; by the file of its schema.
 _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(

@@ -46,9 +46,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
+from policies.manifests.words import IN_PHRASE, listed
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
-from policies.scheduler.workload_topology import counts_only_its_own, listed
+from policies.scheduler.workload_topology import counts_only_its_own
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/MaterializeInc/materialize/pull/36516"
@@ -70,7 +71,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             yield Problem(
                 declared.path.child("minDomains"),
                 f"is {constraint.min_domains}, but node affinity allows {len(values)} domain(s) of "
-                f"{constraint.topology_key} ({listed(values)}), so the global minimum is 0: with "
-                f"maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
+                f"{constraint.topology_key} ({listed(sorted(values), IN_PHRASE)}), so the global minimum is "
+                f"0: with maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
                 f"{replicas.evidence} can run",
             )

@@ -49,7 +49,7 @@ SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield what the API server refuses in the terms."""
+    """Yield the errors that the API server would report in the terms."""
     for error in workload.pod_affinity.errors:
         # A newer release may have brought the field.
         if error.rule != UNKNOWN_FIELD or context.version <= KNOWN_VERSION:

@@ -98,7 +98,7 @@ def _lack(
     *,
     replicas: ReplicaRange,
 ) -> str | None:
-    """Return what is too little for the wanted replicas; None if all may fit."""
+    """Return the sentence on why the wanted replicas do not fit; None if all may fit."""
     separate = topology.one_pod_per_domain(key)
     if separate is None:
         return None

@@ -1,4 +1,4 @@
-"""What a rule is, what it is given, and how rules are found.
+"""The interface of rules, the context that they run with, and their discovery.
 
 Every module of this package but this one is a rule, and all that is known of a rule is in its module. The
 docstring is the manual (Markdown, fixed headings); the YAML under *Fails* and *Passes* is run by the tests,
@@ -43,7 +43,7 @@ from policies.scheduler.releases import Behavior, behavior_of
 
 
 class RuleTarget(StrEnum):
-    """What a rule runs on."""
+    """The kind of object that a rule runs on."""
 
     #: A pod or workload: ``check(workload, context)``.
     WORKLOAD = "workload"
@@ -60,7 +60,7 @@ class RuleTarget(StrEnum):
 
 
 class AtAdmission(StrEnum):
-    """What admission does with the errors of a rule, unless a policy sets the severity or the enforcement."""
+    """The treatment of a rule's errors at admission, unless a policy sets the severity or the enforcement."""
 
     #: The object alone proves an error: a policy that denies rejects the object.
     DENY = "deny"
@@ -91,7 +91,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What rules are given besides their target.
+    """The context that rules get besides their target.
 
     Attributes:
         version: The release of Kubernetes.
@@ -107,11 +107,11 @@ class Context:
 
     @property
     def behavior(self) -> Behavior:
-        """What that release does."""
+        """The behavior of that release."""
         return behavior_of(self.version)
 
     def uses(self, tool: Tool) -> bool:
-        """Whether the cluster has a tool: the repository shows it, or the rule's ``ToolParams`` say so."""
+        """Whether the cluster has a tool: the repository shows it, or the rule's ``ToolParams``."""
         return (self.params is not None and self.params.in_use) or tool in self.repository.tools
 
 
@@ -128,11 +128,11 @@ class ToolParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule, as its module says.
+    """A rule, as its module defines it.
 
     Attributes:
         id: The module's name, with hyphens.
-        severity: How bad a finding is that does not say so itself.
+        severity: How bad a finding is that has no severity of its own.
         summary: The first line of the manual.
         manual: The manual.
         see: Where the pain is shown.
@@ -161,7 +161,7 @@ class Rule:
     check: Callable[[Any, Context], Iterator[Problem]]
 
     def run(self, subject: object, context: Context, settings: Mapping[str, Any]) -> list[Problem]:
-        """Return what the rule finds in one workload, or in another subject that it looks at.
+        """Return the problems that the rule finds in one workload, or in another subject that it runs on.
 
         Args:
             subject: The workload, or what else the rule looks at.
@@ -180,7 +180,7 @@ class Rule:
         return f"in rule {self.id}"
 
     def context_for(self, context: Context, settings: Mapping[str, Any]) -> Context:
-        """Return what the rule is given besides its subject; what settings leave out has its own default."""
+        """Return the rule's context, with its parameters; those that settings leave out have defaults."""
         return context if self.params is None else replace(context, params=self.params_of(settings))
 
     def params_of(self, settings: Mapping[str, Any]) -> Any:
@@ -241,6 +241,10 @@ def all_rules() -> dict[str, Rule]:
     return found
 
 
+#: Letters of a name from which on they are likely a part that was remembered: the shortest word, "max".
+_REMEMBERED = 3
+
+
 def unknown_rule(rule_id: str) -> str:
     """Return the error text for an id that no rule has, with similar ids.
 
@@ -248,14 +252,16 @@ def unknown_rule(rule_id: str) -> str:
     'unknown rule "max-skew-not-positiv", did you mean "max-skew-not-positive"?'
     >>> unknown_rule("does-not-fit")
     'unknown rule "does-not-fit": it is called "unschedulable" now'
+    >>> unknown_rule("a")
+    'unknown rule "a"; evenkeel lint --list-rules lists all'
     """
     if rule_id in RENAMED:
         return f'unknown rule "{rule_id}": it is called "{RENAMED[rule_id]}" now'
     known = list(all_rules())
-    # People remember a part of a name.
+    # People remember words of a name; a letter or two are in many.
     close = (
         get_close_matches(rule_id[:100], known, 3, cutoff=0.75)
-        or [name for name in known if rule_id in name][:3]
+        or [name for name in known if rule_id in name and len(rule_id) >= _REMEMBERED][:3]
     )
     meant = " or ".join(f'"{name}"' for name in close)
     hint = f", did you mean {meant}?" if close else "; evenkeel lint --list-rules lists all"
@@ -278,7 +284,7 @@ def _nothing(_target: object, _context: Context) -> Iterator[Problem]:
 
 
 def _wrong_declarations(module: ModuleType) -> Iterator[str]:
-    """Yield what a module lacks to be a rule, or declares with another type."""
+    """Yield the declarations that a module lacks to be a rule, or makes with another type."""
     if not module.__doc__:
         yield "the docstring is missing: it is the manual"
     for name, wanted in _DECLARATIONS.items():

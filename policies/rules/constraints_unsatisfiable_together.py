@@ -60,6 +60,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
+from policies.manifests.words import IN_PHRASE, listed
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -67,7 +68,6 @@ from policies.scheduler.capacity import DomainCapacities
 from policies.scheduler.workload_topology import (
     WorkloadTopology,
     counts_only_its_own,
-    listed,
     nodes_are_added,
 )
 
@@ -109,5 +109,7 @@ def _described(capacity: DomainCapacities) -> str:
     limit = f"maxSkew {capacity.limit}"
     if capacity.key == HOSTNAME:
         return f"{capacity.key} ({limit}, {len(capacity.domains)} nodes)"
-    sizes = listed(f"{value} with {len(nodes)} node(s)" for value, nodes in capacity.domains.items())
+    sizes = listed(
+        sorted(f"{value} with {len(nodes)} node(s)" for value, nodes in capacity.domains.items()), IN_PHRASE
+    )
     return f"{capacity.key} ({limit}, {sizes})"

@@ -59,6 +59,7 @@ from typing import Any
 from policies.manifests.documents import ManifestObject, RepeatedKey
 from policies.manifests.fields import FieldPath, member, shown
 from policies.manifests.findings import Severity
+from policies.manifests.words import IN_MESSAGE, listed
 from policies.model.embedded import embedded_lists
 from policies.model.foreign_policies.detect import extract
 from policies.model.repository import AUTOSCALER, BUDGET, SCALED_OBJECT, is_scheduler_config
@@ -76,8 +77,6 @@ SPREAD_POLICY = ("evenkeel.dev", "SpreadPolicy")
 _JUDGED_KINDS = frozenset({*WorkloadKinds(), AUTOSCALER, SCALED_OBJECT, BUDGET, SPREAD_POLICY})
 #: The kind whose values are in no report.
 _SECRET = "Secret"  # noqa: S105  # a kind
-#: Lines or values that a message lists: what keeps it readable.
-_LINES = 5
 
 
 def check(manifest: ManifestObject, _context: Context) -> Iterator[Problem]:
@@ -101,7 +100,7 @@ def check(manifest: ManifestObject, _context: Context) -> Iterator[Problem]:
 
 
 def _is_judged(obj: Mapping[str, Any]) -> bool:
-    """Return whether other rules look at an object: at its pods, its constraints, or what it says of them."""
+    """Return whether other rules look at an object: at its pods, its constraints, or fields about them."""
     group, kind = str(obj.get("apiVersion")).rpartition("/")[0], str(obj.get("kind"))
     if (group, kind) in _JUDGED_KINDS or is_scheduler_config(obj) or member(obj, "spec").get("template"):
         return True
@@ -118,5 +117,4 @@ def _dropped(keys: list[RepeatedKey], *, is_secret: bool) -> str:
         return "the others are"
     if len(keys) == 1:
         return f"the value{where} {named[0]} is"
-    more = f" and {len(keys) - _LINES} more" if len(keys) > _LINES else ""
-    return f"the values{where and f'{where}s'} {', '.join(named[:_LINES])}{more} are"
+    return f"the values{where and f'{where}s'} {listed(named, IN_MESSAGE)} are"

@@ -92,7 +92,7 @@ TARGET = RuleTarget.INJECTION
 
 
 def check(injection: ForeignInjection, context: Context) -> Iterator[Problem]:
-    """Yield what keeps an injected constraint from spreading anything."""
+    """Yield the reasons why an injected constraint spreads nothing."""
     for inner, entry in injection.literal():
         if text := _key_problem(entry, context):
             path, named = injection.place(inner.child("topologyKey"))

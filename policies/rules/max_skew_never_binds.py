@@ -53,6 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
+from policies.manifests.words import more
 from policies.model.labels import LabelSelector
 from policies.model.scaling import rolling_update
 from policies.model.workload import ConstraintEntry, Workload
@@ -80,7 +81,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         pods, max_skew = replicas.most + surge, declared.constraint.max_skew
         if max_skew < pods:
             continue
-        besides = f" ({replicas.most} and {surge} more during an update)" if surge else ""
+        besides = f" ({replicas.most} {more(surge)} during an update)" if surge else ""
         text = (
             f"is {max_skew}, but there are at most {pods} pods{besides}{replicas.evidence}: all may run in "
             "one domain"

@@ -42,12 +42,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
+from policies.manifests.words import IN_PHRASE, listed
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import (
     WorkloadTopology,
     counts_only_its_own,
-    listed,
     nodes_are_added,
 )
 
@@ -69,7 +69,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         selected = workload.affinity.values_of(key)
         if selected is not None and len(selected) < constraint.min_domains:
-            continue  # Too few whatever the cluster has: affinity-below-min-domains says so.
+            continue  # Too few whatever the cluster has: affinity-below-min-domains reports it.
         written = inventory.domains.get(key, ())
         if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
             continue  # Which domains there will be is not known.
@@ -85,7 +85,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             yield Problem(
                 declared.path.child("minDomains"),
                 f"is {constraint.min_domains}, but {constraint.topology_key} has {len(there)} domain(s) "
-                f"({listed(there) or 'none'}{but}), so the global minimum is 0: with maxSkew "
-                f"{constraint.max_skew} at most {room} of {replicas.least} replicas{replicas.evidence} "
-                "can run",
+                f"({listed(sorted(there), IN_PHRASE) or 'none'}{but}), so the global minimum is 0: with "
+                f"maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
+                f"{replicas.evidence} can run",
             )

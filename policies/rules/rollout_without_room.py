@@ -106,7 +106,7 @@ def _is_unreachable(
 def _limits(
     workload: Workload, topology: WorkloadTopology, context: Context
 ) -> Iterator[tuple[FieldPath, DomainCapacities]]:
-    """Yield what the constraints allow that count pods of every revision, and each key's first term."""
+    """Yield the capacities by constraints that count pods of every revision, and by each key's first term."""
     for declared in workload.constraints:
         if not declared.is_hard or REVISION_LABELS & set(declared.constraint.match_label_keys):
             continue

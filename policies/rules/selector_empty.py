@@ -79,7 +79,7 @@ def _is_narrowed(workload: Workload, declared: ConstraintEntry) -> bool:
 
 
 def effect(behavior: Behavior, version: KubernetesVersion, *, is_hard: bool) -> str:
-    """Return what a release makes of a constraint with an empty selector, and from when on it changes."""
+    """Return the effect of an empty selector in a release, and from which release on it changes."""
     changes = [change for change in CHANGES if change.field == "empty_selector_counts"]
     following = next((change.since for change in changes if change.since > version), None)
     if behavior.empty_selector_counts:

@@ -137,14 +137,14 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _narrowed(constraint: Constraint, labels: Mapping[str, str]) -> LabelSelector:
-    """Return what a constraint's selector becomes with the pod's own values of ``matchLabelKeys``."""
+    """Return a constraint's selector narrowed by the pod's own values of ``matchLabelKeys``."""
     selector = constraint.selector or LabelSelector()
     own = ((key, labels[key]) for key in constraint.match_label_keys if key in labels)
     return LabelSelector((*selector.match_labels, *own), selector.match_expressions)
 
 
 def _app_key(workload: Workload) -> AppKey:
-    """Return what makes a workload another application, whose pods stay."""
+    """Return the key by which a workload is another application, whose pods stay."""
     labels = workload.template.labels
     scopes: tuple[object, ...] = (None,)
     if not workload.namespace:
@@ -158,7 +158,7 @@ def _app_key(workload: Workload) -> AppKey:
 
 
 def _difference(workload: Workload, other: Workload) -> str | None:
-    """Return the first label that says that two workloads are different applications."""
+    """Return the first label by which two workloads are different applications."""
     differing = (
         key for key in IDENTITY if workload.template.labels.get(key) != other.template.labels.get(key)
     )

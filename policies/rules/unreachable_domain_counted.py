@@ -56,6 +56,7 @@ from collections.abc import Iterable, Iterator
 
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
+from policies.manifests.words import IN_PHRASE, listed
 from policies.model.constraint import Constraint
 from policies.model.node import Node
 from policies.model.scaling import ReplicaRange, rolling_update
@@ -67,7 +68,6 @@ from policies.scheduler.workload_topology import (
     WorkloadTopology,
     counts_only_its_own,
     honoring_both,
-    listed,
     nodes_are_added,
 )
 
@@ -133,10 +133,10 @@ def _too_little(
 def _barred(topology: WorkloadTopology, constraint: Constraint, barred: list[EligibleDomain]) -> str:
     nodes = [node for domain in barred for node in domain.nodes]
     reasons = sorted({_reason(topology, node) for node in nodes})
-    found = f"{len(nodes)} counted but ineligible node(s) ({listed(reasons)})"
+    found = f"{len(nodes)} counted but ineligible node(s) ({listed(reasons, IN_PHRASE)})"
     if constraint.topology_key == HOSTNAME:
-        return f"{found}, {listed(domain.value for domain in barred)},"
-    where = listed(domain.value for domain in barred)
+        return f"{found}, {listed(sorted(domain.value for domain in barred), IN_PHRASE)},"
+    where = listed(sorted(domain.value for domain in barred), IN_PHRASE)
     return f"{found}, all nodes of {constraint.topology_key} {where},"
 
 

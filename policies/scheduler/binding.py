@@ -63,7 +63,7 @@ class PendingStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What becomes of one pod.
+    """The outcome of scheduling one pod.
 
     Attributes:
         namespace: Its namespace.

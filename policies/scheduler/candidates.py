@@ -52,7 +52,7 @@ HOLLOW_TIMES: Final = 4
 
 
 def find_candidates(verdict: SchedulingResult, index: ClusterIndex, *, others: int) -> list[Change]:
-    """Return what could remove a rejection of some node, the least given up first.
+    """Return the changes that could remove a rejection of some node, the least given up first.
 
     Args:
         verdict: Of a pod that fits nowhere.
@@ -124,7 +124,7 @@ def _of_constraints(rejections: _RejectionCounts) -> Iterator[Change]:
 def _of_counts(
     rejections: _RejectionCounts, position: int, result: FilterResult, nodes: NDArray[np.bool_]
 ) -> Iterator[Change]:
-    """Yield what makes a constraint count other nodes, or allow more."""
+    """Yield the changes after which a constraint counts other nodes or domains, or allows more skew."""
     request, constraint = rejections.verdict.request, result.applied.constraint
     if request.behavior.inclusion_policies:
         honor, ignore = NodeInclusionPolicy.HONOR, NodeInclusionPolicy.IGNORE

@@ -16,7 +16,7 @@ from policies.scheduler.request import SchedulingRequest
 
 
 class ChangeKind(StrEnum):
-    """What is changed, by how little it gives up.
+    """The kinds of change, ordered by how little each gives up.
 
     Removing a gate gives up nothing. Then come mistakes: a misspelled key, and pods that should not count.
     Then nodes that will be free anyway; the inclusion policies, with which nodes that the pod cannot use no
@@ -76,7 +76,7 @@ class ClusterChange:
 
     @property
     def cost(self) -> tuple[float, float]:
-        """What changes are ordered by, the least given up first."""
+        """The sort key of changes: the least given up first."""
         return _RANK[self.what], self.count
 
 
@@ -105,7 +105,7 @@ class Change:
 
     @property
     def cost(self) -> tuple[float, float]:
-        """What changes are ordered by, the least given up first."""
+        """The sort key of changes: the least given up first."""
         if self.hollow:
             # Softened, the constraint still spreads where it can; the control plane comes after everything.
             behind = (

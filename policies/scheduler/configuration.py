@@ -140,7 +140,7 @@ class SchedulerConfig:
         return () if profile is None else profile.constraints
 
     def plugins_for(self, scheduler_name: str) -> Profile:
-        """Return what a pod's scheduler runs; of one that is not in the configuration that is not known.
+        """Return the plugins that a pod's scheduler runs; a scheduler that is not configured is not known.
 
         >>> DEFAULT_CONFIG.plugins_for("volcano").unmodeled
         ('scheduler volcano (its profile is not known)',)

@@ -95,7 +95,7 @@ class ConstraintStats:
 
 
 def constraint_stats(verdict: SchedulingResult) -> tuple[ConstraintStats, ...]:
-    """Return what was counted for each constraint, in the order of the constraints."""
+    """Return the counts of each constraint by domain, in the order of the constraints."""
     return tuple(_stats(verdict, result) for result in verdict.results)
 
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS
 from policies.scheduler.fit_error import condition_of, fit_error
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
@@ -53,7 +54,7 @@ def evaluate(
 
 
 def count_spread(request: SchedulingRequest, index: ClusterIndex) -> tuple[FilterResult | ScoreResult, ...]:
-    """Return what each constraint counts now, as ``evaluate`` has it; no other plugin runs.
+    """Return the current counts of each constraint, as ``evaluate`` has them; no other plugin runs.
 
     Args:
         request: The pod, and the constraints in force.
@@ -74,7 +75,7 @@ def _in_order(
 
 
 def _without_soft(request: SchedulingRequest, feasible: NDArray[np.bool_]) -> NodeScores | None:
-    """Return what PodTopologySpread gives nodes for a pod without soft constraints; None where it skips.
+    """Return PodTopologySpread's scores for a pod without soft constraints; None where it skips.
 
     Source: ``NormalizeScore``, ``podtopologyspread/scoring.go``, Kubernetes 1.27.
     """
@@ -88,12 +89,13 @@ def _unread(
 ) -> tuple[str, ...]:
     """Return the lists of the cluster that decide whom preemption evicts, and are not known."""
     evicts = preemption is not None and bool(preemption.nominated)
-    budgets = ("podDisruptionBudgets",) if evicts and not index.knows_budgets else ()
-    return (*budgets, *(("priorityClasses",) if request.pod.class_unknown else ()))
+    unknown = (BUDGET,) if evicts and not index.knows(BUDGET) else ()
+    classes = (PRIORITY_CLASS,) if request.pod.class_unknown else ()
+    return tuple(LIST_NAMES[kind] for kind in (*unknown, *classes))
 
 
 class _Unschedulable(NamedTuple):
-    """What becomes of a pod that fits nowhere: the FitError, the condition, and preemption."""
+    """The result for a pod that fits nowhere: the FitError, the condition, and preemption."""
 
     message: str
     condition: str
@@ -131,13 +133,7 @@ def _evaluate(
 ) -> SchedulingResult:
     view = NodeView(index, request.pod)
     stopped = None if request.narrowed_to == frozenset() else pre_filter(view, request)
-    rejections, feasible = filter_nodes(view, request, stopped)
-    checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
-    if index.nominated_pods() and stopped is None:
-        filters = NodeFilter(view, request, rejections, checks)
-        if filters.nominated.any():
-            rejections = filters.reasons(filters.values)
-            feasible = np.logical_and.reduce([rejected.of_node == 0 for rejected in rejections])
+    rejections, checks, feasible = _filtered(request, view, stopped)
     if sampler is not None:
         feasible = sampler.find(view, request, feasible)
     scores = SPREAD.score(view, request, feasible)
@@ -146,6 +142,9 @@ def _evaluate(
     spread = scores.nodes if scoring else None
     is_any = bool(feasible.any())
     unschedulable = _SCHEDULED if is_any else _unschedulable(request, view, rejections, stopped, checks)
+    unread = () if is_any else _unread(request, index, unschedulable.preemption)
+    missing = {*request.pod.unmodeled, *unread}
+    why_unread = {name: why for name, why in index.unread.items() if name in missing} if missing else {}
     return SchedulingResult(
         request=request,
         names=view.names,
@@ -159,8 +158,23 @@ def _evaluate(
         message=unschedulable.message,
         condition=unschedulable.condition,
         preemption=unschedulable.preemption,
-        unread=() if is_any else _unread(request, index, unschedulable.preemption),
+        unread=unread,
+        why_unread=why_unread,
         plugin_scores=score_nodes(view, request, feasible, spread or _without_soft(request, feasible))
         if is_any and scored
         else (),
     )
+
+
+def _filtered(
+    request: SchedulingRequest, view: NodeView, stopped: Rejections | None
+) -> tuple[tuple[Rejections, ...], list[FilterResult], NDArray[np.bool_]]:
+    """Return the rejections, nominated pods counted, the checks of constraints, and the feasible nodes."""
+    rejections, feasible = filter_nodes(view, request, stopped)
+    checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
+    if view.index.nominated_pods() and stopped is None:
+        filters = NodeFilter(view, request, rejections, checks)
+        if filters.nominated.any():
+            rejections = filters.reasons(filters.values)
+            feasible = np.logical_and.reduce([rejected.of_node == 0 for rejected in rejections])
+    return rejections, checks, feasible

@@ -1,4 +1,4 @@
-"""What kube-scheduler says of a pod that fits nowhere: its FitError, and the pod's condition.
+"""The messages of kube-scheduler for a pod that fits nowhere: its FitError, and the pod's condition.
 
 Which pods preemption would evict is not modeled: the condition is that of a pod that may evict none. Source:
 ``FitError.Error``, ``pkg/scheduler/framework/types.go``, ``findNodesThatFitPod``,
@@ -23,7 +23,7 @@ from policies.scheduler.result import Rejections
 
 #: A cluster without nodes: ``ErrNoNodesAvailable``.
 NO_NODES = "no nodes available to schedule pods"
-#: What DynamicResources' PostFilter says where there are no claims.
+#: The message of DynamicResources' PostFilter where there are no claims.
 NO_CLAIMS = "no new claims to deallocate"
 
 
@@ -71,7 +71,7 @@ def condition_of(request: SchedulingRequest, message: str, preemption: str, *, s
     Args:
         request: The pod.
         message: The FitError.
-        preemption: What preemption says; empty where it nominates a node.
+        preemption: The message of preemption; empty where it nominates a node.
         stopped: Whether a PreFilter has rejected the pod.
     """
     plugins = request.profile.post_filters

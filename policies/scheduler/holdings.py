@@ -1,4 +1,4 @@
-"""What running pods hold besides resources, by node: the terms of their affinity, and host ports.
+"""The terms of affinity and the host ports that running pods hold, by node.
 
 A cluster has few distinct terms, whatever the number of its pods: each is kept once, with its pods on each
 node slot.

@@ -10,31 +10,33 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from policies.manifests.fields import ErrorList, FieldError, member, text_member
-from policies.model.container_needs import HostPort
+from policies.manifests.fields import ErrorList, FieldError
+from policies.model.cluster_kinds import BUDGET, LIST_NAMES, NODE, POD, PRIORITY_CLASS, Kind
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms
 from policies.model.labels import LabelSelector
 from policies.model.node import read_node
+from policies.model.object_table import ObjectTable, Reader
 from policies.model.pod import BoundPod, Pod, read_bound_pod
 from policies.model.pod_volumes import NO_VOLUMES, PodVolumes
-from policies.model.priority import PRIORITY_CLASS, PriorityClass, read_priority_class
-from policies.model.resources import Requests
+from policies.model.priority import PriorityClass, read_priority_class
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot, kind_of
 from policies.model.storage import Storage
-from policies.model.storage_objects import READERS as STORAGE_KINDS
+from policies.model.storage_readers import READERS as STORAGE_READERS
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.holdings import PortTable, TermTable, signed_preferences
 from policies.scheduler.node_table import NodeTable
-from policies.scheduler.pod_table import PodRow, PodTable
+from policies.scheduler.pod_holding import Holding, HoldingNumbers
+from policies.scheduler.pod_table import PodFields, PodTable
 from policies.scheduler.volume_table import VolumeTable
 
-#: The kinds that the index holds besides those of the snapshot.
-NODE: Final = ("v1", "Node")
-POD: Final = ("v1", "Pod")
-BUDGET: Final = ("policy/v1", "PodDisruptionBudget")
+#: What reads the kinds that are kept as they are read.
+READERS: Final[Mapping[Kind, Reader[Any]]] = STORAGE_READERS | {
+    BUDGET: read_eviction_budget,
+    PRIORITY_CLASS: read_priority_class,
+}
 #: Every kind, by apiVersion and kind.
-INDEXED_KINDS: Final = SNAPSHOT_KINDS | STORAGE_KINDS.keys() | {NODE, POD, BUDGET, PRIORITY_CLASS}
+INDEXED_KINDS: Final = SNAPSHOT_KINDS | READERS.keys() | {NODE, POD}
 
 
 class SelectedPod(NamedTuple):
@@ -57,26 +59,24 @@ class ClusterIndex:
         storage: Claims, volumes and classes.
         volumes: The claims and disks of the pods.
         priorities: How many pods have each priority.
-        budgets: The PodDisruptionBudgets.
-        priority_classes: The PriorityClasses, by name.
     """
 
     def __init__(self) -> None:
         self.nodes = NodeTable()
         self.snapshot = Snapshot()
-        self.storage = Storage()
+        self._tables: dict[Kind, ObjectTable[Any]] = {
+            kind: ObjectTable(kind, read) for kind, read in READERS.items()
+        }
+        self.storage = Storage(self._tables)
         self.volumes = VolumeTable()
         self.priorities: Counter[int] = Counter()
-        self.budgets: dict[tuple[str, str], EvictionBudget] = {}
-        self.priority_classes: dict[str, PriorityClass] = {}
-        self._listed: frozenset[tuple[str, str]] = frozenset()
         self._pods: dict[str, PodTable] = {}
         #: Required terms of running pods, and preferred ones, of anti-affinity with a weight below zero.
         self.anti_affinity = TermTable()
         self.affinity = TermTable()
         self.preferred_terms = TermTable()
         self.ports = PortTable()
-        self._holdings = _HoldingNumbers()
+        self._holdings = HoldingNumbers()
         self._arrived = 0
         self._nominated: dict[tuple[str, str], BoundPod] = {}
         # Of a fork: what pods that are being deleted hold, wherever they are.
@@ -109,29 +109,13 @@ class ClusterIndex:
                     self.nodes.remove(node.name)
                 else:
                     self.nodes.put(node)
-        elif kind == BUDGET:
-            self._apply_budget(obj)
-        elif kind == PRIORITY_CLASS:
-            entry = read_priority_class(obj, found)
-            with self._lock:
-                self.priority_classes.pop(entry.name, None)
-                if not found.errors:
-                    self.priority_classes[entry.name] = entry
         elif kind in SNAPSHOT_KINDS:
             with self._lock:
                 self.snapshot.apply(obj, found)
-        elif kind in STORAGE_KINDS:
+        elif kind in READERS:
             with self._lock:
-                self.storage.apply(kind, obj, found)
+                self._tables[kind].apply(obj, found)
         return found.errors
-
-    def _apply_budget(self, obj: Mapping[str, Any]) -> None:
-        budget, metadata = read_eviction_budget(obj), member(obj, "metadata")
-        key = text_member(metadata, "namespace") or DEFAULT_NAMESPACE, text_member(metadata, "name")
-        with self._lock:
-            self.budgets.pop(key, None)
-            if budget is not None:
-                self.budgets[key] = budget
 
     def fork(self, namespace: str, terms: InterPodTerms | None = None) -> ClusterIndex:
         """Return a copy to see what would be: its nodes, and its pods of one namespace, may change.
@@ -148,9 +132,9 @@ class ClusterIndex:
             twin.anti_affinity, twin.affinity = self.anti_affinity.copy(), self.affinity.copy()
             twin.preferred_terms = self.preferred_terms.copy()
             twin.ports = self.ports.copy()
-            twin.storage, twin.volumes = self.storage.copy(), self.volumes.copy()
-            twin.priorities, twin.budgets = self.priorities.copy(), dict(self.budgets)
-            twin.priority_classes, twin._listed = self.priority_classes.copy(), self._listed
+            twin._tables = {kind: table.copy() for kind, table in self._tables.items()}
+            twin.storage, twin.volumes = self.storage.copy(twin._tables), self.volumes.copy()
+            twin.priorities = self.priorities.copy()
             twin._nominated, twin._arrived = dict(self._nominated), self._arrived
             twin.snapshot = self.snapshot if self._is_fork else self.snapshot.copy()
             twin._terminating = self._terminating or [
@@ -237,14 +221,20 @@ class ClusterIndex:
                 self._take_pod(namespace or DEFAULT_NAMESPACE, name)
             elif (api_version, kind) == NODE:
                 self.nodes.remove(name)
-            elif (api_version, kind) == PRIORITY_CLASS:
-                self.priority_classes.pop(name, None)
-            elif (api_version, kind) == BUDGET:
-                self.budgets.pop((namespace or DEFAULT_NAMESPACE, name), None)
-            elif (api_version, kind) in STORAGE_KINDS:
-                self.storage.remove((api_version, kind), namespace, name)
+            elif (api_version, kind) in READERS:
+                self._tables[api_version, kind].remove(namespace, name)
             else:
                 self.snapshot.remove(api_version, kind, namespace, name)
+
+    @property
+    def budgets(self) -> ObjectTable[EvictionBudget]:
+        """The PodDisruptionBudgets."""
+        return self._tables[BUDGET]
+
+    @property
+    def priority_classes(self) -> ObjectTable[PriorityClass]:
+        """The PriorityClasses."""
+        return self._tables[PRIORITY_CLASS]
 
     @property
     def node_count(self) -> int:
@@ -256,7 +246,7 @@ class ClusterIndex:
         """How many pods are bound to a node and have not finished."""
         return sum(map(len, self._pods.values()))
 
-    def names(self, kind: tuple[str, str]) -> set[tuple[str, str]]:
+    def names(self, kind: Kind) -> set[tuple[str, str]]:
         """Return the namespace and name of each object of a kind, by its apiVersion and kind.
 
         Nodes and namespaces have no namespace themselves; pods and services are those that the index holds.
@@ -268,25 +258,18 @@ class ClusterIndex:
                 }
             if kind == NODE:
                 return {("", name) for name in self.nodes.names()}
-            if kind == BUDGET:
-                return set(self.budgets)
-            if kind == PRIORITY_CLASS:
-                return {("", name) for name in self.priority_classes}
-            if kind in STORAGE_KINDS:
-                return set(self.storage.names(kind))
+            if kind in READERS:
+                return set(self._tables[kind].names())
             return set(self.snapshot.names(kind))
 
-    def count(self, kind: tuple[str, str]) -> int:
+    def count(self, kind: Kind) -> int:
         """Return how many objects of a kind there are, by its apiVersion and kind; see ``names``."""
         with self._lock:
             if kind == POD:
                 return self.pod_count
             if kind == NODE:
                 return self.node_count
-            if kind in (BUDGET, PRIORITY_CLASS):
-                return len(self.budgets if kind == BUDGET else self.priority_classes)
-            held = self.storage if kind in STORAGE_KINDS else self.snapshot
-            return len(held.names(kind))
+            return len(self._tables[kind] if kind in READERS else self.snapshot.names(kind))
 
     def pod_tables(self) -> ItemsView[str, PodTable]:
         """Return the bound pods of every namespace."""
@@ -301,28 +284,39 @@ class ClusterIndex:
             for name, slot, terminating in table.names_on(slots)
         ]
 
-    def list_kinds(self, kinds: Iterable[tuple[str, str]]) -> None:
+    def list_kinds(self, kinds: Iterable[Kind]) -> None:
         """Take note that all objects of some kinds are known, also where there is none."""
-        kinds = frozenset(kinds)
         with self._lock:
-            self._listed |= kinds
-            self.storage.list_kinds(kinds & STORAGE_KINDS.keys())
+            for kind in READERS.keys() & kinds:
+                self._tables[kind].mark_listed()
+
+    def set_unread(self, kind: Kind, why: str) -> None:
+        """Take note why the objects of a kind cannot be read, of which none is kept; empty: all are known."""
+        with self._lock:
+            if why:
+                self._tables[kind].mark_unread(why)
+            else:
+                self.list_kinds((kind,))
 
     @property
-    def knows_budgets(self) -> bool:
-        """Whether the PodDisruptionBudgets are known: they were listed, or there is one."""
-        return BUDGET in self._listed or bool(self.budgets)
+    def unread(self) -> dict[str, str]:
+        """Why objects cannot be read, where that is known, by the field that lists them in a request."""
+        return {LIST_NAMES[kind]: table.unread for kind, table in self._tables.items() if table.unread}
+
+    def knows(self, kind: Kind) -> bool:
+        """Return whether the objects of a kind are known: they were listed, or there is one."""
+        return kind not in READERS or self._tables[kind].known
 
     def nominated_pods(self) -> Collection[BoundPod]:
         """Return the pods that wait for the room that the scheduler makes for them on some node."""
         return self._nominated.values()
 
     def holding_of(self, pod: BoundPod) -> Holding:
-        """Return what a pod holds of its node, or would."""
+        """Return the resources, terms and ports that a pod holds of its node, or would."""
         return Holding(pod.requests + pod.assumed + pod.older, pod.terms, pod.ports, pod.spread)
 
     def holding(self, number: int) -> Holding:
-        """Return what pods of a number hold."""
+        """Return the holding with this number."""
         return self._holdings.find(number)
 
     def pods_of(self, namespace: str) -> PodTable | None:
@@ -348,7 +342,7 @@ class ClusterIndex:
         self._arrived += 1
         self.priorities[pod.priority] += 1
         number = self._holdings.take(holding)
-        row = PodRow(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
+        row = PodFields(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
         table.put(pod.name, pod.labels, row)
         if pod.volumes is not NO_VOLUMES:
             table.volumes[pod.name] = pod.volumes
@@ -397,57 +391,3 @@ class PodOnNode(NamedTuple):
     name: str
     node: str
     terminating: bool
-
-
-class Holding(NamedTuple):
-    """What a pod holds of its node, and whether it was placed by spread constraints of its own."""
-
-    requests: Requests
-    terms: InterPodTerms
-    ports: tuple[HostPort, ...]
-    spread: bool
-
-
-class _HoldingNumbers:
-    """Numbers the distinct holdings, of which a cluster has few; one that no pod has is forgotten."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Holding, int] = {}
-        self._holdings: list[Holding] = []
-        self._counts: list[int] = []
-        self._free: list[int] = []
-
-    def take(self, holding: Holding) -> int:
-        """Return the number of what one more pod holds."""
-        number = self._numbers.get(holding)
-        if number is None:
-            if self._free:
-                number = self._free.pop()
-                self._holdings[number] = holding
-            else:
-                number = len(self._holdings)
-                self._holdings.append(holding)
-                self._counts.append(0)
-            self._numbers[holding] = number
-        self._counts[number] += 1
-        return number
-
-    def copy(self) -> _HoldingNumbers:
-        """Return numbers of their own for the same holdings."""
-        twin = _HoldingNumbers()
-        twin._numbers, twin._holdings = dict(self._numbers), list(self._holdings)
-        twin._counts, twin._free = list(self._counts), list(self._free)
-        return twin
-
-    def find(self, number: int) -> Holding:
-        """Return the holding of a number."""
-        return self._holdings[number]
-
-    def release(self, number: int) -> Holding:
-        """Release a number; return its holding."""
-        holding = self._holdings[number]
-        self._counts[number] -= 1
-        if not self._counts[number]:
-            del self._numbers[holding]
-            self._free.append(number)
-        return holding

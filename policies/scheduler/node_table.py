@@ -54,7 +54,7 @@ class LabelColumn:
 
 
 class Derived:
-    """What was found out of the nodes; a table has a new one as soon as a node changes.
+    """Values computed from the nodes; a table gets a new object as soon as a node changes.
 
     Attributes:
         kept: What follows from the nodes alone, by what it is.

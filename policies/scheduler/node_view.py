@@ -102,7 +102,7 @@ class Identity:
 
 
 class _Followed:
-    """What follows from the resources of each node, and how many changes of them it knows.
+    """Values computed from the resources of each node, and how many changes they include.
 
     Attributes:
         values: For the nodes as they are, shape ``(…, n)``; replaced, not changed.
@@ -168,11 +168,11 @@ class NodeView:
         self.names = self._nodes.names()
 
     def derive(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return what follows from the nodes alone, whatever their pods are; computed once until one changes.
+        """Return a value that depends on the nodes alone, not on their pods; computed once until one changes.
 
         Args:
             key: What it is, and of what else it follows.
-            compute: Returns it; nobody may change it.
+            compute: Returns it; it must not be changed.
         """
         kept = self._derived.kept
         if key not in kept:
@@ -200,7 +200,7 @@ class NodeView:
         return found
 
     def by_resources(self, key: Hashable, compute: Callable[[NodeView], NDArray[S]]) -> NDArray[S]:
-        """Return what follows for each node from its own resources, shape ``(…, n)``; do not change it.
+        """Return values that depend for each node on its own resources, shape ``(…, n)``; do not change them.
 
         It is computed again for nodes alone on which pods came or went, and once for all nodes with one more
         such pod, since pods that are alike come one after another.
@@ -304,7 +304,7 @@ class NodeView:
 
     @property
     def eligibility(self) -> tuple[Hashable, ...]:
-        """What of the pod decides which nodes are eligible."""
+        """The fields of the pod that decide which nodes are eligible."""
         return self._pod.affinity, self._pod.tolerations
 
     @property

@@ -12,7 +12,7 @@ MAX_SCORE: Final = 100
 
 
 class NodeScores(NamedTuple):
-    """What a plugin gives each node, both of shape ``(n,)``; only the feasible nodes count.
+    """A plugin's raw and normalized scores of each node, shape ``(n,)``; only the feasible nodes count.
 
     Attributes:
         raw: What Score returns.

@@ -123,21 +123,21 @@ def pre_filter(view: NodeView, request: SchedulingRequest) -> Rejections | None:
 
 
 class _OfNodes(NamedTuple):
-    """What the plugins reject that follow from the nodes alone, and the nodes that all of them let pass."""
+    """The rejections that follow from the nodes alone, and the nodes that all of those plugins let pass."""
 
     rejections: dict[Plugin, Rejections]
     passed: NDArray[np.bool_]
 
 
 class Filtered(NamedTuple):
-    """What the plugins reject, in the profile's order, and the nodes that all let pass, of shape ``(n,)``."""
+    """The rejections in the profile's order, and the nodes that all plugins let pass, of shape ``(n,)``."""
 
     rejections: tuple[Rejections, ...]
     feasible: NDArray[np.bool_]
 
 
 def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections | None = None) -> Filtered:
-    """Return what every plugin of the profile rejects, in the profile's order.
+    """Return the nodes that each plugin of the profile rejects, with the reasons, in the profile's order.
 
     What follows from the nodes alone is kept for the next pod of the same request.
 

@@ -106,7 +106,7 @@ def read_plugin_sets(raw: object, path: FieldPath, found: ErrorList, *, version:
 
 
 def merge(sets: PluginSets, *, version: str) -> PluginSets:
-    """Return what is configured with the default plugins at ``multiPoint``.
+    """Return the configured sets, with the default plugins added at ``multiPoint``.
 
     A default plugin that is enabled again is replaced in its place, with its weight; one that is disabled and
     enabled comes after the others.

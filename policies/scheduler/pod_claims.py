@@ -9,26 +9,29 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
-from policies.model.pod import Pod
-from policies.model.pod_volumes import ClaimVolume, CsiVolume
-from policies.model.storage import Kind, Storage
-from policies.model.storage_objects import (
+from policies.model.cluster_kinds import (
+    ATTACHMENT,
     CLAIM,
     CSI_CAPACITY,
     CSI_DRIVER,
     CSI_NODE,
+    LIST_NAMES,
     STORAGE_CLASS,
     STORAGE_LISTS,
     VOLUME,
-    PersistentVolumeClaim,
+    Kind,
 )
+from policies.model.pod import Pod
+from policies.model.pod_volumes import ClaimVolume, CsiVolume
+from policies.model.storage import Storage
+from policies.model.storage_objects import PersistentVolumeClaim
 
 #: The access mode of a claim that a single pod may use.
 ONE_POD: Final = "ReadWriteOncePod"
 
 
 def missing_claim(name: str) -> str:
-    """Return what plugins say of a claim that is missing."""
+    """Return the plugins' message for a missing claim."""
     return f'persistentvolumeclaim "{name}" not found'
 
 
@@ -50,7 +53,7 @@ class PodClaims:
         self.volumes: list[tuple[ClaimVolume, PersistentVolumeClaim | None]] = [
             (volume, claim or made.get(volume.name)) for volume, claim in found
         ]
-        # One that is made with the pod, and binds at once, gets a volume nobody knows where.
+        # One that is made with the pod, and binds at once, gets a volume of which the place is unknown.
         self.volumes_anywhere = [
             claim.name
             for volume, claim in self.volumes
@@ -90,9 +93,9 @@ class PodClaims:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The lists of objects that decide where the pod may go and are not known: see ``STORAGE_LISTS``.
+        """The lists of objects that decide where the pod may go and are not known: see ``LISTS``.
 
-        Without them no plugin can tell what becomes of the claims.
+        Without them no plugin can decide about the claims.
         """
         uses = self.volumes or self.volumes_anywhere
         wanted: list[Kind] = [CLAIM, VOLUME, STORAGE_CLASS, CSI_NODE] if uses else []
@@ -100,8 +103,7 @@ class PodClaims:
             wanted.append(CSI_DRIVER)
         if any(self.storage.reports_capacity(self._provisioner(claim)) for claim in self.delayed):
             wanted.append(CSI_CAPACITY)
-        missing = [kind for kind in wanted if not self.storage.knows(kind)]
-        return tuple(name for name, kind in STORAGE_LISTS.items() if kind in missing)
+        return tuple(LIST_NAMES[kind] for kind in wanted if not self.storage.knows(kind))
 
     @property
     def _found(self) -> list[PersistentVolumeClaim]:
@@ -120,8 +122,10 @@ def with_known_claims(pod: Pod, storage: Storage) -> Pod:
     """Return a pod that names, of what is not modeled, those lists of storage that are not known."""
     others = tuple(name for name in pod.unmodeled if name not in STORAGE_LISTS)
     claims = PodClaims(pod, storage)
-    anywhere = ("persistentVolumeClaims",) if claims.volumes_anywhere else ()
-    return replace(pod, unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *others))))
+    anywhere = (LIST_NAMES[CLAIM],) if claims.volumes_anywhere else ()
+    # Nodes may have attached more than their pods use: without these, limits are met no later than is said.
+    attached = (LIST_NAMES[ATTACHMENT],) if claims.attachable and storage.is_unread(ATTACHMENT) else ()
+    return replace(pod, unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *attached, *others))))
 
 
 def with_claims(pod: Pod, name: str) -> Pod:
@@ -148,4 +152,4 @@ def _with_class(claim: PersistentVolumeClaim, storage: Storage) -> PersistentVol
     """Return a claim that is made now; if it names no class, it gets the default class."""
     if claim.shape.storage_class:
         return claim
-    return claim._replace(shape=claim.shape._replace(storage_class=storage.default_class()))
+    return claim.with_state(shape=claim.shape._replace(storage_class=storage.default_class()))

@@ -162,7 +162,7 @@ class Profile:
     may_reject_more: bool = False
 
     def weight(self, plugin: Plugin) -> int:
-        """Return what a plugin's score is multiplied by; 0 where it does not score.
+        """Return the weight of a plugin's score; 0 where it does not score.
 
         >>> DEFAULT_PROFILE.weight(Plugin.POD_TOPOLOGY_SPREAD), DEFAULT_PROFILE.weight(Plugin.NODE_PORTS)
         (2, 0)

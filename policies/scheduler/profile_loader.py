@@ -96,7 +96,7 @@ def load_profile(
 
 @dataclass(frozen=True, slots=True)
 class SharedSettings:
-    """What a configuration has for all of its profiles.
+    """The settings of a configuration that all of its profiles share.
 
     Attributes:
         percentage: ``percentageOfNodesToScore``.

@@ -135,7 +135,7 @@ class SchedulingRequest:
 
     @property
     def unmodeled(self) -> tuple[str, ...]:
-        """What else a scheduler looks at, of the pod and of the profile, in words."""
+        """The parts of the pod and of the profile that a scheduler reads and that are not modeled."""
         return self.pod.unmodeled + self.profile.unmodeled
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
@@ -62,7 +62,7 @@ class Rejections:
 
 @dataclass(frozen=True, slots=True)
 class PluginScores:
-    """What one plugin gives the feasible nodes; the others have 0.
+    """The scores of one plugin for the feasible nodes; the others have 0.
 
     Attributes:
         plugin: The plugin.
@@ -88,7 +88,7 @@ class PluginScores:
 
     @property
     def weighted(self) -> NDArray[np.int64]:
-        """What it adds to the total, shape ``(n,)``."""
+        """The plugin's part of the total, shape ``(n,)``."""
         return self.normalized * self.weight
 
 
@@ -166,7 +166,7 @@ class ScoreResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preemption:
-    """What becomes of a pod that fits nowhere, and of the pods of lower priority.
+    """The victims that would make room for a pod that fits nowhere, and the scheduler's message.
 
     Attributes:
         nominated: The nodes on which the scheduler would make room, one of them at random; none where
@@ -197,6 +197,7 @@ class SchedulingResult:
         message: The FitError; empty if the pod fits somewhere.
         condition: The message of the pod's condition, with what preemption adds; empty if it fits somewhere.
         unread: The lists of the cluster that decide whom preemption evicts, and are not known.
+        why_unread: Why lists could not be read that the pod's result depends on, by their names.
         preemption: Which node is nominated where the pod fits nowhere, and who is evicted; None where it is
             not tried.
         plugin_scores: Of each score plugin that does not skip; none where no node is feasible, or scores were
@@ -216,6 +217,7 @@ class SchedulingResult:
     condition: str
     preemption: Preemption | None = None
     unread: tuple[str, ...] = ()
+    why_unread: Mapping[str, str] = field(default_factory=dict)
     plugin_scores: tuple[PluginScores, ...] = ()
 
     @property

@@ -26,8 +26,6 @@ from policies.scheduler.releases import Behavior, behavior_of
 
 #: The labels whose value all pods of one revision share, though no template has them.
 REVISION_LABELS = frozenset({*REVISION_OWNERS, "controller-revision-hash"})
-#: Names that a message lists before it says how many more there are; three keep it one line.
-LISTED_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +169,7 @@ class WorkloadTopology:
         return eligible | without_node, usable | without_node
 
     def one_pod_per_domain(self, key: str) -> DomainCapacities | None:
-        """Return what one pod a domain allows; None if a usable node lacks the key, and with it the limit."""
+        """Return the domains of a key, with room for one pod each; None if a usable node lacks the key."""
         if key not in self._one_pod:
             domains: dict[str, set[str]] = {}
             for node in self.usable:
@@ -184,7 +182,7 @@ class WorkloadTopology:
         return self._one_pod[key]
 
     def max_pods(self, capacities: Iterable[DomainCapacities], wanted: int) -> int | None:
-        """Return how many pods fit at most, None if all that are wanted may, or where nothing is said.
+        """Return how many pods fit at most, None if all that are wanted may, or where nothing is known.
 
         Raises:
             UndecidedError: The search was given up.
@@ -257,14 +255,3 @@ def _keeps_revisions(workload: Workload) -> bool:
             return False
         node = below
     return bool(node.get("partition"))
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names for a message, sorted, the first few of many.
-
-    >>> listed(["c", "a", "b"]), listed("edcba")
-    ('a, b, c', 'a, b, c and 2 more')
-    """
-    ordered = sorted(names)
-    text = ", ".join(ordered[:LISTED_NAMES])
-    return text if len(ordered) <= LISTED_NAMES else f"{text} and {len(ordered) - LISTED_NAMES} more"

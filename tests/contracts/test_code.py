@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -21,6 +22,13 @@ MODULES = sorted(
     for path in (ROOT / package).rglob("*.py")
     if "node_modules" not in path.parts
 )
+#: The modules of commands.
+COMMANDS = [
+    *(module for module in MODULES if module.parts[:2] == ("webhook", "cli")),
+    Path("conformance/command.py"),
+]
+#: The module whose words all texts take; certs imports nothing of ours.
+WORDS = Path("policies/manifests/words.py")
 
 
 @cache
@@ -41,6 +49,64 @@ def test_modules_say_their_job(module: Path) -> None:
 def test_tests_stand_where_their_package_is(tests: Path) -> None:
     """The tests of a module are in the folder of its package, under their name or that of what uses it."""
     assert tests.parts[0] not in PACKAGES or (ROOT / tests.parent).is_dir()
+
+
+@for_each([module for module in MODULES if module.parts[0] != "certs" and module != WORDS])
+def test_lists_and_numbers_are_worded_in_one_module(module: Path) -> None:
+    """What is left out of a list is counted, and nouns agree with numbers, by ``WORDS``, not by hand."""
+    assert [] == [
+        ast.unparse(node) for node in ast.walk(_tree(module)) if _counts_rest(node) or _adds_s(node)
+    ]
+
+
+def _counts_rest(node: ast.AST) -> bool:
+    """Return whether a text has ``and N more`` or ``and N others``."""
+    if not isinstance(node, ast.JoinedStr):
+        return False
+    text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    return re.search(r"\{\} (more|others?)\b", text) is not None and "and {}" in text
+
+
+def _adds_s(node: ast.AST) -> bool:
+    """Return whether an expression is the s of a noun; a verb has it for one thing."""
+    match node:
+        case ast.IfExp(test=ast.Compare(ops=[ast.Eq()]), body=ast.Constant(""), orelse=ast.Constant("s")):
+            return True
+        case ast.IfExp(test=ast.Compare(ops=[ast.Gt()]), body=ast.Constant("s"), orelse=ast.Constant("")):
+            return True
+    return False
+
+
+def test_an_option_of_several_commands_is_declared_once() -> None:
+    """What ``webhook.cli.options`` declares, no command declares again."""
+    options = Path("webhook/cli/options.py")
+    declared = {module: set(_declared_options(module)) for module in COMMANDS}
+
+    assert "--cluster" in declared[options]
+    # Of these, other commands have others: the namespace of Evenkeel or of a Secret, or which workloads.
+    assert {"--namespace", "-n"} >= {
+        name for module, names in declared.items() if module != options for name in names & declared[options]
+    }
+
+
+def _declared_options(module: Path) -> Iterator[str]:
+    """Yield the names of the options that a module declares."""
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "click.option":
+            names = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            yield from (str(name) for name in names if str(name).startswith("-"))
+
+
+@for_each(COMMANDS)
+def test_commands_end_by_an_exit_code(module: Path) -> None:
+    """Commands end by ``finish``, which takes an ``ExitCode`` alone: no number stands anywhere else."""
+    ends = [
+        ast.unparse(node)
+        for node in ast.walk(_tree(module))
+        if isinstance(node, ast.Attribute) and node.attr == "exit"
+    ]
+
+    assert {"webhook/cli/terminal.py": 1, "webhook/cli/main.py": 1}.get(module.as_posix(), 0) == len(ends)
 
 
 def test_a_public_class_name_is_used_once() -> None:

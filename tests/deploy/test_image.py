@@ -27,15 +27,18 @@ PINNED = {
 def _needed() -> dict[str, list[Requirement]]:
     """Return every package that the program needs, by name, with what is asked of it."""
     found: dict[str, list[Requirement]] = {}
-    waiting = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
+    waiting = [Requirement("evenkeel[server]")]
     while waiting:
         requirement = waiting.pop()
-        if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
+        if requirement.marker and not any(
+            requirement.marker.evaluate({"extra": extra}) for extra in ("", "server")
+        ):
             continue
         name = canonicalize_name(requirement.name)
         if name not in found:
             waiting += map(Requirement, distribution(name).requires or ())
         found.setdefault(name, []).append(requirement)
+    del found["evenkeel"]
     return found
 
 
@@ -44,7 +47,21 @@ def test_every_package_is_pinned() -> None:
     assert set() == set(_needed()) - set(PINNED)
 
 
-@pytest.mark.parametrize("text", [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]])
+def test_what_only_the_build_needs_is_uninstalled() -> None:
+    """The image holds the program and what it runs with."""
+    (words,) = re.findall(r"^pip uninstall --yes (.*)$", (DEPLOY / "install.sh").read_text(), re.MULTILINE)
+    elsewhere = {"colorama", "pywin32"}
+
+    assert set(words.split()) == set(PINNED) - set(_needed()) - elsewhere
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *PROJECT["build-system"]["requires"],
+        *(str(requirement) for found in _needed().values() for requirement in found),
+    ],
+)
 def test_a_pin_is_one_that_we_allow(text: str) -> None:
     """The build would fail otherwise."""
     requirement = Requirement(text)
@@ -63,10 +80,8 @@ def test_what_is_copied_exists_and_is_not_left_out(source: str) -> None:
 
 
 def test_the_image_has_every_package_of_ours() -> None:
-    """What setuptools would find is what is copied, and conformance is not."""
-    packages = [
-        pattern.rstrip("*") for pattern in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
-    ]
+    """What a wheel holds is what is copied, and conformance is not."""
+    packages = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 
     assert all(f"COPY {package} {package}\n" in DOCKERFILE for package in packages)
     assert "conformance" not in DOCKERFILE

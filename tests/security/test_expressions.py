@@ -22,7 +22,7 @@ ANYWHERE = {
     "policies.model.foreign_policies.cel_literals._TOKEN": re.Pattern.finditer,
     "policies.model.foreign_policies.cel._ASKING": re.Pattern.search,
     "policies.model.foreign_policies.kyverno._ASKING": re.Pattern.search,
-    "policies.reports.markdown._MARKUP": re.Pattern.finditer,
+    "policies.reports.lint.markdown._MARKUP": re.Pattern.finditer,
     "policies.rules.selector_shared._VARIANT": re.Pattern.finditer,
     "policies.manifests.json_values._ESCAPED_SURROGATE": re.Pattern.search,
     "policies.manifests.node_builder._JSON_TOKEN": re.Pattern.finditer,
@@ -39,7 +39,7 @@ ELSEWHERE = {
     # At most _NAME_LENGTH characters are searched.
     "policies.manifests.yaml_events._NAME",
     # Manuals of rules.
-    "policies.reports.rule_manual._SENTENCE",
+    "policies.reports.lint.rule_manual._SENTENCE",
 }
 #: Characters of a text, and seconds that are too few to compare.
 LENGTH, SHORT_S = 8_000, 0.004

@@ -12,7 +12,7 @@ from webhook.admission.review import API_VERSION
 
 
 class ReviewResponse(TypedDict):
-    """What becomes of an object.
+    """The decision on an object, as the API server reads it.
 
     Attributes:
         uid: That of the request.

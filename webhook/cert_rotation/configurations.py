@@ -36,12 +36,12 @@ class Configuration:
 
     @property
     def source(self) -> str:
-        """What messages call it."""
+        """The name of the configuration in messages: its kind and name."""
         return f"{self.kind} {self.name}"
 
     @property
     def webhook(self) -> str:
-        """What its webhook does, as metrics name it."""
+        """The action of its webhook, as metrics name it."""
         return "mutate" if self.kind == CONFIGURATION_KINDS[0] else "validate"
 
     @property
@@ -51,7 +51,7 @@ class Configuration:
 
     @property
     def webhooks(self) -> list[Mapping[str, Any]]:
-        """Its webhooks; empty where the API server calls nobody."""
+        """Its webhooks; empty where the API server calls none."""
         return list((self.manifest or {}).get("webhooks") or ())
 
     @property
@@ -66,7 +66,7 @@ class Configuration:
 
 
 class Registration(NamedTuple):
-    """What a configuration makes the API server send.
+    """The reviews that a configuration makes the API server send.
 
     Attributes:
         reviewed: Whether it sends workloads to a webhook that answers.
@@ -84,9 +84,9 @@ def registration(
     namespaces: Collection[Mapping[str, str]] | None,
     selects: Callable[[LabelSelector], bool],
 ) -> Registration:
-    """Return what a configuration makes the API server send; see ``webhook.registration.faults``.
+    """Return the reviews that a configuration makes the API server send; see ``webhook.registration.faults``.
 
-    That nothing has the labels of an objectSelector is told, but it may have tomorrow.
+    That nothing has the labels of an objectSelector is a fault, but no proof: objects may have them tomorrow.
     """
     source, path, listed = configuration.source, configuration.path, configuration.webhooks
     nothing = f"the API server sends nothing to {path}"

@@ -1,4 +1,4 @@
-"""What a cluster's Secret holds, and whether its webhook configurations trust it."""
+"""The contents of a cluster's Secret, and whether its webhook configurations trust it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webhook.cert_rotation.secret import StoredSecret
 def inspect_secret(
     stored: StoredSecret, configurations: Iterable[Configuration], *, now: datetime, margin: timedelta
 ) -> dict[str, Any]:
-    """Return what ``certs.inspect`` says of a Secret's certificates, and who does not trust them."""
+    """Return the report of ``certs.inspect`` on a Secret, and the configurations that do not trust it."""
     keyring, source = stored.keyring, stored.source
     files = [
         CertificateFile(
@@ -35,7 +35,7 @@ def inspect_secret(
 def _trust_problems(
     stored: StoredSecret, configurations: Iterable[Configuration], now: datetime
 ) -> Iterator[str]:
-    """Yield what is wrong between a Secret and the configurations of the cluster, a line each."""
+    """Yield the problems between a Secret and the configurations of the cluster, a line each."""
     serving, bundle = stored.keyring.serving, frozenset(stored.keyring.bundle(now))
     for configuration in configurations:
         if configuration.manifest is None:

@@ -70,7 +70,7 @@ class ObservedState:
 
     @property
     def keyring(self) -> Keyring:
-        """What the Secret holds."""
+        """The keyring in the Secret."""
         return self.stored.keyring
 
 

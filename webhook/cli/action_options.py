@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
@@ -27,8 +27,7 @@ from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
 from policies.placement.simulate.scheduling_queue import PlannedActions
 from webhook.cli.command import OPTION_ORDER
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+from webhook.cli.options import with_options
 
 #: A number of nodes.
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
@@ -64,16 +63,14 @@ _OPTIONS: Final = (
 )  # fmt: skip
 
 
-def action_options(function: _Command) -> _Command:
+def action_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command, which must be a ``Command``."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, _OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What happens to the nodes of a cluster, and what is known of its pods.
+    """The actions on the nodes of a cluster, and the objects of its pods.
 
     Attributes:
         actions: The actions, in the order in which they were given.
@@ -117,7 +114,7 @@ class Happening:
             self.running(obj)
 
     def planned(self, context: AdmissionContext) -> PlannedActions | None:
-        """Return what happens before pods are scheduled; None if nothing does."""
+        """Return the actions before pods are scheduled; None if there are none."""
         if not self.actions:
             return None
         return PlannedActions(actions=self.actions, context=context, running=self.running, others=self.others)

@@ -13,6 +13,7 @@ import click
 from certs import store
 from certs.provision import rotate_folder
 from certs.rotate import Demand
+from policies.manifests.words import plural
 from webhook.cert_rotation.manual import require_secret, rotate
 from webhook.cert_rotation.reconcile import ObservedState, Reconciler, Target
 from webhook.cli.certs_target import cluster_options, refuse_with_folder, service_option, validity
@@ -20,7 +21,7 @@ from webhook.cli.command import Command
 from webhook.cli.live import api_server
 
 
-@click.command(cls=Command, name="rotate", short_help="Replace certificates before they are due.")
+@click.command(cls=Command, name="rotate")
 @click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder to rotate, instead of a cluster.")
 @click.option("--ca", "--authority", "ca", is_flag=True, help="Replace the CA too.")
 @cluster_options
@@ -102,4 +103,4 @@ def _cluster_lines(observed: ObservedState) -> Iterator[str]:
 
 
 def _count(cas: int) -> str:
-    return f"{cas} CA{'' if cas == 1 else 's'}"
+    return plural(cas, "CA")

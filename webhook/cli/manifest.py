@@ -12,18 +12,17 @@ from typing import Final
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
+from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKinds
-from webhook.cli.progress import reading_progress
 from webhook.cli.targets import spellings
+from webhook.cli.terminal import reading_progress
 from webhook.lint.files import shown_file
 
 #: The name that means standard input.
 STDIN: Final = "-"
 #: Bytes from which reading a file is shown: packed, they may take half a second.
 LONG_FILE: Final = 2**18
-#: Objects that an error lists.
-MOST_LISTED: Final = 10
 
 _NAMESPACE = FieldPath(("metadata", "namespace"))
 
@@ -55,14 +54,14 @@ def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
 
 
 def snapshot_progress(file: str) -> AbstractContextManager[Callable[[str], None]]:
-    """Show how far reading a snapshot is, unless that takes no time; of a pipe nobody knows."""
+    """Show how far reading a snapshot is, unless that takes no time; of a pipe it is unknown."""
     path = Path(file)
     long = not path.is_file() or path.stat().st_size >= LONG_FILE
     return reading_progress(shown_file(file), long=long)
 
 
 def read_content(file: str) -> bytes:
-    """Return what is in a file.
+    """Return the content of a file.
 
     Raises:
         OSError: It cannot be opened.
@@ -72,7 +71,7 @@ def read_content(file: str) -> bytes:
 
 @cache
 def _standard_input() -> bytes:
-    """Return standard input, which can be read only once, also to who asks again."""
+    """Return standard input, which can be read only once, also to a second caller."""
     return sys.stdin.buffer.read()
 
 
@@ -104,8 +103,7 @@ def choose(
     elif not chosen:
         problem = f"no {shown(name)}, but {_listed(making, several=several)}"
     else:
-        listed = _listed(chosen, several=several)
-        problem = f"{len(chosen)} to choose from, say which with --name: {listed}"
+        problem = f"{len(chosen)} to choose from, say which with --name: {_listed(chosen, several=several)}"
     raise DocumentError([f"{holds} {problem}"])
 
 
@@ -148,9 +146,7 @@ def _name(entry: ManifestObject) -> str:
 
 def _listed(entries: list[ManifestObject], *, several: bool) -> str:
     """Return the titles of objects with their lines, and with their files if there are several."""
-    titles = [_title(entry, with_file=several) for entry in entries[:MOST_LISTED]]
-    rest = len(entries) - MOST_LISTED
-    return ", ".join(titles) + (f" and {rest} more" if rest > 0 else "")
+    return listed((_title(entry, with_file=several) for entry in entries), IN_SENTENCE)
 
 
 def _title(entry: ManifestObject, *, with_file: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from policies.reports.rule_manual import explained
+from policies.reports.lint.rule_manual import explained
 from policies.rules.base import all_rules
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_rule
@@ -14,7 +14,7 @@ from webhook.lint.options import check_rules
 @click.command(cls=Command)
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_rule)
 def command(ids: tuple[str, ...]) -> None:
-    """Print the manuals of rules; without an ID, list the rules."""
+    """Show the documentation of rules; without an ID, list the rules."""
     rules = all_rules()
     if not ids:
         click.echo("\n".join(f"{rule.id}: {rule.summary}" for rule in rules.values()))

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import member, shown, shown_name
+from policies.manifests.words import IN_MESSAGE
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
@@ -35,7 +36,6 @@ _BUILT_IN: Final = {"": "/api/v1", "apps": "/apis/apps/v1", "batch": "/apis/batc
 #: What makes the pods of a Deployment.
 _REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
 #: Names that a message lists.
-_MOST_LISTED: Final = 5
 #: What a snapshot is made of as a rule.
 _USUAL_KINDS: Final = ("nodes", "pods", "services", "rc", "rs", "sts", "ns")
 
@@ -77,7 +77,7 @@ def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> ObjectTarget |
 
 
 def spellings(kind: WorkloadKind) -> set[str]:
-    """Return what a kind is called on a command line, in lower case."""
+    """Return the names of a kind on a command line, in lower case."""
     names = {kind.kind.lower(), f"{kind.kind.lower()}s"}
     if kind.group:
         names |= {f"{name}.{kind.group}" for name in names}
@@ -119,7 +119,7 @@ class Finder:
         alike = names.get("name") == self.target.name, namespace == self.namespace
         if all(alike):
             self.value = obj
-        elif any(alike) and len(self._others) < _MOST_LISTED:
+        elif any(alike) and len(self._others) < IN_MESSAGE:
             self._others.append(f"{shown_name(str(namespace))}/{shown_name(str(names.get('name')))}")
 
     def entry(self, file: str) -> ManifestObject:
@@ -170,7 +170,7 @@ def as_manifest(value: dict[str, Any], name: str) -> ManifestObject:
 
 
 def fetch(target: ObjectTarget, namespace: str, api: ApiServer) -> ManifestObject:
-    """Return an object of a live cluster, read with the rights of whoever asks.
+    """Return an object of a live cluster, read with the rights of the user.
 
     Raises:
         ApiError: The API server refuses, or has no such object.

@@ -14,8 +14,8 @@ from certs.ca import is_ca
 from certs.clocks import clock_problem
 from certs.errors import CertificateError
 from certs.keypair import dns_names, fingerprint
-from policies.reports.lint_run import plural
-from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
+from policies.manifests.words import IN_MESSAGE, listed, plural
+from webhook.doctor.check_result import CheckResult, ok, problem, warning
 from webhook.doctor.observations import MissingError, Observations, Observed
 from webhook.doctor.registered_webhook import RegisteredWebhook
 
@@ -67,8 +67,8 @@ def _trust(
     elif valid:
         cas = [f"{ca.subject.rfc4514_string()} (SHA-256 {fingerprint(ca)[:11]}…)" for ca in valid]
         yield problem(
-            f"caBundle of {webhook.name} holds {joined(cas)}, which did not sign the certificate of Secret "
-            f"{observed.secret}: every call fails",
+            f"caBundle of {webhook.name} holds {listed(cas, IN_MESSAGE)}, which did not sign the certificate"
+            f" of Secret {observed.secret}: every call fails",
             _publish(observed),
         )
 
@@ -80,7 +80,7 @@ def _names(observed: Observations) -> Iterator[CheckResult]:
     if host in names or f"*.{host.partition('.')[2]}" in names:
         yield ok(f"{what} is for {host}")
     else:
-        found = joined(names) or "no DNS name"
+        found = listed(names, IN_MESSAGE) or "no DNS name"
         yield problem(f"{what} is for {found}; the API server connects to {host}", _renew(observed))
 
 
@@ -90,7 +90,7 @@ def _clocks(observed: Observations) -> Iterator[CheckResult]:
     observed.certificate.get()
     if wrong := clock_problem(observed.clock_skew):
         yield warning(
-            f"{wrong}: certificates are judged here by the API server's", "set the clock: timedatectl status"
+            f"{wrong}: certificates are checked here by the API server's", "set the clock: timedatectl status"
         )
     else:
         yield ok("the clock of this machine agrees with the API server's")

@@ -1,8 +1,7 @@
-"""What a check reports: how bad it is, what was observed, and what to do about it."""
+"""The result of a check: how bad it is, the evidence, and what to do about it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -46,21 +45,10 @@ def skipped(reason: str) -> CheckResult:
 
 
 def warning(evidence: str, suggestion: str) -> CheckResult:
-    """Return what may go wrong."""
+    """Return the result for something that may go wrong."""
     return CheckResult("", "", CheckStatus.WARNING, evidence, suggestion)
 
 
 def problem(evidence: str, suggestion: str) -> CheckResult:
-    """Return what does not work, or keeps other things from working."""
+    """Return the result for something that does not work, or keeps other things from working."""
     return CheckResult("", "", CheckStatus.PROBLEM, evidence, suggestion)
-
-
-def joined(names: Iterable[object], *, most: int = 5) -> str:
-    """Return names in a list that is not too long.
-
-    >>> joined(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    texts = list(map(str, names))
-    rest = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -31,10 +31,10 @@ _WORST_FIRST: Final = list(CheckStatus)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What the checks found.
+    """The results of the checks.
 
     Attributes:
-        observed: What they judged.
+        observed: What they checked.
         url: The API server's.
         results: Group by group, the worst first, among groups and inside each.
     """
@@ -91,7 +91,7 @@ def _run_all(observed: Observations) -> Iterator[CheckResult]:
 
 
 def _run(check: Check, observed: Observations) -> Iterator[CheckResult]:
-    """Yield what a check finds, and why it could not go on, if it could not."""
+    """Yield the results of a check, and the reason why it could not go on, if it could not."""
     try:
         yield from check(observed)
     except MissingError as error:

@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from policies.manifests.words import IN_SENTENCE, plural
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_ref import WorkloadRef
-from policies.reports.lint_run import plural
 from webhook.doctor.check_result import CheckResult, ok, warning
 from webhook.doctor.observations import Observations
-
-#: Controllers that are reported one by one.
-_MOST: Final = 10
 
 
 def _partly(observed: Observations) -> Iterator[CheckResult]:
     """Controllers have no pods that the webhook has missed."""
     counts = observed.injection.get()
-    for controller, missed, injected in counts.partly[:_MOST]:
+    for controller, missed, injected in counts.partly[:IN_SENTENCE]:
         yield warning(
             f"{controller.kind} {controller.namespace}/{controller.name}: {missed} of {missed + injected} "
             f"pods have no annotation {INJECTED_ANNOTATION}: created before the policy, while the webhook "
             "did not answer, or before it knew their owner (metric evenkeel_cache_misses_total)",
             restart_command(controller),
         )
-    if rest := counts.partly[_MOST:]:
+    if rest := counts.partly[IN_SENTENCE:]:
         missed_pods = plural(sum(missed for _, missed, _ in rest), "pod")
         yield warning(
             f"{plural(len(rest), 'more controller')} with {missed_pods} without the annotation",

@@ -1,4 +1,4 @@
-"""What doctor observes of an installation: values, and why some are missing. Reads nothing itself."""
+"""Doctor's observations of an installation: values, and why some are missing. Reads nothing itself."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class InstallationNames:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaStatus:
-    """What a replica says of itself through the API server's proxy.
+    """The status that a replica reports through the API server's proxy.
 
     Attributes:
         readyz: The answer of ``/readyz``.
@@ -98,11 +98,11 @@ class ReplicaStatus:
 
 
 class DryRunAnswer(NamedTuple):
-    """What came of a dry run.
+    """The outcome of a dry run.
 
     Attributes:
         namespace: Where it was tried.
-        answered: The paths of the webhooks that were asked and answered.
+        answered: The paths of the webhooks that were called and answered.
         refusal: Why the API server would not store it; empty if it would.
     """
 
@@ -129,10 +129,10 @@ _NOT_YET: Final = Missing("not read yet")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observations:
-    """Everything that the checks judge.
+    """Everything that the checks read.
 
     Attributes:
-        now: The time by which certificates are judged: the API server's where this machine's differs.
+        now: The time by which certificates are checked: the API server's where this machine's differs.
         clock_skew: How far the clock of this machine is ahead of the API server's.
         tool_version: The release of this program.
         kubernetes_version: The API server's.

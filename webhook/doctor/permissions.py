@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from policies.config.spread_policy import CRD_NAME
-from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
+from policies.manifests.words import IN_MESSAGE, listed
+from webhook.doctor.check_result import CheckResult, ok, problem, warning
 from webhook.doctor.observations import Observations
 from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import GROUP, Resource
@@ -25,13 +26,15 @@ EXCESSIVE: Final = (
     "create clusterrolebindings.rbac.authorization.k8s.io",
     "impersonate users",
 )
+#: The verbs with which a kind is followed.
+_FOLLOW: Final = ("list", "watch")
+#: What --live can do without: what depends on these kinds is not modeled then.
+OPTIONAL: Final = frozenset(
+    f"{verb} {resource.title}" for resource in WATCHED_RESOURCES if resource.optional for verb in _FOLLOW
+)
 #: What --live needs: to follow the cluster and its policies, and to authorize callers.
 LIVE: Final = (
-    *(
-        f"{verb} {resource.plural}{resource.group and '.'}{resource.group}"
-        for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES)
-        for verb in ("list", "watch")
-    ),
+    *(f"{verb} {resource.title}" for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES) for verb in _FOLLOW),
     "create tokenreviews.authentication.k8s.io",
     "create subjectaccessreviews.authorization.k8s.io",
 )
@@ -70,7 +73,7 @@ CLIENT_EXCESSIVE: Final = ("get /metrics", "list nodes", "list pods", *EXCESSIVE
 
 
 def of_replicas(observed: Observations) -> tuple[str, ...]:
-    """Return what to review of the replicas' account: what their settings need, and what is too much."""
+    """Return the permissions of the replicas' account to review: needed by their settings, and excessive."""
     settings, names = observed.pods()[0].settings, observed.names
     lease = settings.get("lease") or names.service
     values = {"secret": observed.secret, "lease": lease, "namespace": names.namespace}
@@ -86,14 +89,14 @@ def of_replicas(observed: Observations) -> tuple[str, ...]:
 
 
 def of_clients(observed: Observations) -> tuple[str, ...]:
-    """Return what to review of the account of callers; nothing where replicas do not authorize them."""
+    """Return the permissions of the callers' account to review; none where replicas do not authorize them."""
     settings = observed.pods()[0].settings
     authorized = "live" in settings and settings.get("access") != Access.OPEN
     return (*CLIENT, *CLIENT_EXCESSIVE) if authorized else ()
 
 
 def review_attributes(permission: str) -> dict[str, dict[str, str]]:
-    """Return what a SubjectAccessReview says of a permission.
+    """Return the attributes of a SubjectAccessReview for a permission.
 
     >>> review_attributes("get leases.coordination.k8s.io/a in b")["resourceAttributes"]
     {'verb': 'get', 'resource': 'leases', 'group': 'coordination.k8s.io', 'name': 'a', 'namespace': 'b'}
@@ -120,13 +123,15 @@ def _needed(observed: Observations) -> Iterator[CheckResult]:
     """The replicas' account has what it needs."""
     has, who = observed.permissions.get(), observed.account
     needed = [permission for permission in has if permission not in EXCESSIVE]
-    if lacking := [permission for permission in needed if not has[permission]]:
-        user = f"system:serviceaccount:{who.replace('/', ':')}"
-        yield problem(
-            f"ServiceAccount {who} cannot {joined(lacking)}",
-            f"{observed.install}, which brings its roles; to see them: kubectl auth can-i --list --as={user}",
-        )
-    else:
+    user = f"system:serviceaccount:{who.replace('/', ':')}"
+    advice = f"{observed.install}, which brings its roles; to see them: kubectl auth can-i --list --as={user}"
+    lacking = [permission for permission in needed if not has[permission]]
+    if missing := [permission for permission in lacking if permission not in OPTIONAL]:
+        yield problem(f"ServiceAccount {who} cannot {listed(missing, IN_MESSAGE)}", advice)
+    if missing := [permission for permission in lacking if permission in OPTIONAL]:
+        effect = "answers name these kinds under notModeled where they matter"
+        yield warning(f"ServiceAccount {who} cannot {listed(missing, IN_MESSAGE)}: {effect}", advice)
+    if not lacking:
         yield ok(f"ServiceAccount {who} has the {len(needed)} permissions that it needs")
 
 
@@ -143,17 +148,18 @@ def _client(observed: Observations) -> Iterator[CheckResult]:
         return
     if lacking := [permission for permission in CLIENT if not has[permission]]:
         yield warning(
-            f"ServiceAccount {who} cannot {joined(lacking)}: replicas refuse commands with --live",
+            f"ServiceAccount {who} cannot {listed(lacking, IN_MESSAGE)}:"
+            " replicas refuse commands with --live",
             f"{observed.install}, which brings its roles",
         )
     yield _surplus(who, has, CLIENT_EXCESSIVE)
 
 
 def _surplus(who: str, has: Mapping[str, bool], excessive: tuple[str, ...]) -> CheckResult:
-    """Return what an account has that it must not have."""
+    """Return the result for the permissions that an account must not have."""
     if granted := [permission for permission in excessive if has[permission]]:
         return warning(
-            f"ServiceAccount {who} can {joined(granted)}, which Evenkeel never needs",
+            f"ServiceAccount {who} can {listed(granted, IN_MESSAGE)}, which Evenkeel never needs",
             f"find the binding: kubectl get clusterrolebindings -o wide | grep {who}",
         )
     return ok(f"ServiceAccount {who} has none of {len(excessive)} permissions that would be too much")

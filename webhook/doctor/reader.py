@@ -21,7 +21,7 @@ _REVIEWS_AT_ONCE: Final = 8
 
 
 def observe(read: Callable[[], T]) -> Observation[T]:
-    """Return what is read, or why it is missing: mostly the API server's own words."""
+    """Return the value that is read, or why it is missing: mostly the API server's own words."""
     try:
         return Observed(read())
     except (ClusterError, MissingError) as error:

@@ -7,8 +7,9 @@ from typing import Final
 
 from certs.inject import CONFIGURATION_KINDS
 from policies.config.controllers import BUILT_IN_GROUPS
+from policies.manifests.words import IN_MESSAGE, listed
 from policies.model.workload_kinds import KNOWN_KINDS
-from webhook.doctor.check_result import CheckResult, joined, ok, problem, skipped, warning
+from webhook.doctor.check_result import CheckResult, ok, problem, skipped, warning
 from webhook.doctor.observations import Object, Observations, Observed, pod_labels
 from webhook.doctor.probe import probed
 from webhook.doctor.registered_webhook import RegisteredWebhook
@@ -61,9 +62,9 @@ def _kinds(observed: Observations) -> Iterator[CheckResult]:
                     observed.install,
                 )
         elif missing:
-            named = joined(entry.name for entry in missing)
+            named = listed((entry.name for entry in missing), IN_MESSAGE)
             yield warning(
-                f"{kind} {observed.names.webhooks} has rules for no {named}: {path} is not asked about them",
+                f"{kind} {observed.names.webhooks} has rules for no {named}: {path} is not called for them",
                 f"{webhooks[0].edit}, or {observed.install}",
             )
         else:
@@ -71,13 +72,13 @@ def _kinds(observed: Observations) -> Iterator[CheckResult]:
 
 
 def _asked(observed: Observations) -> Iterator[CheckResult]:
-    """Who should be asked about a Deployment is, whatever the configurations say."""
+    """The webhooks that should be called about a Deployment are, whatever the configurations say."""
     answer, service = observed.probe.get(), observed.through_service
     unreachable = service.value.unreachable if isinstance(service, Observed) else ""
-    tried = f"about a Deployment in namespace {answer.namespace} (a dry run)"
+    tried = f"for a Deployment in namespace {answer.namespace} (a dry run)"
     for webhook in probed(observed):
         if webhook.path in answer.answered:
-            yield ok(f"{webhook.name} was asked {tried}, and answered")
+            yield ok(f"{webhook.name} was called {tried}, and answered")
         elif answer.refusal and webhook.name not in answer.refusal:
             yield skipped(f"a dry run was refused before {webhook.name} answered: {answer.refusal}")
         elif unreachable:
@@ -116,7 +117,7 @@ def _own_namespaces(observed: Observations) -> Iterator[CheckResult]:
 
 
 def _inclusion(webhook: RegisteredWebhook, namespace: Object, observed: Observations) -> CheckResult | None:
-    """Return what happens to pods of a namespace that are sent to a webhook; None if they are not."""
+    """Return the result for pods of a namespace that a webhook matches; None if it does not match them."""
     name, labels = namespace["metadata"]["name"], namespace["metadata"].get("labels") or {}
     own = name == observed.names.namespace
     if not webhook.matches_pods(labels, _own_pod_labels(observed) if own else None):

@@ -19,7 +19,7 @@ _QUERIES_AT_ONCE: Final = 8
 def read_statuses(
     api: ApiServer, names: InstallationNames, replicas: Iterable[ReplicaPod]
 ) -> dict[str, ReplicaStatus]:
-    """Return what replicas say of themselves, by pod name."""
+    """Return the status that each replica reports, by pod name."""
     paths = {replica.name: f"pods/https:{replica.name}:{replica.port}" for replica in replicas}
     with ThreadPoolExecutor(_QUERIES_AT_ONCE) as pool:
         answers = pool.map(lambda path: read_status(api, names, path), paths.values())
@@ -27,7 +27,7 @@ def read_statuses(
 
 
 def read_status(api: ApiServer, names: InstallationNames, path: str) -> ReplicaStatus:
-    """Return what a replica says behind a proxied pod or Service of Evenkeel's namespace."""
+    """Return the status that a replica behind a proxied pod or Service of Evenkeel's namespace reports."""
     try:
         answer = api.send("GET", f"{names.api_path}/{path}/proxy/readyz", timeout_s=_TIMEOUT_S)
     except UnreachableError as error:

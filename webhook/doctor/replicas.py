@@ -7,10 +7,10 @@ from typing import Final
 
 from policies.config.spread_policy import CRD_NAME, KIND, PLURAL
 from policies.manifests.errors import UsageError
+from policies.manifests.words import IN_MESSAGE, listed, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.reports.lint_run import plural
 from policies.scheduler.releases import OLDEST_VERSION, judged_as
-from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
+from webhook.doctor.check_result import CheckResult, ok, problem, warning
 from webhook.doctor.observations import Observations, Observed
 from webhook.doctor.replica_pod import ReplicaPod
 
@@ -67,13 +67,13 @@ def _report_ready(observed: Observations) -> Iterator[CheckResult]:
     for (kind, sentence), names in said.items():
         grave = problem if kind == "reasons" and none_ready else warning
         text = f"not ready: {sentence}" if kind == "reasons" else sentence
-        yield grave(f"{joined(names)}: {text}", _suggestion(observed, sentence, names[0]))
+        yield grave(f"{listed(names, IN_MESSAGE)}: {text}", _suggestion(observed, sentence, names[0]))
     if answers and not said:
         yield ok(f"{plural(len(answers), 'replica')} answered: ready, without warnings")
 
 
 def _suggestion(observed: Observations, sentence: str, replica: str) -> str:
-    """Return what to do about a reason or a warning of a replica."""
+    """Return the suggestion for a reason or a warning of a replica."""
     if CRD_NAME in sentence:
         return f"{observed.install}, which brings it"
     kind, _, rest = sentence.partition(" ")
@@ -102,7 +102,8 @@ def _lost(observed: Observations, replica: ReplicaPod) -> CheckResult:
         )
     if reached:
         return warning(
-            f"the API server reaches {joined(reached)} but not {replica.name} on port {replica.port}: {said}",
+            f"the API server reaches {listed(reached, IN_MESSAGE)} but not {replica.name} on port"
+            f" {replica.port}: {said}",
             f"{describe}, and kubectl describe node {replica.node or '…'}: its node may be down",
         )
     return problem(

@@ -10,7 +10,7 @@ import click
 import orjson
 
 from policies.manifests.sanitize import one_line
-from policies.reports.lint_run import plural
+from policies.manifests.words import plural
 from webhook.doctor.check_result import CheckResult, CheckStatus
 from webhook.doctor.diagnosis import Diagnosis
 from webhook.doctor.observations import Observed

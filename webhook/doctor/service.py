@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from webhook.doctor.check_result import CheckResult, joined, ok, problem
+from policies.manifests.words import IN_MESSAGE, listed
+from webhook.doctor.check_result import CheckResult, ok, problem
 from webhook.doctor.observations import Object, Observations, pod_labels
 
 
@@ -19,7 +20,7 @@ def _selector(observed: Observations) -> Iterator[CheckResult]:
         return
     lacking = selector.items() - labels.items()
     if lacking:
-        texts = joined(sorted(f"{key}={value}" for key, value in lacking))
+        texts = listed(sorted(f"{key}={value}" for key, value in lacking), IN_MESSAGE)
         yield problem(
             f"Service {names.service_path} selects {texts}, which pods of Deployment {names.service_path} do "
             "not have: no replica is called",
@@ -42,7 +43,7 @@ def _ports(observed: Observations) -> Iterator[CheckResult]:
     for number in observed.called_ports():
         if number not in ports:
             which = f"the webhooks call port {number} of Service {names.service_path}"
-            wrong = [f"{which}, which has {joined(ports) or 'no port'}"]
+            wrong = [f"{which}, which has {listed(ports, IN_MESSAGE) or 'no port'}"]
         else:
             wrong = _wrong_targets(observed, ports[number])
         for what in wrong:
@@ -64,7 +65,7 @@ def _wrong_targets(observed: Observations, port: Object) -> list[str]:
             meaning = f", which is port {number}" if isinstance(target, str) else ""
             listens = f"{meaning}, but the port of {{}} is {replica.port}"
             reasons.setdefault(listens, []).append(replica.name)
-    return [start + reason.format(joined(names)) for reason, names in reasons.items()]
+    return [start + reason.format(listed(names, IN_MESSAGE)) for reason, names in reasons.items()]
 
 
 def _answers(observed: Observations) -> Iterator[CheckResult]:

@@ -1,1 +1,1 @@
-"""What Evenkeel changes of gunicorn's ASGI worker: settings, deadlines of connections, and the drain."""
+"""Evenkeel's changes of gunicorn's ASGI worker: settings, deadlines of connections, and the drain."""

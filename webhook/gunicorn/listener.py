@@ -8,13 +8,13 @@ from __future__ import annotations
 import socket
 from typing import Final
 
-from policies.manifests.errors import EvenkeelError, UsageError
+from policies.manifests.errors import CannotRunError, UsageError
 
 #: Bytes that the kernel keeps of a connection until they are read; it doubles them for what it needs itself.
 _RECEIVE_BYTES: Final = 32 * 1024
 
 
-class ListenError(EvenkeelError):
+class ListenError(CannotRunError):
     """The address cannot be listened on; the program ends with exit code 3."""
 
 

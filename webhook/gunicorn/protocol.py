@@ -70,7 +70,7 @@ _HEAD: Final = (
 
 
 class Stage(Enum):
-    """What a connection waits for."""
+    """The event that a connection waits for."""
 
     HANDSHAKE = "handshake"
     IDLE = "idle"
@@ -81,7 +81,7 @@ class Stage(Enum):
 
 
 class ConnectionOwner(Protocol):
-    """What a connection needs of its worker.
+    """The interface of a worker that a connection uses.
 
     Attributes:
         app: gunicorn's application, which writes the bodies of errors and answers at once.
@@ -188,7 +188,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self._callback_parser = None
 
     def expire(self) -> None:
-        """End what took too long; the client is told where it can still hear it."""
+        """End what took too long; the client gets an error where it can still read one."""
         if self.stage is Stage.RECEIVING:
             self._send_error_response(HTTPStatus.REQUEST_TIMEOUT, _TOO_SLOW)
             self._close_transport()
@@ -279,7 +279,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             raise MalformedRequestError("there is no Host")
 
     def _answer_to_head(self) -> AnswerAtOnce | None:
-        """Return what may answer a request at once whose head has come."""
+        """Return the function that answers a request at once whose head has come; None if there is none."""
         parser = self._callback_parser
         path, _, query = parser.path.partition(b"?")
         at_once: AtOnce | None = self.worker.app.at_once.get(path)
@@ -334,7 +334,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         return rest
 
     def _will_close(self, *arguments: Any) -> bool:
-        # Nobody can tell what follows a chunk whose size the parser in C counted beyond 2^64.
+        # It is unknown what follows a chunk whose size the parser in C counted beyond 2^64.
         chunked = getattr(self._callback_parser, "is_chunked", False)
         unread = self.stage is Stage.RECEIVING
         return chunked or unread or self.worker.draining or bool(super()._will_close(*arguments))

@@ -1,4 +1,4 @@
-"""What a route of the API is: its types, who may call it, and what computes an answer."""
+"""A route of the API: its types, who may call it, and the function that computes an answer."""
 
 from __future__ import annotations
 

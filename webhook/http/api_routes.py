@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from policies.reports.advise_json import AdviseAnswer
-from policies.reports.audit_json import AuditAnswer
-from policies.reports.explain_json import ExplainAnswer
-from policies.reports.lint_report import LintReport
-from policies.reports.score_answer import ScoreAnswer
-from policies.reports.simulate_json import SimulateAnswer
+from policies.reports.advise.json import AdviseAnswer
+from policies.reports.audit.json import AuditAnswer
+from policies.reports.explain.json import ExplainAnswer
+from policies.reports.lint.json import LintReport
+from policies.reports.score.answer import ScoreAnswer
+from policies.reports.simulate.json import SimulateAnswer
 from webhook.http.api import ApiRoute
 from webhook.http.views.auditing import audit
 from webhook.http.views.linting import lint

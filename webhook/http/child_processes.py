@@ -31,7 +31,7 @@ from webhook.telemetry.logs import LOGGER, Value
 
 #: Bytes that are read from a child at once; what a pipe holds.
 _BLOCK: Final = 64 * 1024
-#: Seconds after its deadline at which a child ends by itself, should nobody have ended it.
+#: Seconds after its deadline at which a child ends by itself, if it was not ended.
 _LATE_S: Final = 1.0
 #: Of prctl(2): the signal that a process gets when the thread that forked it ends.
 _PR_SET_PDEATHSIG: Final = 1
@@ -53,7 +53,7 @@ class Limit(Enum):
     BUSY = "busy"
     TIMEOUT = "timeout"
     MEMORY = "memory"
-    #: Somebody killed the process, or it crashed.
+    #: The process was killed, or it crashed.
     KILLED = "killed"
 
 
@@ -77,7 +77,7 @@ class _RemoteError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceLimits:
-    """What one request may take.
+    """The resources that one request may use.
 
     Attributes:
         timeout_s: Seconds, with those in which it waits for others.
@@ -119,12 +119,12 @@ class ChildProcesses:
         client: int | None = None,
         timeout_s: float | None = None,
     ) -> _Found:
-        """Return what some work returns, or raise what it raises, both through a pipe.
+        """Return the result of some work, or raise its error, both through a pipe.
 
         Args:
             work: Is run in the child. It must take no lock that another thread may hold, and open no file.
             frozen: Keeps other threads from changing what the work reads while the child is forked.
-            reserved: Bytes that the work asks the system for without using them.
+            reserved: Bytes that the work allocates without using them.
             client: The descriptor of the socket of who waits for the result; the work ends with it.
             timeout_s: Seconds for this work, if those are less than any work may take.
 
@@ -175,7 +175,7 @@ class ChildProcesses:
         return pid, reader
 
     def _result(self, pid: int, reader: int, deadline: float, client: int | None) -> bytes:
-        """Return what a child says, when it has ended."""
+        """Return the output of a child, when it has ended."""
         try:
             said = _read_all(reader, deadline, client)
         finally:
@@ -198,7 +198,7 @@ class ChildProcesses:
         return said
 
     def _unpack(self, said: bytes) -> Any:
-        """Return what a child found, or raise what it raised."""
+        """Return the result of a child, or raise its error."""
         found, error, trace = pickle.loads(said)  # noqa: S301  # our own process wrote it
         if isinstance(error, MemoryError):
             text = f"the answer takes more than {self._budget.memory_bytes >> 20} MiB of memory"
@@ -276,7 +276,7 @@ def _detach(writer: int, parent: int, deadline: float) -> None:
 
 
 def _outcome(work: Callable[[], object], memory_bytes: int) -> bytes:
-    """Return what some work returns, or the error that it raises and where; pickled."""
+    """Return the result of some work, or the error that it raises and where; pickled."""
     limit, most = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = _data_bytes() + memory_bytes
     ours = wanted if limit == resource.RLIM_INFINITY else min(wanted, limit)
@@ -284,14 +284,14 @@ def _outcome(work: Callable[[], object], memory_bytes: int) -> bytes:
     try:
         return pickle.dumps((work(), None, ""), pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # noqa: BLE001  # whatever it is, the parent raises it
-        # To tell of too little memory takes some, too.
+        # To report too little memory takes some, too.
         resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
         trace = "".join(traceback.format_exception(error))
         return pickle.dumps((None, _portable(error), trace))
 
 
 def _data_bytes() -> int:
-    """Return the memory that counts for RLIMIT_DATA; 0 where the system does not tell."""
+    """Return the memory that counts for RLIMIT_DATA; 0 where the system does not report it."""
     try:
         pages = Path("/proc/self/statm").read_text().split()[5]
     except OSError:

@@ -44,7 +44,7 @@ class Guarded(NamedTuple):
     """A route that shows what runs in a cluster.
 
     Attributes:
-        methods: How it may be asked for; Flask refuses others.
+        methods: The HTTP methods that it has; Flask refuses others.
         resource: What its callers must have a right to.
         limit: Returns the most bytes that a body may have; None where none is read.
     """
@@ -54,7 +54,7 @@ class Guarded(NamedTuple):
     limit: Callable[[Settings], int] | None
 
 
-#: Every route that not everybody may see.
+#: Every route that needs authorization.
 GUARDED: Final[Mapping[str, Guarded]] = {
     "/metrics": Guarded(frozenset({"GET", "HEAD"}), Resource.METRICS, None),
     **{path: Guarded(frozenset({"POST"}), route.resource, route.limit) for path, route in API_ROUTES.items()},
@@ -65,7 +65,7 @@ _Found = TypeVar("_Found")
 
 
 class _Answer(NamedTuple):
-    """What a page, or its refusal, is sent as."""
+    """The response with a page, or its refusal."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -136,7 +136,7 @@ class Pages:
             return await self._in_thread(partial(self._call, environ), held.pop_all())
 
     async def _in_thread(self, work: Callable[[], _Found], held: ExitStack | None = None) -> _Found:
-        """Return what a thread finds, and let go of what is held for it when it has ended."""
+        """Return the result of a thread, and release the held resources when it has ended."""
         future = self._threads.submit(work)
         if held is not None:
             future.add_done_callback(lambda _: held.close())

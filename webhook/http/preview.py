@@ -1,4 +1,4 @@
-"""What the author of a policy or of a namespace reads of existing workloads, within the time there is.
+"""The preview of existing workloads for the author of a policy or of a namespace, within the time there is.
 
 The preview is computed in a child process: reviews go on meanwhile, and no lock is held.
 """

@@ -1,4 +1,4 @@
-"""What previews of policies may take: they need no credentials, so they take nothing of what does."""
+"""The limits of policy previews: they need no credentials, and share nothing with requests that do."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ MOST_PREVIEWS: Final = 8
 
 
 def preview_processes() -> ChildProcesses:
-    """Return what runs previews: one at a time, and apart from requests to /v1, which need credentials."""
+    """Return the processes of previews: one at a time, apart from those of /v1, which needs credentials."""
     return ChildProcesses(ResourceLimits(timeout_s=LONGEST_PREVIEW_S, memory_bytes=_MEMORY_BYTES))

@@ -18,7 +18,7 @@ JSON = "application/json"
 
 
 class ErrorDetail(TypedDict):
-    """What is wrong with one field of a request.
+    """The error in one field of a request.
 
     Attributes:
         field: The field, as Kubernetes writes paths.

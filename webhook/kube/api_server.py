@@ -1,8 +1,8 @@
-"""What Evenkeel says to an API server, and what can go wrong: no client library is known here.
+"""The requests of Evenkeel to an API server, and their errors: no client library is known here.
 
 ``client.py`` connects; everything else that talks to a cluster takes an ``ApiServer`` and needs no more.
 
-ClusterError                   the cluster cannot be asked                → exit 3
+ClusterError                   the cluster cannot be reached              → exit 3
 ├── KubeconfigError            no kubeconfig, or one that cannot be used
 ├── UnreachableError           no answer, or not in time, or not to be trusted
 └── ApiError                   the API server answers with an error status
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from policies.manifests.errors import EvenkeelError, UsageError
+from policies.manifests.errors import CannotRunError, UsageError
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.version import KubernetesVersion
 from policies.scheduler.releases import OLDEST_VERSION, newer_than_known
@@ -36,8 +36,8 @@ MERGE_PATCH = "application/merge-patch+json"
 _TOLD_LENGTH = 200
 
 
-class ClusterError(EvenkeelError):
-    """The cluster cannot be asked; the program ends with exit code 3."""
+class ClusterError(CannotRunError):
+    """The cluster cannot be reached; the program ends with exit code 3."""
 
 
 class KubeconfigError(ClusterError):
@@ -54,7 +54,7 @@ class ApiError(ClusterError):
     Attributes:
         status: The HTTP status, or the code of an error in a watch.
         reason: The machine-readable reason of the Status object (``NotFound``, ``Conflict``, …), or empty.
-        retry_after_s: Seconds that the API server asks to wait; None if it does not say.
+        retry_after_s: Seconds that the API server wants clients to wait; None if unknown.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ApiError(ClusterError):
 
     @property
     def gone(self) -> bool:
-        """Whether what was asked to go on from is too old to go on from."""
+        """Whether the place to continue from is too old."""
         return self.status == HTTPStatus.GONE
 
 
@@ -107,7 +107,7 @@ class Answer:
 
     @property
     def date(self) -> datetime | None:
-        """What the clock of the server said, to the second; None if it does not say.
+        """The date of the answer by the server's clock, to the second; None without a valid header.
 
         >>> Answer(200, b"", {"date": "Sun, 22 Nov 2026 08:00:00 GMT"}).date
         datetime.datetime(2026, 11, 22, 8, 0, tzinfo=datetime.timezone.utc)
@@ -128,7 +128,7 @@ class Answer:
         return found if isinstance(found, dict) else {}
 
     def error(self) -> ApiError:
-        """Return what the answer says went wrong."""
+        """Return the error that the answer reports."""
         return status_error(self.status, self.body, self.headers.get("retry-after", ""))
 
 
@@ -177,7 +177,7 @@ class ApiServer(ABC):
         timeout_s: float = TIMEOUT_S,
         most_bytes: int | None = None,
     ) -> Answer:
-        """Send a request and return the whole answer, or so many bytes of it, also one that is an error.
+        """Send a request and return the whole answer, or its first ``most_bytes`` bytes, also an error.
 
         Raises:
             UnreachableError: There is none.
@@ -223,7 +223,7 @@ class ApiServer(ABC):
         timeout_s: float = TIMEOUT_S,
         most_bytes: int | None = None,
     ) -> bytes:
-        """Return what the API server answers to a GET, as it came, or so many bytes of it.
+        """Return the API server's answer to a GET, as it came, or its first ``most_bytes`` bytes.
 
         Raises:
             ApiError: The API server refuses.
@@ -265,13 +265,13 @@ def status_error(status: int, body: bytes, retry_after: str = "") -> ApiError:
 
 
 def error_of(status: int, found: object, *, text: str = "", wait_s: float | None = None) -> ApiError:
-    """Return the error that a Status object tells.
+    """Return the error that a Status object reports.
 
     Args:
         status: The HTTP status, or the code of an error in a watch.
         found: The object, if it is one.
         text: What to say if it is none.
-        wait_s: Seconds that the API server asks to wait; None to go by the object.
+        wait_s: Seconds that the API server wants clients to wait; None to go by the object.
     """
     if not isinstance(found, dict) or not isinstance(found.get("message"), str):
         return ApiError(status, text or f"HTTP status {status}", retry_after_s=wait_s)
@@ -288,7 +288,7 @@ def error_of(status: int, found: object, *, text: str = "", wait_s: float | None
 
 
 def kubernetes_version(api: ApiServer) -> KubernetesVersion:
-    """Ask an API server for its version.
+    """Get the version of an API server.
 
     Raises:
         ApiError: The API server refuses.
@@ -302,7 +302,7 @@ def kubernetes_version(api: ApiServer) -> KubernetesVersion:
 
 
 def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVersion:
-    """Return the release of a cluster, or the oldest that is known where it is older; fails as asking does.
+    """Return the release of a cluster, or the oldest known one if older; errors as of ``kubernetes_version``.
 
     Args:
         api: The cluster's API server.
@@ -313,5 +313,5 @@ def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVers
         if newer := newer_than_known(version):
             warn(newer)
         return version
-    warn(f"Kubernetes {version} is older than any release that is known: judged as {OLDEST_VERSION}")
+    warn(f"Kubernetes {version} is older than any release that is known: evaluated as {OLDEST_VERSION}")
     return OLDEST_VERSION

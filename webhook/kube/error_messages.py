@@ -19,7 +19,7 @@ _LONGEST_OUTPUT: Final = 300
 _CONTENT: Final = re.compile(r"/?\{.*\}", re.DOTALL)
 #: How the client begins.
 _PREFIXES: Final = ("Invalid kube-config file. ", "Invalid kube-config. ")
-#: How the client tells of the exit code of a plugin, with what it printed to stderr.
+#: How the client reports the exit code of a plugin, with what it printed to stderr.
 _EXITED: Final = re.compile(r"exec: process returned (-?\d+)(?:\. (.*))?", re.DOTALL)
 
 
@@ -99,13 +99,13 @@ def _tls_words(error: ssl.SSLError) -> str:
 
 
 def _plain(error: BaseException) -> str:
-    """Return what an error says, without the addresses of Python objects."""
+    """Return the message of an error, without the addresses of Python objects."""
     text = str(error)
     return text.rpartition(">: ")[2] or text
 
 
 def kubeconfig_problem(error: Exception) -> str:
-    """Return what is wrong with a kubeconfig, on one line and without what is in it."""
+    """Return the problem of a kubeconfig, on one line and without its content."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ValueError | TypeError | KeyError | AttributeError):

@@ -1,18 +1,16 @@
-"""An object of a cluster that cannot be read: nothing is judged by it, and everything else goes on."""
+"""What of a cluster cannot be read, objects or whole kinds: it is not used, all else goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from policies.manifests.sanitize import one_line
-from policies.reports.lint_run import plural
+from policies.manifests.words import IN_PHRASE, listed, plural
 
 #: Characters of a reason that are kept; there may be as many objects as a cluster has.
 _REASON_LENGTH: Final = 200
-#: Objects that a warning names; it says how many more there are.
-_NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +36,7 @@ class LeftOutObject:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from the others of its kind: as a rule its namespace and name."""
+        """The key among objects of its kind: as a rule its namespace and name."""
         return self.namespace, self.name or self.place
 
     @property
@@ -60,10 +58,22 @@ def left_out_warning(found: Sequence[LeftOutObject]) -> str:
     """Return the warning that objects are left out; there is at least one.
 
     >>> left_out_warning([LeftOutObject(kind="Pod", namespace="shop", name="web", reason="it is no JSON")])
-    '1 object of the cluster is left out, and nothing is judged by it: Pod shop/web (it is no JSON)'
+    '1 object of the cluster is left out, and it is not used: Pod shop/web (it is no JSON)'
     """
-    named = ", ".join(f"{entry.kind} {entry.title} ({entry.reason})" for entry in found[:_NAMED])
-    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    are, them = ("is", "it") if len(found) == 1 else ("are", "them")
-    what = f"{plural(len(found), 'object')} of the cluster {are} left out, and nothing is judged by {them}"
-    return f"{what}: {named}{more}"
+    named = listed((f"{entry.kind} {entry.title} ({entry.reason})" for entry in found), IN_PHRASE)
+    are, they = ("is", "it is") if len(found) == 1 else ("are", "they are")
+    what = f"{plural(len(found), 'object')} of the cluster {are} left out, and {they} not used"
+    return f"{what}: {named}"
+
+
+def unread_warning(unread: Mapping[str, str]) -> str:
+    """Return the warning that a cluster is read without some kinds; there is at least one.
+
+    Args:
+        unread: Why each cannot be read, by its list in answers.
+
+    >>> unread_warning({"csiNodes": "no right to list and watch csinodes.storage.k8s.io"})
+    'not read, so not modeled where it matters: csiNodes (no right to list and watch csinodes.storage.k8s.io)'
+    """
+    named = ", ".join(f"{name} ({why})" for name, why in unread.items())
+    return f"not read, so not modeled where it matters: {one_line(named)}"

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from policies.manifests.fields import FieldError, member
+from policies.model.cluster_kinds import POD
 from policies.model.snapshot import SELECTING_OWNERS, kind_of
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.scheduler.index import POD, ClusterIndex
+from policies.scheduler.index import ClusterIndex
 from webhook.kube.list import identity
 from webhook.kube.snapshot import without_secrets
 
@@ -26,7 +27,7 @@ _PENDING_PODS: Final = (
 
 
 def followed_workloads(kinds: WorkloadKinds, *, pending_pods: bool) -> ClusterWorkloads:
-    """Return what is to hold the workloads of a followed cluster.
+    """Return the store for the workloads of a watched cluster.
 
     Args:
         kinds: The kinds that make pods.

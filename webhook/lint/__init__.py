@@ -1,1 +1,1 @@
-"""What the linter reads: files, charts and kustomizations; and its run over them."""
+"""The linter's input: files, charts and kustomizations; and its run over them."""

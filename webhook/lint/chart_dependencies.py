@@ -1,4 +1,4 @@
-"""What a chart is made of: its dependencies, as far as they are in its repository.
+"""The dependencies of a chart, as far as they are in its repository.
 
 A dependency is taken from the repository if a chart there has its name and a version that fits, whatever
 address it has. Of one that is not there, helm decides by the chart's values whether it is needed at all.
@@ -19,8 +19,9 @@ from typing import Any, Final
 from policies.manifests.skipped import SkipReason
 from webhook.lint.chart_files import ARCHIVE, chart_mapping, check_chart, names_in
 from webhook.lint.discovery import CHART, find
-from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.external_tools import run_tool
 from webhook.lint.files import GIT, is_file, is_within, repository_root
+from webhook.lint.tool_error import ToolError
 
 #: Where charts of the first version list their dependencies.
 _REQUIREMENTS: Final = "requirements.yaml"
@@ -39,7 +40,7 @@ _ANY_VERSION: Final = "0.0.0"
 _NUMBER: Final = re.compile(rb"^number: (\d+)", re.MULTILINE)
 #: What helm says where a chart itself rejects its values.
 _REJECTED: Final = "execution error at "
-#: A chart that tells whether a version fits: helm's own reading of ranges is the one that counts.
+#: A chart that shows whether a version fits: helm's own reading of ranges is the one that counts.
 _FITS: Final = "fits: {{ semverCompare .Values.range .Values.version }}"
 
 
@@ -110,7 +111,7 @@ def _not_here(needed: Iterable[str]) -> ToolError:
 
 
 def dependencies(folder: Path) -> list[Dependency]:
-    """Return what a chart says that it is made of; none if it cannot be read, which helm reports better."""
+    """Return the dependencies that a chart declares; none if it cannot be read, which helm reports better."""
     listed = [chart_mapping(folder / file).get("dependencies") for file in (CHART, _REQUIREMENTS)]
     entries = [entry for each in listed if isinstance(each, list) for entry in each]
     return [
@@ -264,7 +265,7 @@ class _Linker:
 
 
 def _take_any_version(chart: Path, names: set[str]) -> None:
-    """Have a chart ask for some dependencies in the version that a chart in their place has."""
+    """Have a chart require some dependencies in the version that a chart in their place has."""
     for file in (chart / CHART, chart / _REQUIREMENTS):
         about = chart_mapping(file)
         listed = about.get("dependencies")

@@ -1,4 +1,4 @@
-"""What a chart's own files say and may hold: nothing that leads elsewhere.
+"""The contents of a chart's own files, and the limits on them: nothing may lead elsewhere.
 
 Helm would read other files than those of the repository, or download some.
 """
@@ -21,8 +21,8 @@ from policies.manifests.documents import load
 from policies.manifests.errors import DocumentError
 from policies.manifests.skipped import SkipReason
 from webhook.lint.discovery import CHART
-from webhook.lint.external_tools import ToolError
 from webhook.lint.files import GIT, is_within, read_file
+from webhook.lint.tool_error import ToolError
 
 #: The schema of a chart's values, which may refer to others.
 _SCHEMA: Final = "values.schema.json"
@@ -97,7 +97,7 @@ def _check_schemas(path: Path, shown: str) -> None:
 
 
 class _Unpacked:
-    """What a compressed archive holds, as long as that is not too much.
+    """The contents of a compressed archive, as long as that is not too much.
 
     ``tarfile`` itself misreads the extra field that helm writes into the head of an archive.
     """
@@ -106,7 +106,7 @@ class _Unpacked:
         self._file, self._budget = gzip.GzipFile(fileobj=io.BytesIO(content)), budget
 
     def read(self, size: int) -> bytes:
-        """Return what comes next.
+        """Return the next bytes.
 
         Raises:
             ValueError: That would be too much.
@@ -147,7 +147,7 @@ def _in_archive(content: bytes, budget: _Budget) -> Iterator[bytes]:
 
 
 def _references(schema: bytes) -> Iterator[str]:
-    """Yield what a schema refers to besides itself."""
+    """Yield the references of a schema to other files or addresses."""
     waiting: list[Any] = [json.loads(schema)]
     while waiting:
         node = waiting.pop()
@@ -167,7 +167,7 @@ def _is_elsewhere(key: str, value: str) -> bool:
 
 
 def is_library(folder: str | Path) -> bool:
-    """Tell whether a chart only lends templates to others, and cannot be rendered."""
+    """Return whether a chart only lends templates to others, and cannot be rendered."""
     return chart_mapping(Path(folder, CHART)).get("type") == "library"
 
 

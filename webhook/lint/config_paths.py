@@ -1,4 +1,4 @@
-"""What an evenkeel.yaml may name that was found in a repository: files of the same repository."""
+"""The files that an evenkeel.yaml found in a repository may name: those of the same repository."""
 
 from __future__ import annotations
 

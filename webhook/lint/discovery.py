@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from webhook.lint.external_tools import ToolError
 from webhook.lint.files import GIT, STDIN, is_below, repository_root, shown_path
-from webhook.lint.gitignore import Ignored, Refused, ignored_in
+from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
+from webhook.lint.tool_error import ToolError
 from webhook.lint.tracked import TrackedFiles
 
 #: What is read of a folder.
@@ -27,7 +27,7 @@ _OF_CHART: Final = frozenset({"templates", "charts"})
 
 @dataclass(slots=True)
 class Found:
-    """What there is to read.
+    """The files to read.
 
     Attributes:
         files: The files, and ``-``; without repeats.
@@ -81,10 +81,11 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
         folder = Path(os.path.normpath(Path(path).absolute()))
         found.given.add(folder)
         below, root = Found(), repository_root(folder)
-        excluded = Ignored().with_patterns(*exclude) if exclude and exclude[1] else Ignored()
+        excluded = excluded_from(*exclude) if exclude else Ignored()
         walk = _Walk(below, (folder, root), excluded)
         git = _InGit(ignored=ignored_in(folder, refused), tracked=TrackedFiles(root, _WANTED))
-        walk.take(path, folder, git)
+        if not any(excluded.holds(parent, is_folder=True) for parent in (folder, *folder.parents)):
+            walk.take(path, folder, git)
         if walk.ignored:
             found.ignored[path] = walk.ignored
         if not below.count:
@@ -134,7 +135,7 @@ def _is_folder(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _InGit:
-    """What Git leaves out of a folder.
+    """The files of a folder that Git leaves out.
 
     Attributes:
         ignored: The patterns in force.
@@ -147,11 +148,11 @@ class _InGit:
     is_ignored: bool = False
 
     def leaves_out(self, path: Path, *, is_folder: bool = False) -> bool:
-        """Tell whether something in the folder is left out."""
+        """Return whether something in the folder is left out."""
         return self._is_ignored(path, is_folder=is_folder) and not self.tracked.holds(path)
 
     def below(self, folder: Path) -> _InGit:
-        """Return what Git leaves out of a folder in this one."""
+        """Return the same for a folder in this one."""
         is_ignored = self._is_ignored(folder, is_folder=True)
         return replace(self, ignored=self.ignored.below(folder), is_ignored=is_ignored)
 
@@ -210,7 +211,7 @@ class _Walk:
                 self._take_file(entry, below)
 
     def _is_left_out(self, path: Path, git: _InGit, *, is_folder: bool) -> bool:
-        """Tell whether the user or Git leaves something out; what Git does is counted."""
+        """Return whether the user or Git leaves something out; what Git does is counted."""
         if self.excluded.specs and self.excluded.holds(path, is_folder=is_folder):
             return True
         if not git.leaves_out(path, is_folder=is_folder):
@@ -235,7 +236,7 @@ class _Walk:
 
 
 def _is_wanted(entry: os.DirEntry[str]) -> bool:
-    """Tell whether something may be a file to read; a link that leads nowhere, or to a folder, is none."""
+    """Return whether something may be a file to read; a link that leads nowhere, or to a folder, is none."""
     if entry.name not in KUSTOMIZATIONS and os.path.splitext(entry.name)[1] not in SUFFIXES:  # noqa: PTH122  # half the time
         return False
     try:

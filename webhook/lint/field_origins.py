@@ -1,4 +1,4 @@
-"""Which files state what of the objects that kustomize builds; files are read when a finding asks for them.
+"""Which files state what of the objects that kustomize builds; files are read when a finding needs them.
 
 The files are gone through in kustomize's order: what a kustomization lists, its components, its patches, and
 last the prefix and the suffix of the names. Values are not merged: ``policies.manifests.origins`` compares
@@ -56,7 +56,7 @@ class FieldOrigins:
             self.builds.update({absolute(each.file), *each.resources, *each.parts})
 
     def content(self, file: str) -> bytes:
-        """Return what a file holds, by the name that messages use; nothing if it cannot be read."""
+        """Return the content of a file, by the name that messages use; empty if it cannot be read."""
         shown = shown_file(file)
         if shown not in self.contents:
             self.paths[shown] = file
@@ -67,7 +67,7 @@ class FieldOrigins:
         return self.contents[shown] or b""
 
     def source(self, file: str) -> bytes:
-        """Return what a file holds that something is built from; nothing for another."""
+        """Return the content of a file that something is built from; empty for another."""
         return self.content(file) if absolute(file) in self.builds else b""
 
     def documents(self, file: str) -> list[Document]:
@@ -160,7 +160,7 @@ class _Walk:
         found: list[_Candidate],
         by_name: Mapping[str, list[_Candidate]],
     ) -> Iterable[_Candidate]:
-        """Return what a patch is for, by its target or by the object that it is a part of."""
+        """Return the objects that a patch is for, by its target or by the object that it is a part of."""
         if target:
             return [
                 candidate
@@ -224,7 +224,7 @@ class _Walk:
             yield Layer(document, FieldPath(), is_patch=True, inline=inline)
 
     def _is_block(self, each: Kustomization, line: int, text: str) -> bool:
-        """Tell whether a text is a literal block, so that each of its lines is one of the file."""
+        """Return whether a text is a literal block, so that each of its lines is one of the file."""
         try:
             lines = _BREAK.split(decoded(self.sources.content(each.file), each.file))
         except DocumentError:
@@ -241,7 +241,7 @@ _MAX_DEPTH: Final = 30
 
 
 def _beside(file: str, entry: str) -> str:
-    """Return what a file lists, as messages name it."""
+    """Return the path of an entry that a file lists, as messages name it."""
     return os.path.normpath(Path(file).parent / entry)
 
 

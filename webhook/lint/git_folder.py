@@ -1,4 +1,4 @@
-"""What Git may read of a repository that may be anybody's: its own objects and names, and no other file.
+"""The parts of an untrusted repository that Git may read: its own objects and names, and no other file.
 
 Git follows what it finds in ``.git``: other repositories that objects are borrowed from, links, and files
 that the configuration includes. So it is given a folder of ours, which leads to what was looked at and to
@@ -17,8 +17,8 @@ from typing import Final
 
 from policies.manifests.fields import shown
 from policies.manifests.skipped import SkipReason
-from webhook.lint.external_tools import ToolError
 from webhook.lint.files import GIT, read_file
+from webhook.lint.tool_error import ToolError
 from webhook.private_folder import GIT_FOLDER, private_folder
 
 #: What ``.git`` starts with where it is a file: of a work tree of another repository, or of a submodule.
@@ -183,7 +183,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def _mode(path: str | Path) -> int:
-    """Return what something is, itself where it is a link; 0 for nothing."""
+    """Return the mode of a path, of a link itself; 0 if it does not exist."""
     try:
         return os.lstat(path).st_mode
     except (OSError, ValueError):
@@ -214,7 +214,7 @@ def _leads_out(what: str) -> ToolError:
 
 
 def _pairs(listed: bytes) -> Iterator[tuple[str, str]]:
-    """Yield what ``git config --list -z`` prints; a name without a value stands for true."""
+    """Yield the pairs that ``git config --list -z`` prints; a name without a value means true."""
     for entry in os.fsdecode(listed).split("\0"):
         name, separator, value = entry.partition("\n")
         if name:

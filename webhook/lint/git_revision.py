@@ -20,10 +20,12 @@ from policies.manifests.fields import shown
 from policies.manifests.findings import Location
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.lint.external_tools import MAX_OUTPUT, ToolError, run_tool
+from policies.manifests.words import IN_SENTENCE, plural
+from webhook.lint.external_tools import MAX_OUTPUT, run_tool
 from webhook.lint.files import GIT
 from webhook.lint.git_folder import GitFolder, find_git_folder
 from webhook.lint.gitignore import GITIGNORE
+from webhook.lint.tool_error import ToolError
 
 #: Files of a revision that are read; the largest repositories of manifests have a tenth of it.
 MAX_FILES: Final = 50_000
@@ -35,12 +37,10 @@ MAX_FILE: Final = MAX_OUTPUT // 2
 _BESIDE: Final = frozenset(
     {"", ".yaml", ".yml", ".json", ".tpl", ".txt", ".env", ".properties", ".conf", ".toml"}
 )
-#: What Git is told: no file system monitor, and packs in windows that fit the address space it may have.
+#: Git's settings: no file system monitor, and packs in windows that fit the address space it may have.
 _SETTINGS: Final = ("core.fsmonitor=false", "core.packedGitWindowSize=32m", "core.packedGitLimit=512m")
 #: The modes of links, of files and of submodules.
 _LINK, _FILES, _SUBMODULE = b"120000", (b"100644", b"100755", b"100664"), b"160000"
-#: Files that were left out which are named; the others are counted.
-_MOST_NAMED: Final = 10
 #: Why a file cannot be made that says nothing about the disk.
 _NO_NAME: Final = frozenset(
     {errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}
@@ -107,7 +107,7 @@ class GitRepository:
 
         Args:
             commit: The commit's name.
-            folder: The folder, which nobody else may write to.
+            folder: The folder, which no one else may write to.
             paths: The paths below the root that are read first, with all their files; elsewhere only files
                 are read that charts and kustomizations may use. An empty path is the root.
 
@@ -163,7 +163,7 @@ class GitRepository:
             start = end + 1 + size + 1
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Return what git prints.
+        """Return the output of git.
 
         The folder is named, so that none above it is taken, nor one that ``core.worktree`` names.
 
@@ -186,7 +186,8 @@ def _run_git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     if git is None:
         raise ToolError("git is not on the PATH", SkipReason.TOOL_MISSING)
     settings = [word for setting in _SETTINGS for word in ("-c", setting)]
-    return run_tool([git, f"--git-dir={folder}", *settings, *arguments], stdin=stdin)
+    # What a person has installed; a repository names no program for it to run.
+    return run_tool([git, f"--git-dir={folder}", *settings, *arguments], stdin=stdin, trusted=True)
 
 
 def _list_settings(file: Path) -> bytes:
@@ -195,7 +196,7 @@ def _list_settings(file: Path) -> bytes:
 
 
 def _listed(output: bytes) -> _Listed:
-    """Return what ``git ls-tree -r -z -l`` prints."""
+    """Return the entries that ``git ls-tree -r -z -l`` prints."""
     listed = _Listed()
     for record in output.split(b"\0"):
         fields, _, name = record.partition(b"\t")
@@ -219,7 +220,7 @@ def _listed(output: bytes) -> _Listed:
 
 
 def _is_safe(path: str) -> bool:
-    """Tell whether a path stays below the root and is none that Git keeps for itself.
+    """Return whether a path stays below the root and is none that Git keeps for itself.
 
     >>> [_is_safe(path) for path in ("a/b", "/a", "../a", "a/./b", "a//b", ".GIT/config", "")]
     [True, False, False, False, False, False, False]
@@ -271,7 +272,7 @@ def _batches(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
 
 
 def _write(path: Path, content: bytes) -> bool:
-    """Write a new file; tell whether it could be: a name may be too long, or a folder's."""
+    """Write a new file; return whether it could be: a name may be too long, or a folder's."""
     try:
         with path.open("xb") as file:
             file.write(content)
@@ -283,17 +284,18 @@ def _write(path: Path, content: bytes) -> bool:
 
 
 def _skipped(commit: str, listed: _Listed, left_out: list[str]) -> Iterator[Skipped]:
-    """Yield what of a commit was not read."""
+    """Yield the parts of a commit that were not read."""
     for path in listed.submodules:
         yield _one_skipped(path, SkipReason.UNSUPPORTED, "submodules of a revision are not read")
     for path in listed.missing:
         yield _one_skipped(
             path, SkipReason.UNREADABLE, "the clone does not have it, and nothing is downloaded"
         )
-    for path in left_out[:_MOST_NAMED]:
+    for path in left_out[:IN_SENTENCE]:
         yield _one_skipped(path, SkipReason.LIMIT_EXCEEDED, "too large, or too many before it")
-    if len(left_out) > _MOST_NAMED:
-        text = f"{len(left_out) - _MOST_NAMED:,} more files of the revision are too large, or too many"
+    if len(left_out) > IN_SENTENCE:
+        files = plural(len(left_out) - IN_SENTENCE, "more file")
+        text = f"{files} of the revision left out: too large, or too many"
         yield _one_skipped(commit, SkipReason.LIMIT_EXCEEDED, text)
     if listed.unsafe:
         text = f"{listed.unsafe:,} files of the revision have names that no file of a repository may have"

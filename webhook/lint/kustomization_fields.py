@@ -1,4 +1,4 @@
-"""What a kustomization has kustomize open: its fields, exactly as they must be written.
+"""The files that a kustomization has kustomize open: its fields, exactly as they must be written.
 
 Kustomize reads fields whatever their case, and opens what entries of some of them name: files, folders, and
 addresses. What is built is only what is understood here; any other field might open more.
@@ -56,7 +56,7 @@ _PLAIN: Final = frozenset(
 )  # fmt: skip
 _KNOWN: Final = _PLAIN | {*_RESOURCES, *_FILES, *_PLUGINS, *_TEXTS, *_ENTRIES, *_CHARTS}
 _KINDS: Final = (None, "Kustomization", "Component")
-#: What kustomize writes anew in the text before it reads it, wherever it is.
+#: What kustomize rewrites in the text before it reads it, wherever it is.
 _REWRITTEN: Final = b"imageTags:"
 #: Breaks of lines for some readers of YAML, and not for others.
 _BREAKS: Final = ("\x85", "\u2028", "\u2029")
@@ -69,7 +69,7 @@ INFLATION: Final = "HelmChartInflationGenerator"
 
 @dataclass(slots=True)
 class Listed:
-    """What a kustomization lists, as it is written.
+    """The entries of a kustomization, as they are written.
 
     Attributes:
         resources: Files and folders, or addresses, with manifests.
@@ -95,7 +95,7 @@ class Listed:
 
 
 def listed_by(document: Document) -> Listed:
-    """Return what a kustomization lists."""
+    """Return the entries of a kustomization."""
     value, listed = document.value, Listed()
     if not isinstance(value, dict):
         listed.errors.append(wrong_type(FieldPath(), "an object", value))
@@ -135,7 +135,7 @@ def text_errors(content: bytes) -> Iterator[FieldError]:
 
 
 def plugin_names(content: str | bytes, file: str) -> tuple[list[str], list[str]]:
-    """Return what the objects that steer kustomize open, and the charts that they have helm render.
+    """Return the files that objects which steer kustomize open, and the charts that they have helm render.
 
     Raises:
         DocumentError: They cannot be read, or are not part of kustomize.

@@ -14,7 +14,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, shown
 from policies.manifests.skipped import SkipReason
 from webhook.lint.discovery import KUSTOMIZATIONS
-from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.external_tools import run_tool
 from webhook.lint.files import (
     Text,
     absolute,
@@ -27,6 +27,7 @@ from webhook.lint.files import (
     shown_path,
 )
 from webhook.lint.kustomization_fields import Listed, listed_by, plugin_names, text_errors
+from webhook.lint.tool_error import ToolError
 
 #: What kustomize would download whatever there is.
 _SCHEME: Final = re.compile(r"(https?|ssh|file|gh|git|[\w-]+@[^/]+):|git::", re.IGNORECASE)
@@ -78,7 +79,7 @@ class Kustomization:
         return absolute(Path(self.file).parent)
 
     def build(self, program: list[str]) -> Text:
-        """Return what it builds, as a text that is named after its file.
+        """Return the build of the kustomization, as a text that is named after its file.
 
         Only what ``check`` lets pass may be built.
 
@@ -206,7 +207,7 @@ class _Reader:
         )
 
     def _plugins(self) -> tuple[list[str], list[str], list[BuildRefusal]]:
-        """Return what objects that steer kustomize open, the charts that they render, and what is no such."""
+        """Return the files that plugin objects open, their charts, and refusals of other objects."""
         opened: list[str] = []
         charts: list[str] = []
         refusals: list[BuildRefusal] = []
@@ -257,14 +258,14 @@ class _Reader:
                 yield BuildRefusal(SkipReason.OUTSIDE_REPOSITORY, problem)
 
     def _is_inside(self, entry: str) -> bool:
-        """Tell whether a name leads into the repository, or at least into the kustomization's own folder."""
+        """Return whether a name leads into the repository, or else into the kustomization's own folder."""
         folder = self.file.parent
         # Kustomize follows links to the folder, and then counts from there without a look at links.
         places = [_normal(folder.resolve() / name) for name in _names(entry)]
         return all(is_below(place, folder) or is_within(place, folder) for place in places)
 
     def _is_remote_resource(self, entry: str) -> bool:
-        """Tell whether kustomize might fetch a resource: it tries to if the file is no manifest, too."""
+        """Return whether kustomize might fetch a resource: it tries to if the file is no manifest, too."""
         return bool(_ADDRESS.search(entry)) or self._is_remote(entry)
 
     def _is_remote(self, entry: str) -> bool:
@@ -288,7 +289,7 @@ class _Reader:
 
 
 def _names(entry: str) -> set[str]:
-    """Return what may be meant by an entry: a file may be behind the name that it gets."""
+    """Return the possible meanings of an entry: a file may be behind the name that it gets."""
     return {entry, entry.rpartition("=")[2]}
 
 

@@ -46,8 +46,8 @@ class Sample:
     Attributes:
         file: Its path.
         expected: The verdict.
-        workloads: The objects that are judged, each with where its kind keeps things.
-        context: What they are judged by: the suite's cluster has the file's other objects, too.
+        workloads: The objects that are evaluated, each with where its kind keeps things.
+        context: What they are evaluated by: the suite's cluster has the file's other objects, too.
     """
 
     file: str
@@ -88,7 +88,7 @@ def read_suite(folder: Path) -> list[Sample]:
 
 
 def _context(folder: Path, settings: dict[str, Any]) -> AdmissionContext:
-    """Return what the samples of a folder are judged by, but for the cluster."""
+    """Return the context that evaluates the samples of a folder, but for the cluster."""
     names = [name if name.startswith(BUILTIN_PREFIX) else str(folder / name) for name in settings["policies"]]
     config = settings.get("schedulerConfig")
     try:
@@ -104,7 +104,7 @@ def _context(folder: Path, settings: dict[str, Any]) -> AdmissionContext:
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    """Return what ``suite.yaml`` says, or would say where it is left out."""
+    """Return the settings in ``suite.yaml``, with defaults for those that it leaves out."""
     settings, file = {"policies": [POLICY]}, folder / SUITE
     if not file.exists():
         return settings

@@ -33,7 +33,7 @@ _LOOK_EVERY_S: Final = 0.5
 COUNT_EVERY_S: Final = 300.0
 #: Seconds between two counts at least, whatever changes.
 _COUNT_PAUSE_S: Final = 10.0
-#: How many times as long as a workload took to judge is waited after it: reviews come first.
+#: How many times as long as a workload took to evaluate is waited after it: reviews come first.
 _YIELD: Final = 4.0
 
 
@@ -146,7 +146,7 @@ class PolicyStatusWriter(Component):
         return True
 
     def _effects(self, policies: tuple[SpreadPolicy, ...]) -> list[PolicyEffect] | None:
-        """Return what each policy does; None if this process leads no more."""
+        """Return the effect of each policy; None once this process is no longer the leader."""
         found = PolicyEffects(policies, today=datetime.now(UTC).date())
         began = time.thread_time()
         for entry in self._workloads().each():

@@ -15,7 +15,7 @@ from policies.manifests.wire_reader import Checked
 from policies.model.label_query import parse_label_query
 from policies.placement.audit.audit import audit
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.reports.audit_run import AuditedCluster, AuditRun, AuditScope
+from policies.reports.audit.run import AuditedCluster, AuditRun, AuditScope
 from webhook.requests.frame import read_request, refuse
 from webhook.requests.placement import PlacementFields
 
@@ -63,7 +63,7 @@ def audit_request(
     tool_version: str,
     stop: Callable[[], bool],
 ) -> AuditRun:
-    """Audit the workloads that a request asks for.
+    """Audit the workloads that a request selects.
 
     Args:
         body: The request, JSON.

@@ -1,13 +1,13 @@
 """The cluster that a score request brings along: lists of API objects by kind, or one ``v1 List``.
 
-Unlike in a file, a broken object is an error: whoever sends a request is there to mend it.
+Unlike in a file, a broken object is an error: the sender of a request is there to fix it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias, get_args
+from typing import Annotated, Any, Final, TypeAlias
 
 from policies.manifests.fields import (
     ErrorList,
@@ -20,19 +20,10 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import Keywords, Received, document_name, members
 from policies.manifests.wire_reader import Checked
-from policies.model.priority import PRIORITY_CLASS
+from policies.model.cluster_kinds import LISTS, NODE, POD, SERVICE, Kind
 from policies.model.snapshot import kind_of
-from policies.model.storage_objects import (
-    ATTACHMENT,
-    CLAIM,
-    CSI_CAPACITY,
-    CSI_DRIVER,
-    CSI_NODE,
-    STORAGE_CLASS,
-    VOLUME,
-)
 from policies.model.workload import DEFAULT_NAMESPACE
-from policies.scheduler.index import BUDGET, INDEXED_KINDS, NODE, POD, ClusterIndex
+from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from webhook.requests.frame import objects_of
 
 #: Objects of the Kubernetes API.
@@ -45,13 +36,6 @@ NAME_INVALID: Final = "name-invalid"
 
 _METADATA: Final = FieldPath(("metadata",))
 _NAME: Final = _METADATA.child("name")
-
-
-class ListedKind(NamedTuple):
-    """The apiVersion and kind that the objects of a list may leave out."""
-
-    version: str
-    kind: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,22 +63,22 @@ class ClusterBody(Received):
         priority_classes: The PriorityClasses, for pods that name one and have no ``spec.priority``.
     """
 
-    nodes: Annotated[_Objects, ListedKind("v1", "Node")] = None
-    pods: Annotated[_Objects, ListedKind("v1", "Pod")] = None
-    namespaces: Annotated[_Objects, ListedKind("v1", "Namespace")] = None
-    services: Annotated[_Objects, ListedKind("v1", "Service")] = None
-    replication_controllers: Annotated[_Objects, ListedKind("v1", "ReplicationController")] = None
-    replica_sets: Annotated[_Objects, ListedKind("apps/v1", "ReplicaSet")] = None
-    stateful_sets: Annotated[_Objects, ListedKind("apps/v1", "StatefulSet")] = None
-    persistent_volume_claims: Annotated[_Objects, ListedKind(*CLAIM)] = None
-    persistent_volumes: Annotated[_Objects, ListedKind(*VOLUME)] = None
-    storage_classes: Annotated[_Objects, ListedKind(*STORAGE_CLASS)] = None
-    csi_nodes: Annotated[_Objects, ListedKind(*CSI_NODE)] = None
-    csi_drivers: Annotated[_Objects, ListedKind(*CSI_DRIVER)] = None
-    csi_storage_capacities: Annotated[_Objects, ListedKind(*CSI_CAPACITY)] = None
-    volume_attachments: Annotated[_Objects, ListedKind(*ATTACHMENT)] = None
-    pod_disruption_budgets: Annotated[_Objects, ListedKind(*BUDGET)] = None
-    priority_classes: Annotated[_Objects, ListedKind(*PRIORITY_CLASS)] = None
+    nodes: _Objects = None
+    pods: _Objects = None
+    namespaces: _Objects = None
+    services: _Objects = None
+    replication_controllers: _Objects = None
+    replica_sets: _Objects = None
+    stateful_sets: _Objects = None
+    persistent_volume_claims: _Objects = None
+    persistent_volumes: _Objects = None
+    storage_classes: _Objects = None
+    csi_nodes: _Objects = None
+    csi_drivers: _Objects = None
+    csi_storage_capacities: _Objects = None
+    volume_attachments: _Objects = None
+    pod_disruption_budgets: _Objects = None
+    priority_classes: _Objects = None
 
 
 def _check_list_kind(kind: str, path: FieldPath, found: ErrorList) -> None:
@@ -104,7 +88,7 @@ def _check_list_kind(kind: str, path: FieldPath, found: ErrorList) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterList(Received):
-    """What ``kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json`` prints.
+    """The output of ``kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json``.
 
     With ``pvc,pv,sc,csinodes,csidrivers,csistoragecapacities,volumeattachments,pdb,pc`` it has volumes and
     priorities too.
@@ -122,12 +106,12 @@ class ClusterList(Received):
     items: _Objects
 
 
-#: The lists of a cluster by attribute, with the apiVersion and kind that their objects may leave out.
-LISTS: Final[dict[str, ListedKind]] = {
-    entry.attribute: get_args(entry.hint)[1] for entry in members(ClusterBody)
+#: What the objects of each list are, by attribute: their apiVersion and kind, which they may leave out.
+_LISTS: Final[dict[str, Kind]] = {
+    entry.attribute: LISTS[document_name(entry.attribute)] for entry in members(ClusterBody)
 }
 #: The kinds that nothing refers to by name: in a request they may be without one.
-NAMELESS_KINDS: Final = frozenset({POD, LISTS["services"]})
+NAMELESS_KINDS: Final = frozenset({POD, SERVICE})
 
 
 def index_cluster(
@@ -138,7 +122,7 @@ def index_cluster(
 ) -> ClusterIndex:
     """Return the index of a request's cluster, without what is broken.
 
-    In a ``v1 List`` objects of other kinds are only seen, since kubectl prints whatever it was asked for.
+    In a ``v1 List`` objects of other kinds are only seen, since kubectl prints all that was requested.
 
     Args:
         cluster: The cluster. Objects without apiVersion and kind get them.
@@ -152,7 +136,7 @@ def index_cluster(
         listed = _listed(cluster, path, found)
     else:
         listed = _by_kind(cluster, path, found)
-        index.list_kinds(kind for name, kind in LISTS.items() if getattr(cluster, name) is not None)
+        index.list_kinds(kind for name, kind in _LISTS.items() if getattr(cluster, name) is not None)
     for where, obj in listed:
         if kind_of(obj) not in INDEXED_KINDS:
             seen(obj)
@@ -172,7 +156,7 @@ def _by_kind(
     cluster: ClusterBody, path: FieldPath, found: ErrorList
 ) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
     """Yield the objects of a cluster with their paths, each with apiVersion and kind."""
-    for name, wanted in LISTS.items():
+    for name, wanted in _LISTS.items():
         for where, obj in objects_of(getattr(cluster, name) or [], path.child(document_name(name)), found):
             _fill_in(obj, wanted)
             if (obj["apiVersion"], obj["kind"]) == wanted:
@@ -211,7 +195,7 @@ def _wrong_kind(where: FieldPath, wanted: tuple[str, str], obj: dict[str, Any]) 
 
 
 def _name_errors(obj: dict[str, Any], seen: set[tuple[str, str, str]]) -> list[FieldError]:
-    """Return what keeps an object of the right shape from being told from others."""
+    """Return the errors that keep an object of the right shape from being identified."""
     metadata = obj.get("metadata") or {}
     name = metadata.get("name")
     if not name:

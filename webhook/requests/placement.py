@@ -67,7 +67,7 @@ def _check_defaults(arguments: Mapping[str, Any], path: FieldPath, found: ErrorL
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementFields(Received):
-    """What pods are scheduled by; the server's own where it is left out.
+    """The inputs by which pods are scheduled; the server's own for those that are left out.
 
     Attributes:
         cluster: The cluster: objects by kind, or a List.

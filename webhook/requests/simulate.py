@@ -140,7 +140,7 @@ class SimulateRequest(SimulationFields, PlacementFields):
         return RolloutSettings(scale=self.scale, known=known, choose=tie_breaker(self.seed), seed=self.seed)
 
     def most_pods(self, nodes: int) -> int:
-        """Return how many pods may be scheduled each time, with so many nodes."""
+        """Return how many pods may be scheduled each time, by the number of nodes."""
         return MOST_WORK // (nodes + POD_COST) // (self.runs or 1)
 
 
@@ -262,7 +262,7 @@ def _nodes(context: AdmissionContext) -> int:
 
 
 def _is_too_much(request: SimulateRequest, pods: int, nodes: int, found: ErrorList) -> bool:
-    """Whether so many pods cannot be scheduled in bounded time, which is recorded."""
+    """Whether this many pods cannot be scheduled in bounded time, which is recorded."""
     runs, most = request.runs or 1, request.most_pods(nodes)
     if pods <= most:
         return False

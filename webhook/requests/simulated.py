@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
-from policies.reports import rollout_text, simulate_json, simulate_text
+from policies.reports.rollout import text as rollout_text
+from policies.reports.simulate import json as simulate_json
+from policies.reports.simulate import text as simulate_text
 
 
 def render_json(found: SimulatedQueue | SimulatedRollout) -> bytes:
@@ -22,7 +24,7 @@ def render_text(found: SimulatedQueue | SimulatedRollout, *, width: int, color: 
 
 
 def counts(found: SimulatedQueue | SimulatedRollout) -> Mapping[str, int]:
-    """Return what is logged of it."""
+    """Return the counts to log."""
     if isinstance(found, SimulatedRollout):
         cluster, pods = found.rollout.prepared.cluster, found.rollout.replicas
     else:

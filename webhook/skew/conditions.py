@@ -1,4 +1,4 @@
-"""What is wrong with workloads as Events say it, and when they say it. Pure."""
+"""The problems of workloads as Events report them, and when they do. Pure. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from policies.manifests.sanitize import one_line
 from policies.placement.audit.audit import Risk, WorkloadAudit
-from policies.reports.audit_wording import skew_text
+from policies.reports.audit.words import skew_text
 
 #: Seconds for which something must be wrong before an Event says so: rollouts and new pods pass by.
 HOLD_S: Final = 60.0
@@ -18,14 +18,14 @@ REPEAT_S: Final = 1800.0
 
 
 class EventReason(Enum):
-    """What Events are about: the reason when it begins, and the reason when it is over."""
+    """The subject of Events: the reason when a problem begins, and the reason when it is over."""
 
     SKEW = "SkewAboveMaxSkew", "SkewWithinMaxSkew"
     PENDING = "PodsPendingOnSpread", "PodsNotPendingOnSpread"
 
 
 class Subject(NamedTuple):
-    """What is wrong with which object."""
+    """A problem of one object."""
 
     reason: EventReason
     api_version: str
@@ -56,7 +56,7 @@ class Condition:
 
 @dataclass(slots=True)
 class Conditions:
-    """What is wrong now, and what Events say.
+    """The current problems, and those that Events have reported.
 
     Attributes:
         held: By subject; what is over stays until an Event says so.
@@ -84,7 +84,7 @@ class Conditions:
                 del self.held[subject]
 
     def due(self, now: float) -> Iterator[tuple[Subject, Condition, bool]]:
-        """Yield what an Event has to say and whether it is over: what is new, then what waits longest."""
+        """Yield the Events to write and whether the problem is over: new ones first, then by waiting time."""
         for subject, held in sorted(self.held.items(), key=_order):
             is_over = subject not in self._present
             waited_s = now - (held.said_at if held.event else held.since)

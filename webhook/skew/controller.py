@@ -29,7 +29,7 @@ _RETRY_S: Final = 1.0
 
 
 class SkewSink(Protocol):
-    """Takes what a sweep has found, and is told when this process finds no more."""
+    """Takes what a sweep has found, and is called when this process finds no more."""
 
     def take(self, report: SkewReport, /) -> None:
         """Take the spread of every workload."""
@@ -38,7 +38,7 @@ class SkewSink(Protocol):
         """Take back what was given out."""
 
     def warnings(self) -> list[str]:
-        """Return what could not be given out, and why; empty if nothing is wrong."""
+        """Return the skews that could not be given out, and why; empty if there are none."""
 
 
 class SkewController(Component):
@@ -76,7 +76,7 @@ class SkewController(Component):
         return self._loop.leading
 
     def warnings(self) -> list[str]:
-        """Return what is not measured, exported or recorded, and why; empty if nothing is wrong."""
+        """Return the skews that are not measured, exported or recorded, and why; empty if there are none."""
         found = (
             [f"workloads whose skew is not measured: {self._not_measured:,}"] if self._not_measured else []
         )

@@ -1,4 +1,4 @@
-"""What is wrong and lasts: logged when it begins, when it becomes something else, and when it is over."""
+"""Problems that last: logged when they begin, when they change, and when they are over."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ProblemLog:
             reason: The reason; empty if there is no problem.
             subject: The object that has it.
             level: The level of a problem.
-            trace: What it was caught as, where nobody foresaw it.
+            trace: What it was caught as, where it was not foreseen.
         """
         if reason == self.reason(event, subject):
             return

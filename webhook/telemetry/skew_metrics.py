@@ -61,7 +61,7 @@ class _Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExportedSkew:
-    """What is exported of a report.
+    """The exported part of a report.
 
     Attributes:
         entries: The constraints, the worst first; no two have the same labels.

@@ -68,7 +68,7 @@ class SkewSeries:
                 self._file(self.folder, os.getpid() if process is None else process).unlink(missing_ok=True)
 
     def text(self) -> bytes:
-        """Return what the worker that exports has written, empty if none does."""
+        """Return the text that the exporting worker has written, empty if none exports."""
         if self.folder is None:
             return self._text
         with suppress(OSError):

@@ -8,8 +8,8 @@ from policies.manifests.findings import Severity
 from policies.manifests.json_patch import PatchOperation
 from policies.manifests.wire import INLINE, Count
 from policies.model.taints import Taint
-from policies.reports.audit_json import AuditedWorkload
-from policies.reports.explain_json import ExplainAnswer
+from policies.reports.audit.json import AuditedWorkload
+from policies.reports.explain.json import ExplainAnswer
 from policies.scheduler.rejections import RejectedNodes
 
 
@@ -239,7 +239,7 @@ class PodOfNode(TypedDict):
 
 
 class ResourceUse(TypedDict):
-    """What of a resource is taken; cpu in thousandths, all else in units.
+    """The used part of a resource; cpu in thousandths, all else in units.
 
     Attributes:
         allocatable: What the node offers.
@@ -339,7 +339,7 @@ class EditedManifest(TypedDict):
 
 
 class PatchAnswer(TypedDict):
-    """What leads from one manifest to another.
+    """The changes from one manifest to another.
 
     Attributes:
         mergePatch: A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole.
@@ -362,7 +362,7 @@ class CheckedObject(TypedDict):
         kind: Its kind, with its group.
         namespace: Its namespace.
         name: Its name; empty if it has none.
-        replicas: How many replicas it asks for; null for kinds without a number.
+        replicas: How many replicas it wants; null for kinds without a number.
     """
 
     kind: str
@@ -372,7 +372,7 @@ class CheckedObject(TypedDict):
 
 
 class CheckAnswer(TypedDict):
-    """What is wrong with a manifest.
+    """The problems of a manifest.
 
     Attributes:
         problems: In the order of their lines.

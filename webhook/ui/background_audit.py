@@ -12,7 +12,7 @@ from policies.manifests.wire import dumps
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.audit.audit import audit
 from policies.placement.core.cluster_workloads import ClusterWorkload
-from policies.reports.audit_json import audited_workload
+from policies.reports.audit.json import audited_workload
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
 from webhook.ui.answers import AuditedEntry
 from webhook.ui.cluster import PageCluster

@@ -1,4 +1,4 @@
-"""What the page knows of one cluster: its index, and what else is read of its objects as they pass by."""
+"""The data of the page about one cluster: its index, and facts from its objects as they pass by."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_WORKLOAD: Final = -1
 
 
 class ClusterObjects:
-    """What is kept of the objects of a cluster besides its index.
+    """The objects of a cluster that are kept besides its index.
 
     Attributes:
         workloads: Workloads of every kind.
@@ -65,7 +65,7 @@ class BoundPods(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PageCluster:
-    """A cluster at one moment, and what its pods are judged by.
+    """A cluster at one moment, and what its pods are evaluated by.
 
     Attributes:
         context: What pods are placed by.

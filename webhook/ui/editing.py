@@ -18,7 +18,7 @@ from policies.manifests.rewrite import RewriteRefusal, rewrite_object
 from policies.model.topology import ClusterTopology
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, read_workload
-from policies.reports import diff, kubectl
+from policies.reports.patch import patch_command, unified_diff
 from webhook.lint.files import Text
 from webhook.lint.parse import parse
 from webhook.ui import answers
@@ -80,7 +80,7 @@ def suggest(cluster: PageCluster, body: SuggestBody) -> bytes:
         raise ProblemsError([request_problem("edits", outcome.problem, line=outcome.line)])
     answer: answers.EditedManifest = {
         "manifest": outcome.decode(),
-        "diff": diff.render(FILE, source, outcome).decode(),
+        "diff": unified_diff(FILE, source, outcome).decode(),
     }
     return orjson.dumps(answer)
 
@@ -105,14 +105,14 @@ def _is_segment(part: object) -> bool:
 
 
 def patch(cluster: PageCluster, body: PatchBody) -> bytes:
-    """Return what leads from one manifest to another, as patches and as a diff."""
+    """Return the changes from one manifest to another, as patches and as a diff."""
     old, new = body.original, body.manifest
     before, after = read_manifest(old, cluster.context), read_manifest(new, cluster.context)
     merge = merge_patch(before.value, after.value)
     answer: answers.PatchAnswer = {
         "mergePatch": yaml.safe_dump(merge, sort_keys=False, allow_unicode=True),
         "jsonPatch": list(json_patch.difference(before.value, after.value)),
-        "diff": diff.render(FILE, old.encode(), new.encode()).decode(),
+        "diff": unified_diff(FILE, old.encode(), new.encode()).decode(),
         "command": _command(after, merge, cluster.context),
     }
     return orjson.dumps(answer)
@@ -123,4 +123,4 @@ def _command(entry: ManifestObject, merge: dict[str, Any], context: AdmissionCon
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if kind is None or kind.kind in _FIXED or not isinstance(name, str) or not merge:
         return ""
-    return kubectl.patch_command(kind, entry.value["metadata"], merge)
+    return patch_command(kind, entry.value["metadata"], merge)

@@ -84,7 +84,7 @@ def unreadable_problems(error: DocumentError) -> list[answers.ManifestProblem]:
 
 
 def finding_problem(finding: Finding) -> answers.ManifestProblem:
-    """Return what a rule of the linter finds."""
+    """Return the problem that a rule of the linter finds."""
     problem = _problem(finding.location.line, str(finding.path), finding.rule, finding.message)
     problem["severity"] = finding.severity
     return problem
@@ -119,5 +119,5 @@ def _problem(line: int, field: str, rule: str, message: str) -> answers.Manifest
 
 
 def request_problem(field: str, message: str, *, line: int = 0) -> answers.ManifestProblem:
-    """Return what is wrong with a field of a request."""
+    """Return the problem with a field of a request."""
     return _problem(line, field, FIELD_MISSING, message)

@@ -1,4 +1,4 @@
-"""What the server of the page has: the cluster, its map ready to be sent, its audit, and child processes."""
+"""The state of the page's server: the cluster, its map ready to be sent, its audit, and child processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEMORY_BYTES: Final = 2 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageState:
-    """What answers are made from.
+    """The inputs of answers.
 
     Attributes:
         cluster: The cluster.

@@ -10,7 +10,7 @@ import orjson
 from policies.manifests.wire import dumps
 from policies.placement.core.pending_pods import WaitingPod
 from policies.placement.core.placement import PlacementError, evaluate_manifest
-from policies.reports.explain_text import rejection_lines
+from policies.reports.explain.text import rejection_lines
 from policies.scheduler.explanation import explain
 from policies.scheduler.rejections import EXAMPLES
 from webhook.ui import answers

@@ -10,7 +10,8 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.placement.core.placement import PlacementError, evaluate_manifest, prepare, read_workload
 from policies.placement.explain.explain import explain_object
-from policies.reports import explain_json, score_json
+from policies.reports.explain import json as explain_json
+from policies.reports.score import json as score_json
 from webhook.requests.frame import RequestError
 from webhook.requests.score import SCORED_RULES
 from webhook.requests.simulate import run

@@ -14,14 +14,14 @@ from webhook.ui.workload_detail import ExplanationText
 
 
 def ask(cluster: PageCluster, route: str, request: bytes) -> bytes:
-    """Return what the Evenkeel of a cluster answers.
+    """Return the answer of a cluster's Evenkeel.
 
     Raises:
         ProblemsError: It cannot answer such a request.
         ClusterError: It does not answer, or refuses.
     """
     if cluster.remote is None:
-        raise ValueError("the cluster has no Evenkeel to ask")
+        raise ValueError("the cluster has no Evenkeel")
     try:
         return cluster.remote(route, request)
     except DocumentError as error:

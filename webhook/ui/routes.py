@@ -12,9 +12,9 @@ from policies.manifests.fields import ErrorList
 from policies.manifests.wire import Received
 from policies.manifests.wire_reader import prepare
 from policies.model.workload_ref import WorkloadRef
-from policies.reports.explain_json import ExplainAnswer
-from policies.reports.score_answer import ScoreAnswer
-from policies.reports.simulate_json import SimulateAnswer
+from policies.reports.explain.json import ExplainAnswer
+from policies.reports.score.answer import ScoreAnswer
+from policies.reports.simulate.json import SimulateAnswer
 from webhook.requests.frame import RequestError, read_request
 from webhook.ui import answers, bodies, editing, placing
 from webhook.ui.cluster import PageCluster
@@ -72,7 +72,7 @@ def _workload(state: PageState, names: Names, _body: bytes) -> Work:
     cluster = state.cluster
     namespace, kind, name = (_named(names, each) for each in ("namespace", "kind", "name"))
     key = WorkloadRef(namespace, kind, name)
-    # A live cluster is asked here: a child process has no connections.
+    # A live cluster is read here: a child process has no connections.
     found = find_object(cluster, key)
     explained = None if cluster.remote is None else explain_remotely(cluster, found.obj)
     return partial(workload_detail, cluster, key, found, explained)
@@ -84,7 +84,7 @@ def _node(state: PageState, names: Names, _body: bytes) -> bytes:
 
 
 def _named(names: Names, name: str) -> str:
-    """Return what a request names; a query, since no name that it may have ends a part of a path.
+    """Return the name in a request's query, since no name that it may have ends a part of a path.
 
     Raises:
         ProblemsError: It does not.

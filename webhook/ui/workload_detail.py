@@ -11,6 +11,7 @@ import yaml
 
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import shown_name, text_member
+from policies.model.cluster_kinds import POD
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
@@ -18,14 +19,13 @@ from policies.placement.core.placement import PlacementError, read_workload
 from policies.placement.core.replica_set_owner import owner_note, owner_object
 from policies.placement.explain.explain import explain_object
 from policies.placement.rollout.running_pods import revision_label
-from policies.reports import explain_json
-from policies.scheduler.index import POD
+from policies.reports.explain import json as explain_json
 from webhook.kube.snapshot import LAST_APPLIED
 from webhook.ui import answers
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, read_manifest, request_problem
 
-#: Members of metadata that nobody edits: they change with every write.
+#: Members of metadata that no one edits: they change with every write.
 _OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "selfLink"})
 
 

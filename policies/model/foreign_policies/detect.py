@@ -30,12 +30,12 @@ GATEKEEPER = ("mutations.gatekeeper.sh", "Assign")
 _LOCATION = re.compile(
     rf"spec\.(?:template\.spec\.|jobTemplate\.spec\.template\.spec\.)?{CONSTRAINTS}(\[.*\])?"
 )
-#: Fields of ``spec.match`` of an Assign with which it asks for certain objects.
+#: Fields of ``spec.match`` of an Assign that select certain objects.
 _NARROWING = ("labelSelector", "namespaceSelector", "namespaces", "name")
 
 
 def extract(obj: Mapping[str, Any]) -> list[ForeignInjection]:
-    """Return what an object injects; nothing for one that is no such document."""
+    """Return the constraints that an object injects; empty for one that is no such document."""
     version, kind = obj.get("apiVersion"), obj.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return []

@@ -15,7 +15,7 @@ _LABELS = re.compile(rf"{_TEMPLATE}metadata/labels(?:/([^/]+))?")
 
 
 def of_operations(operations: Iterable[object], around: ForeignInjection) -> list[ForeignInjection]:
-    """Return what operations inject.
+    """Return the constraints that operations inject.
 
     Args:
         operations: The operations, in their order; what is none is left out.

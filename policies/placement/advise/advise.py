@@ -60,7 +60,7 @@ class FieldReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What reaches a goal.
+    """The constraints that reach a goal, with what they cost and prove.
 
     Attributes:
         goal: What is wanted.
@@ -138,7 +138,7 @@ def advise(
         context: What it is placed by; its cluster must be there and stays as it is.
         goal: The goal.
         groups: Nodes that an autoscaler may add.
-        stop: Whether to end early; asked before each replica.
+        stop: Whether to end early; called before each replica.
         on_trial: Called after each trial with the share of the sets that were tried.
 
     Returns:
@@ -231,7 +231,7 @@ class _Search:
         return self._edits.attempt(edits_to(each, self._advice.workload, self._advice.goal))
 
     def _best(self) -> ConstraintSet | None:
-        """Return what misses the goal by least; None if that is the workload as it is, or is not known."""
+        """Return the set that misses the goal by least; None if the workload as it is does, or if unknown."""
         goal = self._advice.reachable
         if not self._edits.complete or self._stop():
             return None

@@ -41,14 +41,14 @@ from policies.scheduler.releases import Behavior
 
 #: The largest maxSkew below which none is left out.
 MOST_SKEW: Final = 8
-#: Domains that minDomains asks for at most; regions have three to six zones.
+#: Domains that minDomains requires at most; regions have three to six zones.
 MOST_DOMAINS: Final = 6
 #: The largest maxSkew over nodes that is considered for one replica a node.
 MOST_NODE_SKEW: Final = 2
 
 
 class Others(StrEnum):
-    """What becomes of the manifest's constraints for keys that the goal does not name."""
+    """The treatment of the manifest's constraints for keys that the goal does not name."""
 
     KEPT = "kept"
     SOFTENED = "softened"
@@ -72,7 +72,7 @@ class ConstraintSet:
 
     @property
     def cost(self) -> tuple[int, int, int, int]:
-        """What sets are ordered by, the preferred one first: see the order above."""
+        """The sort key of sets, the preferred one first: see the order above."""
         hard = [each for each in self.wanted if is_hard(each)]
         return (
             _OTHERS[self.others],
@@ -96,7 +96,7 @@ class ConstraintSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstraintBasis:
-    """What all constraints of a workload have in common.
+    """The parts that all constraints of a workload share.
 
     Attributes:
         selector: The workload's own selector.
@@ -132,7 +132,7 @@ def constraint_sets(workload: Workload, goal: Goal, basis: ConstraintBasis) -> l
 
 
 def given_up(chosen: ConstraintSet, workload: Workload, goal: Goal) -> Iterator[GivenUp]:
-    """Yield what of a workload's constraints a set weakens or removes."""
+    """Yield the guarantees of a workload's constraints that a set weakens or removes."""
     others = list(_others(workload, _goal_keys(goal)))
     wanted = {each.topology_key: each for each in chosen.wanted}
     for entry in workload.constraints:
@@ -168,7 +168,7 @@ def edits_to(chosen: ConstraintSet, workload: Workload, goal: Goal) -> tuple[Edi
 
 
 def meaning(key: str) -> str:
-    """Return the topology key that another stands for: its new name, or what was meant."""
+    """Return the topology key that another means: its new name, or what was meant."""
     return RENAMED.get(key) or MISNAMED.get(key) or key
 
 
@@ -212,7 +212,7 @@ def _others(workload: Workload, keys: Sequence[str]) -> Iterator[ConstraintEntry
 
 
 def _guarantee(key: str, workload: Workload, goal: Goal) -> Constraint | None:
-    """Return what the DoNotSchedule constraints of a key promise together, if a set must keep that."""
+    """Return the joint guarantee of a key's DoNotSchedule constraints; None if a set need not keep it."""
     others = list(_others(workload, [key]))
     there = [entry.constraint for entry in workload.constraints if entry.is_hard and entry not in others]
     if goal.allow_soft or not there:

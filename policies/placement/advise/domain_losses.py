@@ -1,4 +1,4 @@
-"""What the loss of each domain takes of so many replicas, and how many of these fit elsewhere then."""
+"""The replicas that the loss of each domain takes, and how many of these fit elsewhere then."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_LOSSES: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainLoss:
-    """What the loss of a domain takes of so many replicas, and how many of those fit elsewhere.
+    """The replicas that the loss of a domain takes, and how many of those fit elsewhere.
 
     Attributes:
         replicas: How many run before.
@@ -40,14 +40,14 @@ class DomainLoss:
 def domain_losses(
     workload: Workload, replicas: int, key: str, context: AdmissionContext, stop: Callable[[], bool]
 ) -> Iterator[DomainLoss]:
-    """Yield what the loss of each domain takes that has replicas.
+    """Yield the loss of each domain that has replicas.
 
     Args:
         workload: The workload, of which no pod runs.
         replicas: How many there are before a loss.
         key: The topology key of the domains.
         context: What they are placed by; its cluster stays as it is.
-        stop: Whether to place no more; asked before each pod.
+        stop: Whether to place no more; called before each pod.
     """
     edited = apply_edits(workload.obj, [Edit(FieldPath(workload.kind.replicas or ()), None, replicas)])
     placed = read_workload(edited, context, namespace=workload.namespace)

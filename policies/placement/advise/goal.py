@@ -1,4 +1,4 @@
-"""What people want of a workload: how many replicas may be lost with one domain, and one a node."""
+"""The goal for a workload: how many replicas may be lost with one domain, and one a node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What is to hold at every number of replicas of a range.
+    """A condition that must hold at every number of replicas of a range.
 
     Attributes:
         key: The topology key of which one domain is lost.

@@ -1,4 +1,4 @@
-"""What the simulation of a workload came to, and where it misses a goal."""
+"""The outcome of the simulation of a workload, and where it misses a goal."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class PlacedReplicas:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolledOut:
-    """What a rollout comes to that begins with all replicas of the same constraints.
+    """The outcome of a rollout that begins with all replicas of the same constraints.
 
     Attributes:
         replicas: How many there are.
@@ -90,7 +90,7 @@ class RolledOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What the simulation of a workload came to.
+    """The outcome of the simulation of a workload.
 
     Attributes:
         prepared: The pod that was placed.
@@ -131,7 +131,7 @@ class Trial:
         )
 
     def shortfall(self, goal: Goal) -> tuple[int, int, int]:
-        """What trials are compared by: replicas without a node, those too many in a domain, misses."""
+        """The sort key of trials: replicas without a node, those too many in a domain, misses."""
         misses = list(self._failures(goal))
         excess = max(
             (miss.count - miss.allowed for miss in misses if miss.kind is FailureKind.LOST), default=0

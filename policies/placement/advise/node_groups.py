@@ -43,7 +43,7 @@ class NodeGroup:
 def node_groups(
     cluster: ClusterIndex, key: str, most: Mapping[str, int], listed: Iterable[str], enough: int
 ) -> Iterator[NodeGroup]:
-    """Yield what an autoscaler may add.
+    """Yield the groups of nodes that an autoscaler may add.
 
     A new node is like one of its domain, else like another one, else like a described one.
 
@@ -67,7 +67,7 @@ def node_groups(
 def groups_for(
     context: AdmissionContext, key: str, most: Mapping[str, int], enough: int
 ) -> tuple[NodeGroup, ...]:
-    """Return what an autoscaler may add, by the domains of a topology key.
+    """Return the groups of nodes that an autoscaler may add, by the domains of a topology key.
 
     Args:
         context: The cluster, and policies that list domains; those get as many nodes as are enough.

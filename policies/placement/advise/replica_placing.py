@@ -47,7 +47,7 @@ class ReplicaPlacing:
 
     @property
     def state(self) -> Hashable:
-        """What two ways have in common that go on alike."""
+        """The key of the state: ways with the same key go on alike."""
         return frozenset(self._on_node.items()), tuple(self._left.values())
 
     def further(self, choose: Chooser) -> list[ReplicaPlacing]:

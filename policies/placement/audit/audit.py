@@ -1,4 +1,4 @@
-"""How each workload of a cluster is spread now, against what its constraints ask for."""
+"""How each workload of a cluster is spread now, against what its constraints require."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from policies.scheduler.skew import global_minimum
 
 
 class Risk(StrEnum):
-    """What is wrong with how a workload is spread, worst first."""
+    """A problem of how a workload is spread, worst first."""
 
     #: The skew of a DoNotSchedule constraint is above maxSkew: something changed after scheduling.
     VIOLATED = "violated"
@@ -47,7 +47,7 @@ class Risk(StrEnum):
     NEVER_BINDS = "never-binds"
     #: A ScheduleAnyway constraint has a larger skew than its maxSkew.
     UNEVEN = "uneven"
-    #: The object cannot be judged: the API server would refuse it today.
+    #: The object cannot be evaluated: the API server would refuse it today.
     INVALID = "invalid"
 
 
@@ -174,7 +174,7 @@ class WorkloadAudit:
         kind: Its kind; of a ReplicaSet, its owner's.
         name: Its name.
         uid: Its uid; empty if unknown.
-        wanted: How many replicas it asks for; None for kinds without a number.
+        wanted: How many replicas it wants; None for kinds without a number.
         running: How many of its pods are bound and not being deleted; None where its selector is not known.
         pending: How many of its pods have no node.
         problems: What is wrong, worst first.
@@ -220,7 +220,7 @@ class WorkloadAudit:
 
 
 def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
-    """Judge how a workload of the cluster is spread.
+    """Evaluate how a workload of the cluster is spread.
 
     Args:
         entry: The workload, which has a number of replicas.
@@ -287,7 +287,7 @@ def placed_by(prepared: PreparedPod) -> bool:
 
 
 def skew_problems(skews: Iterable[ConstraintSkew], *, placed: bool) -> list[SpreadProblem]:
-    """Return what is wrong with constraints of a workload by their skew alone, in their order.
+    """Return the problems of a workload's constraints that follow from their skew alone, in their order.
 
     Args:
         skews: Of each constraint in force.

@@ -1,4 +1,4 @@
-"""What an upgrade of Kubernetes changes for a workload, and which of its changes is responsible."""
+"""The changes that an upgrade of Kubernetes makes for a workload, and which change of it is responsible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from policies.scheduler.request import AppliedConstraint
 
 
 class DiffKind(StrEnum):
-    """What differs for a workload, the gravest first."""
+    """The kinds of difference for a workload, the gravest first."""
 
     #: The API server refuses the object or its pods in one release alone.
     VALIDITY = "validity"
@@ -35,7 +35,7 @@ class DiffKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseOutcome:
-    """What one release makes of a workload.
+    """The outcome for a workload in one release.
 
     Attributes:
         errors: Why the API server refuses it; empty if it does not.

@@ -1,4 +1,4 @@
-"""What may happen to the nodes of a cluster: a domain is lost, a node drained, cordoned, tainted or added."""
+"""Actions on the nodes of a cluster: a domain is lost, a node drained, cordoned, tainted or added."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from policies.manifests.fields import (
     shown_name,
 )
 from policies.manifests.wire import INTERNAL, SentAs
+from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.node import Node
 from policies.model.taints import Taint, TaintEffect
 from policies.model.topology_keys import MISNAMED
@@ -25,8 +26,6 @@ from policies.scheduler.index import ClusterIndex, PodOnNode
 
 #: Nodes that actions may add: as many as Kubernetes supports in a cluster.
 MOST_ADDED: Final = 5_000
-#: Nodes, or domains, that an error lists.
-MOST_LISTED: Final = 10
 #: The rule that an action breaks which names something that the cluster does not have.
 NOT_IN_CLUSTER: Final = "not-in-cluster"
 #: The rule that actions break which add more nodes than that.
@@ -89,7 +88,7 @@ Action: TypeAlias = LoseDomain | DrainNode | CordonNode | TaintNode | AddNodes
 
 @dataclass(slots=True)
 class Disruption:
-    """What some actions did to a cluster.
+    """The effect of some actions on a cluster.
 
     Attributes:
         evicted: The pods that lost their node.
@@ -200,8 +199,6 @@ class _Run:
         return node
 
     def _missing(self, at: FieldPath, value: str, problem: str, what: str, names: Sequence[str]) -> None:
-        listed = ", ".join(map(shown_name, names[:MOST_LISTED]))
-        listed += f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
-        there = f"the {what} are {listed}" if names else f"there are no {what}"
+        there = f"the {what} are {listed(names, IN_SENTENCE)}" if names else f"there are no {what}"
         text = f"Invalid value: {shown(value)}: {problem}; {there}"
         self._found.add(FieldError(at, text, ErrorKind.INVALID, NOT_IN_CLUSTER))

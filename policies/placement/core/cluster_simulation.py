@@ -1,6 +1,6 @@
 """A copy of a cluster in which pods are scheduled and deleted, and nodes lost, changed and added.
 
-Whatever asks what would be does it on one of these. To *evaluate* is to find where a pod could go, which
+Every simulation runs on one of these. To *evaluate* is to find where a pod could go, which
 changes nothing; to *schedule* is to bind the pod to the node that the scheduler chooses.
 """
 
@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from policies.model.cluster_kinds import POD
 from policies.model.labels import LabelSelector
 from policies.model.node import Node, without_transient
 from policies.model.pod import Pod
@@ -19,7 +20,7 @@ from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
 from policies.scheduler.evaluate import count_spread, evaluate
-from policies.scheduler.index import POD, ClusterIndex, PodOnNode
+from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
@@ -62,7 +63,7 @@ class ClusterSimulation:
         cluster: The copy, a fork.
         choose: Chooses one of several best nodes.
         sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
-        stop: Whether to schedule no more pods of a queue; asked before each.
+        stop: Whether to schedule no more pods of a queue; called before each.
         on_step: Called after each pod that was scheduled.
     """
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from policies.manifests.fields import member, text_member
-from policies.manifests.sanitize import one_line
+from policies.manifests.words import object_title
 from policies.model.labels import LabelSelector
 from policies.model.workload import DEFAULT_NAMESPACE, Workload, controller_reference
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
@@ -26,7 +26,7 @@ _REVISIONS: Final = frozenset({"ReplicaSet", "ReplicationController"})
 
 
 class _OwnerReference(NamedTuple):
-    """What an object says of its owner."""
+    """The owner that an object names."""
 
     key: WorkloadRef
     api_version: str
@@ -119,7 +119,7 @@ class ClusterWorkloads:
             text = _text(obj)
         except RecursionError:
             self.remove(key.kind, key.namespace, key.name)
-            named = one_line(f"{key.kind} {key.namespace}/{key.name}")
+            named = object_title(key.kind, key.namespace, key.name)
             self.unread += (f"{named} is left out: lists and mappings are nested too deep",)
             return
         # The owner first: who reads in between knows the object by its owner.
@@ -187,14 +187,14 @@ class ClusterWorkloads:
                 )
 
     def controller(self, key: WorkloadRef) -> WorkloadRef:
-        """Return what an object is known by: its owner if it is a revision of it, or if that is looked at."""
+        """Return the key of an object: its owner if it is a revision of it, or if that is included."""
         reference = self._owners.get(key)
         if reference is None or not (key.kind in _REVISIONS or reference.key in self._texts):
             return key
         return reference.key
 
     def known_by(self) -> set[WorkloadRef]:
-        """Return what the workloads are known by."""
+        """Return the keys of the workloads."""
         return {self.controller(key) for key in self._texts}
 
     def find(self, key: WorkloadRef) -> Workload | None:
@@ -225,7 +225,7 @@ def _text(obj: Mapping[str, Any]) -> bytes:
 
 
 def _owner_reference(metadata: Mapping[str, Any], namespace: str) -> _OwnerReference | None:
-    """Return what an object says of the owner that controls it; None if none does."""
+    """Return the owner that controls an object, as its metadata names it; None if there is none."""
     owner = controller_reference(metadata)
     if owner is None:
         return None

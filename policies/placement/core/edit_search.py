@@ -42,7 +42,7 @@ class EditSearch(Generic[_Outcome]):
             context: What edited manifests are read by.
             evaluate: Evaluates an edited manifest; raises PlacementError if Kubernetes would refuse it.
             most: How many are evaluated at most.
-            may_go_on: Whether another may be evaluated; asked before each.
+            may_go_on: Whether another may be evaluated; called before each.
         """
         self._workload = workload
         self._context = context
@@ -53,7 +53,7 @@ class EditSearch(Generic[_Outcome]):
         self.complete = True
 
     def attempt(self, edits: Iterable[Edit]) -> _Outcome | None:
-        """Return what becomes of the manifest; None if Kubernetes refuses it, or no more may be tried."""
+        """Return the outcome of edits; None if Kubernetes refuses the manifest, or no more may be tried."""
         if self.tried >= self._most or not self._may_go_on():
             self.complete = False
             return None

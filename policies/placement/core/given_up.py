@@ -1,4 +1,4 @@
-"""What changes give up of the guarantees that DoNotSchedule constraints are."""
+"""The guarantees of DoNotSchedule constraints that changes give up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WEAKENING: Final = frozenset(
 
 
 class GivenUp(NamedTuple):
-    """What is given up of a constraint.
+    """A part of a constraint that is given up.
 
     Attributes:
         key: The topology key of the constraint.
@@ -38,7 +38,7 @@ def is_hard(constraint: Constraint) -> bool:
 
 
 def weakened(before: Constraint, after: Constraint) -> Iterator[GivenUp]:
-    """Yield what a constraint gives up that becomes another; nothing if it was none to rely on."""
+    """Yield the guarantees given up where a constraint becomes another; none if it was not hard before."""
     if not is_hard(before):
         return
     key = before.topology_key
@@ -51,7 +51,7 @@ def weakened(before: Constraint, after: Constraint) -> Iterator[GivenUp]:
 
 
 def given_up_by(changes: Iterable[Change | ClusterChange], request: SchedulingRequest) -> Iterator[GivenUp]:
-    """Yield what changes of a pod, made one after the other, give up of its constraints.
+    """Yield the guarantees that changes of a pod, made one after the other, give up of its constraints.
 
     Args:
         changes: The changes; the position of a constraint is that after the changes before.

@@ -1,4 +1,4 @@
-"""What a snapshot says of pods and their controllers besides what the cluster keeps.
+"""The facts of a snapshot about pods and their controllers that the index of the cluster does not keep.
 
 States, ages and deletion costs of pods; those without a node; what pods of each revision look like; how many
 pods each ReplicaSet wants; and when the snapshot was taken.
@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from policies.manifests.fields import member, object_items, text_member
+from policies.model.cluster_kinds import POD
 from policies.model.deletion_facts import DeletionFacts, read_known_pod, seconds_of
 from policies.model.labels import LabelSelector
 from policies.model.replica_sources import desired_replicas
@@ -19,7 +20,6 @@ from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, controller_of
 from policies.placement.core.pending_pods import is_pending
 from policies.placement.core.pod_objects import pod_manifest
-from policies.scheduler.index import POD
 from policies.scheduler.workload_topology import REVISION_LABELS
 
 _REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
@@ -48,7 +48,7 @@ class ReplicaSetSize(NamedTuple):
     Attributes:
         revision: The value of the label that marks its pods.
         replicas: How many pods it wants.
-        desired: How many its Deployment wanted when it was last scaled; None if it does not say.
+        desired: How many its Deployment wanted when it was last scaled; None if unknown.
     """
 
     revision: str
@@ -57,7 +57,7 @@ class ReplicaSetSize(NamedTuple):
 
 
 class KnownPods(dict[tuple[str, str], DeletionFacts]):
-    """What is known of each pod, by namespace and name, and of what made them."""
+    """The facts about each pod, by namespace and name, and about the controllers that made them."""
 
     def __init__(
         self, facts: Mapping[tuple[str, str], DeletionFacts] | None = None, now: float = 0.0
@@ -66,7 +66,7 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
 
         Args:
             facts: States and ages of pods.
-            now: The time, in seconds since 1970; 0 for a snapshot, which says it.
+            now: The time, in seconds since 1970; 0 for a snapshot, which has its own.
         """
         super().__init__(facts or {})
         self._now, self._newest = now, ""

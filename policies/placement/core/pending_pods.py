@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from policies.manifests.fields import member, object_items, text_member
+from policies.model.cluster_kinds import POD
 from policies.model.pod import FINISHED_PHASES
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
-from policies.scheduler.index import POD
 
 #: Pods that are kept: more than anyone reads, and some 100 MB of text at most as a rule.
 MOST_KEPT: Final = 20_000
@@ -25,7 +25,7 @@ class WaitingPod(NamedTuple):
         name: Its name.
         owner: Its controller; None without one.
         created: When it was created, as the API writes it.
-        condition: What the scheduler says of it in its condition PodScheduled; empty if it says nothing.
+        condition: The message of its condition PodScheduled; empty without one.
         text: The pod, JSON.
     """
 

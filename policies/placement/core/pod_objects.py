@@ -1,4 +1,4 @@
-"""What is known of the pods of a cluster beyond the index: what their replacements would look like.
+"""The pods of a cluster beyond the index: the parts of their objects that their replacements would have.
 
 The index keeps of a pod what it holds of its node. A pod that loses its node is scheduled again from its own
 spec, of which the parts are kept here that a scheduler reads. The pods of one controller share them.
@@ -13,11 +13,11 @@ import orjson
 
 from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
 from policies.manifests.fields import member, object_items, text_member
+from policies.model.cluster_kinds import POD
 from policies.model.pod import FINISHED_PHASES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
-from policies.scheduler.index import POD
 
 #: What is kept of a spec: all that decides where a pod goes, except for its node.
 _SPEC_FIELDS: Final = (
@@ -105,7 +105,7 @@ class PodObjects:
 
 
 def pod_manifest(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str) -> dict[str, Any]:
-    """Return what decides where a pod goes that is made like another one, without name and node."""
+    """Return the parts of a pod that decide where another one made like it goes, without name and node."""
     kept: dict[str, Any] = {name: spec[name] for name in _SPEC_FIELDS if name in spec}
     for name in ("containers", "initContainers"):
         if name in spec:

@@ -1,4 +1,4 @@
-"""What becomes of pods that lost their node: what replaces them, where it goes, and what stays pending."""
+"""The pods that lost their node: what replaces them, where that goes, and what stays pending."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PREEMPTION: Final = "preemption"
 
 
 class PodOutcome(StrEnum):
-    """What becomes of a pod that lost its node."""
+    """The outcome for a pod that lost its node."""
 
     RECOVERED = "recovered"
     PENDING = "pending"
@@ -89,7 +89,7 @@ class DisplacedPod:
     @property
     @sent
     def outcome(self) -> PodOutcome:
-        """What became of it."""
+        """The outcome for the pod."""
         if self.step is not None:
             return PodOutcome.PENDING if self.step.node is None else PodOutcome.RECOVERED
         return PodOutcome.NOT_RECREATED if self.final else PodOutcome.NOT_TRIED
@@ -97,7 +97,7 @@ class DisplacedPod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """What some actions did to the pods of a cluster.
+    """The effect of some actions on the pods of a cluster.
 
     Attributes:
         disruption: What the actions did.
@@ -158,7 +158,7 @@ def recover(
         disruption: What happened to the cluster.
         simulation: The cluster after it, which has the replacements afterwards.
         facts: What is known of its pods.
-        workloads: The given workloads, whose pods are replaced as they say.
+        workloads: The given workloads, whose pods are replaced as they define.
         context: What other pods are prepared by.
         others: How many pods of other workloads are scheduled again, too.
     """
@@ -214,7 +214,7 @@ def _displaced(pod: PodOnNode, facts: PodFacts, workloads: Sequence[PreparedPod]
 
 
 class _Requests:
-    """What is scheduled in place of each pod, prepared once for pods that are alike."""
+    """The requests that are scheduled in place of pods, prepared once for pods that are alike."""
 
     def __init__(self, facts: PodFacts, workloads: Sequence[PreparedPod], context: AdmissionContext) -> None:
         self._facts = facts

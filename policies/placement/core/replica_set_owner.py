@@ -46,7 +46,7 @@ def owner_object(
 
 
 def owner_note(kind: str, replica_set: str) -> str:
-    """Return what to say of such an object, by its kind and the name of the ReplicaSet."""
+    """Return the note on such an object, by its kind and the name of the ReplicaSet."""
     return f"the snapshot has no {kind}s: this one is made from its ReplicaSet {shown_name(replica_set)}"
 
 

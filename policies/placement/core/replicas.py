@@ -47,10 +47,10 @@ def count_replicas(
 
     Args:
         placement: Of the workload; its cluster must not have changed since.
-        stop: Whether to place no more; asked before each.
+        stop: Whether to place no more; called before each.
 
     Returns:
-        None for an object without a number of replicas, or whose pods cannot be told.
+        None for an object without a number of replicas, or whose pods cannot be identified.
     """
     start = running_replicas(placement)
     return None if start is None else fill(start, placement.request, placement.cluster, stop)
@@ -60,7 +60,7 @@ def running_replicas(prepared: PreparedPod) -> Replicas | None:
     """Return how many replicas of a workload have a node before any other is placed.
 
     Returns:
-        None for an object without a number of replicas, or whose pods cannot be told.
+        None for an object without a number of replicas, or whose pods cannot be identified.
     """
     selector, wanted = revision_selector(prepared), prepared.workload.replicas
     if wanted is None or wanted < 0 or selector is None:
@@ -81,7 +81,7 @@ def fill(
         start: How many there are on the cluster.
         question: The pod.
         cluster: The cluster, which stays as it is.
-        stop: Whether to place no more; asked before each.
+        stop: Whether to place no more; called before each.
     """
     simulation = ClusterSimulation.of(cluster, question, stop=stop)
     missing = max(start.wanted - start.fitting, 0)
@@ -97,7 +97,7 @@ def fill(
 
 
 def revision_selector(prepared: PreparedPod) -> LabelSelector | None:
-    """Return what selects the workload's pods of the revision that is placed; None if nothing does."""
+    """Return the selector of the workload's pods of the revision that is placed; None without a selector."""
     workload, labels = prepared.workload, prepared.pod.template.labels
     selector, label = workload.selector, workload.kind.revision_label
     if selector is None or label is None or label not in labels:

@@ -1,4 +1,4 @@
-"""What could be changed in the cluster, instead of the manifest, so that a pod fits that fits nowhere."""
+"""Changes of the cluster, instead of the manifest, after which a pod fits that fits nowhere."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def cluster_suggestions(verdict: SchedulingResult, index: ClusterIndex) -> Itera
 
 
 class _Search:
-    """Proposes changes of one cluster, and judges them."""
+    """Proposes changes of one cluster, and evaluates them."""
 
     def __init__(self, verdict: SchedulingResult, index: ClusterIndex) -> None:
         self._verdict = verdict
@@ -76,7 +76,7 @@ class _Search:
                 return
 
     def terminations(self) -> Iterator[Changed]:
-        """Yield what it is to wait for pods that are being deleted, which still hold what they requested."""
+        """Yield the change of waiting for pods that are being deleted, which still hold their requests."""
         simulation = ClusterSimulation.of(self._index, self._question)
         names = simulation.cluster.free_terminating()
         verdict = simulation.evaluate(self._question)
@@ -110,7 +110,7 @@ class _Search:
                 yield change, [node._replace(labels={**node.labels, key: value})]
 
     def domains(self) -> Iterator[tuple[ClusterChange, list[Node]]]:
-        """Yield as many nodes in new domains as ``minDomains`` asks for besides those that there are."""
+        """Yield as many nodes in new domains as ``minDomains`` requires besides those that there are."""
         for result in self._hard:
             key, missing = result.applied.constraint.topology_key, _missing_domains(result)
             models = self._models(np.not_equal(result.domains.of_node, MISSING))

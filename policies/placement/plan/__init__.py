@@ -1,1 +1,1 @@
-"""What a change of manifests does to where pods go."""
+"""The effect of a change of manifests on where pods go."""

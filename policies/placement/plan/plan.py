@@ -1,4 +1,4 @@
-"""What a change of manifests does to where pods go: removed workloads first, then changed, then added ones.
+"""The effect of a change of manifests on where pods go: workloads removed first, then changed, then added.
 
 All of them share the room of one copy of the cluster, each beside those that were applied before it. Builds
 of one object that differ, such as overlays for several environments, come last, each on a copy of its own.
@@ -75,7 +75,7 @@ class ManifestSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWorkload:
-    """What becomes of one workload.
+    """The plan for one workload.
 
     Attributes:
         key: Which it is.
@@ -120,7 +120,7 @@ class PlannedWorkload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementPlan:
-    """What a change of manifests does.
+    """The effect of a change of manifests.
 
     Attributes:
         workloads: Those that are removed, replaced, changed or added, in the order in which it is done.
@@ -180,7 +180,7 @@ def make_plan(
     progress: Callable[[float], None] = lambda _share: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> PlacementPlan:
-    """Return what becomes of a cluster if one set of manifests is applied in place of another.
+    """Return the plan for a cluster where one set of manifests is applied in place of another.
 
     Args:
         before: What was applied.
@@ -188,7 +188,7 @@ def make_plan(
         cluster: The cluster as it is, which stays as it is.
         known: What is known of its pods besides; None for nothing.
         progress: Called with the share of the work that is done.
-        stop: Whether to end with what is done; asked before each pod.
+        stop: Whether to end with what is done; called before each pod.
     """
     pairs = pair_workloads(before.built, after.built)
     simulation = ClusterSimulation.of(cluster, stop=stop)
@@ -198,17 +198,9 @@ def make_plan(
     assumed = not cluster.pod_count and any(pair.before for pair in pairs)
     changer = PodChanger(simulation, after.context, known=known)
     if assumed:
-        placing = PodChanger(simulation, after.context)
-        for pair, (prepared, _) in zip(pairs, old, strict=True):
-            if prepared is not None and not pair.alternative:
-                placing.assume(prepared)
+        _assume(pairs, old, PodChanger(simulation, after.context))
     _apply_along(fork, before.along, after.along)
-    changes = [
-        change
-        for pair, was in zip(pairs, old, strict=True)
-        if (change := _change(pair, was, _prepare(_applied(pair), after.context, fork)))
-    ]
-    changes.sort(key=lambda change: (change.pair.alternative, _ORDER[change.action]))
+    changes = _changes(pairs, old, after.context, fork)
     together = [change for change in changes if not change.pair.alternative]
     now = [count_constraints(change.before, change.after, simulation) for change in together]
     pods: list[PodChange] = []
@@ -280,8 +272,27 @@ def _apply_along(
         fork.apply(obj)
 
 
+def _assume(pairs: list[WorkloadPair], old: list[_Prepared], placing: PodChanger) -> None:
+    """Place the pods of what was applied, in a cluster without pods."""
+    for pair, (prepared, _) in zip(pairs, old, strict=True):
+        if prepared is not None and not pair.alternative:
+            placing.assume(prepared)
+
+
+def _changes(
+    pairs: list[WorkloadPair], old: list[_Prepared], context: AdmissionContext, fork: ClusterIndex
+) -> list[_Change]:
+    """Return the changes in the order in which they are applied."""
+    changes = [
+        change
+        for pair, was in zip(pairs, old, strict=True)
+        if (change := _change(pair, was, _prepare(_applied(pair), context, fork)))
+    ]
+    return sorted(changes, key=lambda change: (change.pair.alternative, _ORDER[change.action]))
+
+
 def _change(pair: WorkloadPair, old: _Prepared, new: _Prepared) -> _Change | None:
-    """Return what is done to a workload; None for one that stays as it is."""
+    """Return the change of a workload; None for one that stays as it is."""
     before, (after, errors) = old[0], new
     found: tuple[Difference, ...] = ()
     if pair.before is not None and pair.after is not None:

@@ -21,7 +21,7 @@ _POD_TEMPLATE: Final = "PodTemplate"
 
 
 class PlanAction(StrEnum):
-    """What a plan does to a workload, in the order in which it is done."""
+    """The action of a plan on a workload, in the order in which actions are done."""
 
     REMOVE = "remove"
     REPLACE = "replace"
@@ -30,7 +30,7 @@ class PlanAction(StrEnum):
 
 
 class Difference(StrEnum):
-    """What differs in a workload."""
+    """The parts in which a workload may differ."""
 
     TEMPLATE = "template"
     REPLICAS = "replicas"
@@ -40,7 +40,7 @@ class Difference(StrEnum):
 
 
 class Source(NamedTuple):
-    """What a workload is built from: a manifest, or an overlay or environment of several.
+    """The source of a workload: a manifest, or an overlay or environment of several.
 
     Attributes:
         file: Its file; empty for the cluster's own.
@@ -51,7 +51,7 @@ class Source(NamedTuple):
     place: str = ""
 
 
-#: Stands for a workload of which it is not known what it was built from.
+#: The source of a workload of which it is not known what it was built from.
 NO_SOURCE: Final = Source()
 
 
@@ -121,7 +121,7 @@ def _pair(key: WorkloadRef, was: BuiltWorkload | None, becomes: BuiltWorkload | 
 
 
 def _matched(old: _Builds, new: _Builds) -> Iterator[tuple[BuiltWorkload | None, BuiltWorkload | None]]:
-    """Yield what was built from each place, and what is."""
+    """Yield the build from each place before and after; None where there was, or is, none."""
     if len({_text(built) for built in old.values()}) == 1 and not old.keys() & new.keys():
         # A cluster, or a file of another name, has one of them: every build is compared with it.
         one = next(iter(old.values()))
@@ -154,7 +154,7 @@ def _by_key(workloads: Iterable[BuiltWorkload]) -> dict[WorkloadRef, _Builds]:
 
 
 def differences(before: Workload, after: Workload) -> tuple[Difference, ...]:
-    """Return what differs in a workload itself; constraints of policies are no part of it."""
+    """Return the differences in a workload itself; constraints of policies are no part of it."""
     found = []
     if _templates_differ(before, after):
         found.append(Difference.TEMPLATE)
@@ -169,7 +169,7 @@ def differences(before: Workload, after: Workload) -> tuple[Difference, ...]:
 
 
 def replaces(workload: Workload, found: Iterable[Difference]) -> bool:
-    """Tell whether the API server refuses such a change, so that the object must be deleted and made anew."""
+    """Return whether the API server refuses such a change: the object must be deleted and created again."""
     group, kind = workload.kind.group, workload.kind.kind
     if workload.kind.is_pod or (group, kind) == ("batch", "Job"):
         return Difference.TEMPLATE in found
@@ -177,7 +177,7 @@ def replaces(workload: Workload, found: Iterable[Difference]) -> bool:
 
 
 def rolls_out(workload: Workload) -> bool:
-    """Tell whether a controller replaces pods that run by those of a new template."""
+    """Return whether a controller replaces pods that run by those of a new template."""
     kind = workload.kind
     if kind.revision_label is None and kind.kind not in {"StatefulSet", DAEMON_SET, "CloneSet", "Service"}:
         return False
@@ -203,7 +203,7 @@ def _template(workload: Workload) -> dict[str, Any]:
     return {"metadata": kept, "spec": workload.template.spec}
 
 
-#: Where Kubernetes' own kinds say how pods are replaced, and what holds where the manifest does not say it.
+#: Where Kubernetes' own kinds define how pods are replaced, and their defaults.
 #: Source: ``pkg/apis/apps/v1/defaults.go``, Kubernetes 1.36.
 _STRATEGIES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "Deployment": ("strategy", {"maxSurge": DEFAULT_SHARE, "maxUnavailable": DEFAULT_SHARE}),
@@ -213,7 +213,7 @@ _STRATEGIES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 
 
 def _strategy(workload: Workload) -> dict[str, Any]:
-    """Return how a controller replaces pods, with what it does where the manifest does not say it."""
+    """Return how a controller replaces pods, with its default where the manifest leaves it out."""
     spec, kind = member(workload.obj, "spec"), workload.kind
     if kind.group != "apps" or kind.kind not in _STRATEGIES:
         return {name: spec[name] for name in ("strategy", "updateStrategy") if name in spec}

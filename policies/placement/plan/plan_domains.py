@@ -66,7 +66,7 @@ class CountedConstraint(NamedTuple):
 def count_constraints(
     before: PreparedPod | None, after: PreparedPod | None, simulation: ClusterSimulation
 ) -> list[CountedConstraint]:
-    """Return what each constraint counts that will be in force for a workload, or was.
+    """Return the current counts of each constraint that will be in force for a workload, or was.
 
     Args:
         before: The next pod of the workload as it was.
@@ -99,12 +99,12 @@ def count_constraints(
 
 
 def in_force(prepared: PreparedPod | None) -> list[tuple[Constraint, ConstraintOrigin]]:
-    """Return what is in force for a pod, whatever its revision is."""
+    """Return the constraints in force for a pod, whatever its revision is."""
     return [] if prepared is None else list(map(_asked, prepared.request.constraints))
 
 
 def _asked(applied: AppliedConstraint) -> tuple[Constraint, ConstraintOrigin]:
-    """Return what a constraint asks for: only a pod's own says itself which pods it counts."""
+    """Return the part of a constraint that is compared: only a pod's own constraints state a selector."""
     constraint, origin = applied.constraint, applied.origin
     if origin is ConstraintOrigin.POD:
         return constraint, origin
@@ -124,7 +124,7 @@ def _counted(
 def planned_domains(
     now: list[CountedConstraint], done: list[CountedConstraint]
 ) -> tuple[PlannedDomains, ...]:
-    """Return what the same constraints count at two moments."""
+    """Return the counts of the same constraints at two moments."""
     return tuple(
         PlannedDomains(
             applied=was.applied,

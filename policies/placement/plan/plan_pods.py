@@ -1,4 +1,4 @@
-"""What becomes of the pods of a workload that is added, changed or removed, in a copy of a cluster."""
+"""The changes of the pods of a workload that is added, changed or removed, in a copy of a cluster."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from policies.scheduler.workload_topology import REVISION_LABELS
 MOST_SCHEDULED: Final = 5_000
 #: Rollouts and scales of one plan that are simulated; each may take half a second.
 MOST_ROLLOUTS: Final = 50
-#: The labels with which controllers mark revisions, in the order in which a pod is asked for one.
+#: The labels with which controllers mark revisions, in the order in which a pod is searched for one.
 _REVISION_LABELS: Final = tuple(sorted(REVISION_LABELS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodChange:
-    """What becomes of the pods of a workload.
+    """The changes of the pods of a workload.
 
     Attributes:
         running: How many have a node now.
@@ -39,7 +39,7 @@ class PodChange:
         steps: Of each pod that is scheduled, in order.
         untried: How many more should be, which were not tried: there are too many, or the work was ended.
         stay: Whether pods that run stay as they are though something differs.
-        next_only: Whether only one pod was tried, because the kind says no number.
+        next_only: Whether only one pod was tried, because the kind has no number.
         recreated: Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled
             out is not simulated.
         rollout: How its controller replaces or deletes pods; None where it does neither, or not simulated.
@@ -74,7 +74,7 @@ class PodChange:
 
 @dataclass(slots=True)
 class _Budget:
-    """What may still be scheduled."""
+    """The pods and rollouts that may still be scheduled."""
 
     pods: int
     rollouts: int
@@ -103,7 +103,7 @@ class PodChanger:
         self._budget = _Budget(MOST_SCHEDULED, MOST_ROLLOUTS)
 
     def on(self, simulation: ClusterSimulation) -> PodChanger:
-        """Return what changes the pods of another copy of the cluster, within what is left of the budget."""
+        """Return a changer for another copy of the cluster, which shares what is left of the budget."""
         other = PodChanger(simulation, self._context, known=self._known)
         other._budget = self._budget
         return other

@@ -46,7 +46,7 @@ class NoCosts(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionCosts:
-    """What makes a scale-down delete the right pods.
+    """The deletion costs with which a scale-down deletes the right pods.
 
     Attributes:
         prepared: The next pod of the revision that runs.
@@ -171,7 +171,7 @@ class _Search:
             self._count(self._homes(pod), 1)
 
     def usual(self, count: int) -> list[Replica] | None:
-        """Return what the controller deletes if nothing is annotated; None where that is not known.
+        """Return the pods that the controller deletes if none is annotated; None where that is not known.
 
         Which of several pods it deletes makes no difference if they count in the same domains.
         """

@@ -56,7 +56,7 @@ class Eviction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebalancePlan:
-    """What brings a workload back within maxSkew.
+    """The evictions that bring a workload back within maxSkew.
 
     Attributes:
         evictions: In their order; those that were found where there is no whole plan.
@@ -231,7 +231,7 @@ class _Search:
         )
 
     def _further(self, state: _Look, own: Mapping[str, list[str]], nodes: Iterable[str]) -> Iterator[_Look]:
-        """Yield what becomes of a cluster if one of the own pods on one of some nodes is evicted."""
+        """Yield the cluster after the eviction of one of the own pods on each of some nodes."""
         pod = self._request.pod
         for node in nodes:
             if self.exhausted:

@@ -1,4 +1,4 @@
-"""What the scheduler and the controllers are free to choose: one of several best nodes, some of equal pods.
+"""The choices that Kubernetes leaves open: one of several best nodes, some of equal pods.
 
 Kubernetes chooses at random, or by what no snapshot has.
 """
@@ -21,7 +21,7 @@ class PodsOfCourse(Protocol):
 
     @property
     def state(self) -> Hashable:
-        """What decides how the course goes on."""
+        """The key of the state: courses with the same key go on alike."""
 
     def __iter__(self) -> Iterator[Replica]:
         """Iterate over the pods."""
@@ -104,7 +104,7 @@ class SkewingChoices:
 
 
 class Explored(Exception):  # noqa: N818 - it ends a course, and is no error.
-    """What follows has been seen in an earlier course."""
+    """A state that an earlier course has reached: what follows has been seen."""
 
 
 class ScriptedChoices:

@@ -1,4 +1,4 @@
-"""What the controllers of Deployments and ReplicaSets do in a rollout, step by step.
+"""The steps of the controllers of Deployments and ReplicaSets in a rollout.
 
 Sources, Kubernetes 1.36: ``rolling.go`` and ``recreate.go`` (``pkg/controller/deployment``),
 ``NewRSNewReplicas`` (``deployment_util.go``) and ``manageReplicas`` (``pkg/controller/replicaset``).
@@ -13,7 +13,7 @@ from policies.placement.rollout.replica_pods import ReplicaPods
 
 
 class DeploymentController:
-    """Rolls a Deployment out: its ReplicaSets have as many pods as their sizes say after every step."""
+    """Rolls a Deployment out: its ReplicaSets have as many pods as their sizes after every step."""
 
     def __init__(
         self,

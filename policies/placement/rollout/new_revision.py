@@ -1,4 +1,4 @@
-"""What a new revision of a workload replaces where it is applied, and how that rollout ends.
+"""The pods that a new revision of a workload replaces where it is applied, and how that rollout ends.
 
 The pods of such an object are evaluated beside those that run; these go as the rollout proceeds, so what fits
 nowhere beside them may fit in the end.
@@ -54,7 +54,7 @@ def find_replaced(
     known: KnownPods | None = None,
     tolerated: frozenset[str] = frozenset(),
 ) -> ReplacedPods | None:
-    """Return what an object replaces where it is applied; None for one of the cluster, or if nothing runs.
+    """Return the pods that an object replaces where it is applied; None for a stored one, or if none runs.
 
     Args:
         prepared: The object.

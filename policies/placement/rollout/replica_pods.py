@@ -22,7 +22,7 @@ from policies.scheduler.request import SchedulingRequest
 
 
 class PodAction(StrEnum):
-    """What happens to a pod."""
+    """The action on a pod."""
 
     CREATED = "created"
     SCHEDULED = "scheduled"
@@ -31,7 +31,7 @@ class PodAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutStep:
-    """What happens to one pod.
+    """One step of a rollout: the action on one pod.
 
     Attributes:
         action: What happens.
@@ -120,7 +120,7 @@ class ReplicaPods:
 
     @property
     def message(self) -> str:
-        """Why the oldest pending pod has no node, as its PodScheduled condition says; empty without one."""
+        """Why the oldest pending pod has no node, from its PodScheduled condition; empty without one."""
         for pod in self._pending.values():
             if pod.revision in self._stuck:
                 return self._stuck[pod.revision].condition
@@ -128,7 +128,7 @@ class ReplicaPods:
 
     @property
     def state(self) -> Hashable:
-        """What decides how the course goes on; names do where pods are replaced by their names."""
+        """The key of the state: courses with the same key go on alike; with names where pods keep theirs."""
         found: dict[Hashable, int] = {}
         for pod in self._pods.values():
             name = pod.name if self._are_named else ""

@@ -1,4 +1,4 @@
-"""What a rollout or a scale starts from, and the course that the controllers take from there."""
+"""The state from which a rollout or a scale starts, and the course that the controllers take from there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RolloutController(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything is as the object says."""
+        """Whether everything is as the object defines."""
 
     @property
     def is_deadlocked(self) -> bool:
@@ -36,7 +36,7 @@ class RolloutController(Protocol):
 
 
 class RolloutPlan(NamedTuple):
-    """What there is at the start, and what is to be.
+    """The state at the start, and the state to reach.
 
     Attributes:
         workload: The workload.

@@ -1,4 +1,4 @@
-"""What the controller of StatefulSets does, step by step: a rollout, or a scale, or both.
+"""The steps of the controller of StatefulSets: a rollout, or a scale, or both.
 
 Source, Kubernetes 1.36: ``updateStatefulSet`` and ``updateStatefulSetAfterInvariantEstablished``
 (``pkg/controller/statefulset/stateful_set_control.go``).
@@ -67,7 +67,7 @@ def ordinal_of(name: str, workload: str) -> int | None:
 
 
 class StatefulSetController:
-    """Brings the pods of a StatefulSet to what its object says, an ordinal at a time."""
+    """Brings the pods of a StatefulSet to what its object defines, an ordinal at a time."""
 
     def __init__(
         self, pods: ReplicaPods, *, name: str, replicas: int, update: StatefulUpdate, new: str, old: str

@@ -99,7 +99,7 @@ def in_order(
 
 
 def urgency(pod: Replica) -> tuple[bool, int, bool]:
-    """Return what pods are ordered by before their deletion costs: the first to go has the least."""
+    """Return the sort key of pods before their deletion costs: the first to go has the least."""
     phase = _RUNNING if pod.node is not None else _PENDING
     if pod.facts is None:
         return pod.node is not None, phase, pod.ready
@@ -112,7 +112,7 @@ def latest(facts: Collection[DeletionFacts]) -> float:
 
 
 def _rank(pod: Replica, crowd: int) -> tuple[bool, int, bool, int, int]:
-    """Return what pods are ordered by before their ages: the first to go has the least."""
+    """Return the sort key of pods before their ages: the first to go has the least."""
     return *urgency(pod), 0 if pod.facts is None else pod.facts.cost, -crowd
 
 
@@ -143,7 +143,7 @@ def _last_tied(pods: Sequence[Replica], at: int, end: int, now: float) -> int:
 
 
 def _is_certain(now: float, one: DeletionFacts | None, other: DeletionFacts | None) -> bool:
-    """Tell whether a pod that goes before another now does so until the horizon, too."""
+    """Return whether a pod that goes before another now does so until the horizon, too."""
     if one is None or other is None or not _compare(now, one, other):
         return False
     by_ready = one.ready and other.ready and one.ready_since != other.ready_since

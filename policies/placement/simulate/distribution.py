@@ -104,7 +104,7 @@ class DistributionTally:
             counts.append(np.array(list(change.after.values()), np.int64))
 
     def distribution(self) -> Distribution:
-        """Return what was added up."""
+        """Return the distribution over all runs that were added."""
         changes = () if self._first is None else self._first.domains
         return Distribution(
             runs=self._pending.total(),
@@ -117,7 +117,7 @@ class DistributionTally:
 
 
 def _spread(change: DomainChange, counts: NDArray[np.int64]) -> DomainSpread:
-    """Return what a constraint's domains came to.
+    """Return the distribution of a constraint's counts over all runs.
 
     Args:
         change: The constraint.

@@ -102,7 +102,7 @@ PLAIN: Final = SimulationSettings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedActions:
-    """What happens to the cluster before the pods of a queue are scheduled.
+    """The actions on the cluster before the pods of a queue are scheduled.
 
     Attributes:
         actions: The actions, in order.
@@ -150,13 +150,13 @@ class SimulatedQueue:
 
     @property
     def steps(self) -> list[Step]:
-        """What became of every pod that was scheduled the first time, with those that actions displaced."""
+        """The outcome of every pod that was scheduled the first time, and of those that actions displaced."""
         displaced = () if self.what_if is None else self.what_if.recovery.displaced
         return [*(entry.step for entry in displaced if entry.step is not None), *self.simulation.steps]
 
     @property
     def unmodeled(self) -> tuple[str, ...]:
-        """What else a scheduler looks at in these pods, as the API names it."""
+        """The parts of these pods that a scheduler reads and that are not modeled, as the API names them."""
         displaced = () if self.what_if is None else self.what_if.recovery.unmodeled
         return tuple(dict.fromkeys((*displaced, *self.simulation.unmodeled)))
 
@@ -174,7 +174,7 @@ class SimulatedQueue:
 
     @property
     def not_looked_at(self) -> tuple[str, ...]:
-        """What may change the course of a real cluster and is not part of the simulation."""
+        """Features of a real cluster that may change the course and are not part of the simulation."""
         drained = self.what_if is not None and any(isinstance(e, DrainNode) for e in self.what_if.actions)
         left_out = (*NOT_LOOKED_AT, _BUDGETS) if drained else NOT_LOOKED_AT
         nodes = self.queue.cluster.node_count
@@ -201,7 +201,7 @@ def simulate_queue(
         queue: The queue.
         settings: How they are scheduled.
         planned: What happens to the cluster first, every time; displaced pods are scheduled before the queue.
-        choose: Chooses one of several best nodes, as the seed of the settings says.
+        choose: Chooses one of several best nodes, by the seed of the settings.
         on_step: Called after each pod.
         stop: Whether to schedule no more pods. What one time was not finished does not count, but the first.
 

@@ -50,7 +50,7 @@ class DomainChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """What becomes of some pods.
+    """The outcome for some pods.
 
     Attributes:
         steps: Of each pod, in the order in which they were scheduled.

@@ -1,4 +1,4 @@
-"""What if: actions happen to a cluster, and the pods that lose their node are scheduled again."""
+"""Simulations of actions: they change a cluster, and the pods that lose their node are scheduled again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DomainStages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """What some actions change.
+    """The effect of some actions.
 
     Attributes:
         actions: The actions.
@@ -86,7 +86,7 @@ def what_if(
         actions: The actions.
         simulation: The cluster, with the pods of all namespaces, which is afterwards as it would be.
         context: What the pods of other workloads are prepared by.
-        prepared: The given workload; its pods are replaced as it says.
+        prepared: The given workload; its pods are replaced as it defines.
         running: The objects of the cluster's pods; None where only the index is known.
         others: How many pods of other workloads are scheduled again, too.
 

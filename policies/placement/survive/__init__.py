@@ -1,1 +1,1 @@
-"""What the loss of any one domain does to workloads, and what would help."""
+"""The effect of the loss of any one domain on workloads, and changes that would help."""

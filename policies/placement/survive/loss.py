@@ -1,4 +1,4 @@
-"""What the loss of a domain does to workloads, and by how much they survive it."""
+"""The effect of the loss of a domain on workloads, and by how much they survive it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policies.scheduler.binding import Step
 
 
 class PendingMessages(NamedTuple):
-    """What the scheduler says of the first replica that fits nowhere.
+    """The scheduler's messages on the first replica that fits nowhere.
 
     Attributes:
         message: Its FitError; empty if all fit.
@@ -29,7 +29,7 @@ class PendingMessages(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadLoss:
-    """What one loss does to one workload.
+    """The effect of one loss on one workload.
 
     Attributes:
         displaced: How many of its replicas lose their node.
@@ -61,13 +61,13 @@ class WorkloadLoss:
     @property
     @sent
     def messages(self) -> Annotated[PendingMessages, INLINE]:
-        """What the scheduler says of the first replica that fits nowhere."""
+        """The scheduler's messages on the first replica that fits nowhere."""
         return PendingMessages.of(self.pending)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherPods:
-    """What a loss does to the pods of other workloads.
+    """The effect of a loss on the pods of other workloads.
 
     Attributes:
         displaced: How many lose their node.
@@ -82,7 +82,7 @@ class OtherPods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """What the loss of one domain does.
+    """The effect of the loss of one domain.
 
     Attributes:
         domain: The domain.

@@ -1,4 +1,4 @@
-"""What is known of workloads and every single loss, for reports."""
+"""Workloads and the outcome of every single loss, for reports."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SurvivalReport:
 
     @property
     def unmodeled(self) -> tuple[str, ...]:
-        """What else a scheduler looks at, as the API names it."""
+        """The parts that a scheduler reads and that are not modeled, as the API names them."""
         own = (d.prepared.request.unmodeled for d in self.survival.deployed)
         found = (*own, *(loss.unmodeled for loss in self.losses))
         return tuple(dict.fromkeys(name for names in found for name in names))

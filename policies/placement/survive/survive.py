@@ -39,7 +39,7 @@ class DeployedWorkload:
 
     Attributes:
         prepared: Its next pod.
-        wanted: How many replicas it asks for.
+        wanted: How many replicas it wants.
         required: How many must run.
         used: Pods of the cluster that were taken as they are.
         placed: Replicas that were placed besides, as its controller and the scheduler would.
@@ -68,7 +68,7 @@ class DeployedWorkload:
     @property
     @sent
     def replicas_from(self) -> ReplicaNumber | None:
-        """What says how many replicas it asks for."""
+        """The source of the number of replicas that it wants."""
         return self.workload.replica_number
 
     @property
@@ -80,7 +80,7 @@ class DeployedWorkload:
     @property
     @sent
     def messages(self) -> Annotated[PendingMessages, INLINE]:
-        """What the scheduler says of the first replica that fits nowhere even before a loss."""
+        """The scheduler's messages on the first replica that fits nowhere even before a loss."""
         return PendingMessages.of(self.pending)
 
     @property
@@ -96,7 +96,7 @@ class DeployedWorkload:
 
 @dataclass(frozen=True, slots=True)
 class LossOptions:
-    """What is lost, and what counts.
+    """Options: the domains that are lost, and the replicas and pods that count.
 
     Attributes:
         key: The topology key.
@@ -119,7 +119,7 @@ def why_unjudged(workload: Workload) -> str:
         return "it runs one pod on each node, which is lost with it"
     if workload.replicas is None or workload.replicas < 0:
         return "it has no number of replicas"
-    return "" if workload.selector is not None else "its pods cannot be told from others"
+    return "" if workload.selector is not None else "its pods cannot be distinguished from others"
 
 
 class Survival:
@@ -148,7 +148,7 @@ class Survival:
             context: What they are placed by; its cluster must be there and stays as it is.
             options: What is lost.
             running: The objects of the cluster's pods; None where only the index is known.
-            stop: Whether to try no more; asked before each pod.
+            stop: Whether to try no more; called before each pod.
             on_step: Called after each pod of a loss with the share of that loss that is done.
 
         Raises:
@@ -174,7 +174,7 @@ class Survival:
         self._margins = [MOST_MARGIN] * len(self.deployed)
 
     def losses(self) -> Iterator[Loss]:
-        """Yield what each loss does, those of domains first that have most replicas, then most nodes.
+        """Yield the effect of each loss, those of domains with most replicas first, then with most nodes.
 
         A loss that displaces no replica is survived; it is tried all the same, for what would fit then. There
         are no more once it is to stop.

@@ -81,7 +81,7 @@ class InterPodAffinityPlugin:
         return bool(running) and bool(InterPodCounts(view, request).of_running(running))
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects."""
+        """Return the nodes that the plugin rejects, with their reasons."""
         counts, terms = InterPodCounts(view, request), request.pod.terms
         of_node = np.zeros(len(view.slots), np.intp)
         existing = np.zeros(len(view.slots), np.bool_)

@@ -36,7 +36,7 @@ def gone_node(view: NodeView, request: SchedulingRequest) -> str | None:
 
 
 def not_found(name: str) -> str:
-    """Return what a scheduler says that fails on the absence of a node.
+    """Return the error of a scheduler that fails on the absence of a node.
 
     Source: ``NodeInfos().Get``, ``pkg/scheduler/internal/cache/snapshot.go``, Kubernetes 1.26.
     """
@@ -51,7 +51,7 @@ class NodeAffinityPlugin:
         return False
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects; with its Filter disabled, what its PreFilter leaves out."""
+        """Return the nodes that the plugin rejects; with its Filter disabled, those left out by PreFilter."""
         profile, narrowed = request.profile, request.narrowed_to
         reasons = [NOT_MATCHED, ENFORCED, LEFT_OUT, CONFLICT]
         of_node = np.zeros(len(view.slots), np.intp)

@@ -22,7 +22,7 @@ class NodeNamePlugin:
         return False
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects."""
+        """Return the nodes that the plugin rejects: all but the one that ``nodeName`` names."""
         name = request.pod.node_name
         rejected = ~view.named(frozenset({name})) if name else np.zeros(len(view.slots), np.bool_)
         return Rejections.where(rejected, Plugin.NODE_NAME, OTHER_NAME)

@@ -41,7 +41,7 @@ class NodePortsPlugin:
         return bool(request.pod.ports)
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects."""
+        """Return the nodes that the plugin rejects: those where a host port of the pod is taken."""
         pod, index = request.pod, view.index
         taken = index.ports.count(pod.ports, index.nodes.slots, sidecars=pod.reading.sidecar_ports)
         return Rejections.where(taken[view.slots] > 0, Plugin.NODE_PORTS, NO_FREE_PORTS)

@@ -29,7 +29,7 @@ FIRST_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 
 #: The highest score of a point of a shape: ``MaxCustomPriorityScore``.
 MOST_POINTS: Final = 10
-#: Of so many shares, half their difference is the standard deviation.
+#: Of this many shares, half their difference is the standard deviation.
 PAIR: Final = 2
 
 #: An amount, or a score, for each node; shape ``(n,)``.
@@ -37,7 +37,7 @@ Amounts = NDArray[np.int64]
 
 
 class _Wanted(NamedTuple):
-    """What a strategy scores: a resource, the one by which it is counted, the pod's amount, the weight."""
+    """A resource that a strategy scores: its name, the one its usage is read from, the amount, the weight."""
 
     name: str
     used_as: str
@@ -53,7 +53,7 @@ class NodeResourcesFitPlugin:
         return True
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects: ``fitsRequest``."""
+        """Return the nodes that the plugin rejects, with each resource they lack: ``fitsRequest``."""
         compared = compared_requests(request)
         key = ("lacking", *compared.items())
         *lacking, too_small = view.by_resources(key, lambda nodes: _lacking(nodes, compared))
@@ -151,7 +151,7 @@ def _balance(view: NodeView, amounts: Mapping[str, int], *, gain: bool) -> Amoun
 
 
 def _uncounted(name: str, request: SchedulingRequest) -> int:
-    """Return what of the pod's overhead is left out where nodes are scored.
+    """Return the part of the pod's overhead that is left out where nodes are scored.
 
     Source: ``calculatePodResourceRequest``, ``noderesources/resource_allocation.go``, Kubernetes 1.26.
     """
@@ -159,7 +159,7 @@ def _uncounted(name: str, request: SchedulingRequest) -> int:
 
 
 def _strategy(fit: FitArgs) -> tuple[Callable[[Amounts, Amounts], Amounts], bool]:
-    """Return what scores nodes by a requested amount and the allocatable one, and whether 0 counts."""
+    """Return the function that scores requested against allocatable amounts, and whether 0 counts."""
     match fit.strategy:
         case StrategyType.LEAST_ALLOCATED:
             return _least_allocated, True
@@ -199,7 +199,7 @@ def _score_at(shape: tuple[tuple[int, int], ...], percent: int) -> int:
 
 
 def _amounts(view: NodeView, name: str, used_as: str, amount: int) -> tuple[Amounts, Amounts]:
-    """Return what nodes have of a resource and what of it is used; nothing of one that is not compared.
+    """Return the allocatable and the used amounts of a resource, shape ``(n,)``; 0 where it is not compared.
 
     A resource beyond those of ``FIRST_RESOURCES`` is compared only if the pod requests it.
     """

@@ -23,7 +23,7 @@ class NodeUnschedulablePlugin:
         return False
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects."""
+        """Return the nodes that the plugin rejects: cordoned ones, unless the pod tolerates their taint."""
         rejected = view.unschedulable
         if any(toleration.tolerates(CORDON_TAINT) for toleration in request.pod.tolerations):
             rejected = np.zeros_like(rejected)

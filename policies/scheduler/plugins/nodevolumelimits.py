@@ -25,7 +25,7 @@ _UNLIMITED: Final = 2**62
 
 
 class VolumeRoom(NamedTuple):
-    """What nodes have attached of the volumes of one driver that limits them.
+    """The volumes of one driver that limits them: how many nodes take, and have attached.
 
     Attributes:
         driver: The driver.
@@ -59,7 +59,7 @@ class NodeVolumeLimitsPlugin:
         return True
 
     def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects: ``attached + new > limit``, and at least one is new."""
+        """Return the nodes that the plugin rejects: ``attached + new > limit``, and at least one is new."""
         rejected = np.zeros(len(view.slots), np.bool_)
         for room in volume_rooms(view):
             rejected |= (room.attached + room.new > room.most) & (room.new > 0)

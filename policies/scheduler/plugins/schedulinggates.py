@@ -33,6 +33,6 @@ class SchedulingGatesPlugin:
         return False
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects."""
+        """Return the nodes that the plugin rejects: all of them for a gated pod, else none."""
         rejected = np.full(len(view.slots), is_gated(request))
         return Rejections.where(rejected, Plugin.SCHEDULING_GATES, GATED)

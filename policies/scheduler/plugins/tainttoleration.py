@@ -24,7 +24,7 @@ class TaintTolerationPlugin:
         return False
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects; each reason names the taint in the releases that do."""
+        """Return the nodes that the plugin rejects; each reason names the taint in the releases that do."""
         texts = [request.behavior.taint_reason(taint) if taint else "" for taint in view.first_untolerated]
         distinct = sorted({text for text in texts if text})
         position = np.array([distinct.index(text) + 1 if text else 0 for text in texts], np.intp)

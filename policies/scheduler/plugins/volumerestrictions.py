@@ -38,7 +38,7 @@ class VolumeRestrictionsPlugin:
         return True
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects; a disk in use gives the reason before a claim does."""
+        """Return the nodes that the plugin rejects; a disk in use gives the reason before a claim does."""
         of_node = np.zeros(len(view.slots), np.intp)
         if view.knows_claims and _uses(view):
             of_node[:] = 2

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import PodVolumes
-from policies.scheduler.index import Holding
 from policies.scheduler.label_sets import LabelSets
+from policies.scheduler.pod_holding import Holding
 
 #: One number for each pod of a batch, shape ``(p,)``.
 Numbers = NDArray[np.int64]

@@ -18,7 +18,6 @@ from policies.model.interpod_terms import InterPodTerm
 from policies.model.pod_reading import in_older_release
 from policies.model.pod_volumes import InlineDisk, PodVolumes
 from policies.scheduler.eligibility import eligible_nodes, required_keys
-from policies.scheduler.index import Holding
 from policies.scheduler.node_table import PODS
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.interpodaffinity import (
@@ -33,6 +32,7 @@ from policies.scheduler.plugins.noderesources import TOO_MANY_PODS, compared_req
 from policies.scheduler.plugins.nodevolumelimits import TOO_MANY_VOLUMES, VolumeRoom, volume_rooms
 from policies.scheduler.plugins.podtopologyspread.filtering import SKEW_TOO_LARGE
 from policies.scheduler.plugins.volumerestrictions import IN_USE, NO_DISK, disk_holders
+from policies.scheduler.pod_holding import Holding
 from policies.scheduler.preemption.batches import Numbers, PodBatch
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
@@ -56,7 +56,7 @@ class NodeDemand(ABC):
 
     @abstractmethod
     def weigh(self, pods: PodBatch) -> Numbers:
-        """Return what each pod adds to the value of its node, shape ``(p,)``."""
+        """Return the amount that each pod adds to the value of its node, shape ``(p,)``."""
 
     def too_small(self, nodes: NDArray[np.intp]) -> Mask:
         """Return which of some nodes cannot meet the condition without any pods, shape ``(k,)``."""
@@ -82,7 +82,7 @@ class ResourceDemand(NodeDemand):
         self._names = frozenset((name, in_older_release(name, view.reading)))
 
     def weigh(self, pods: PodBatch) -> Numbers:
-        """Return what each pod requests."""
+        """Return the amount that each pod requests, shape ``(p,)``."""
         if PODS in self._names:
             return np.ones(len(pods.nodes), np.int64)
         return pods.by_holding(

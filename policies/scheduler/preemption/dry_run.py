@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.pod import BoundPod
-from policies.scheduler.index import Holding
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.noderesources import fit_rejections
-from policies.scheduler.pod_table import PodRow, PodTable
+from policies.scheduler.pod_holding import Holding
+from policies.scheduler.pod_table import PodFields, PodTable
 from policies.scheduler.preemption.batches import PodBatch, concatenated
 from policies.scheduler.preemption.demands import NodeDemand, demands_of
 from policies.scheduler.preemption.victims import PossibleVictims, possible_victims
@@ -71,7 +71,7 @@ class NodeFilter:
 
     @cached_property
     def _added(self) -> Values:
-        """What the pods that wait for room would add to the values of the nodes, shape ``(q, n)``."""
+        """The amounts that pods waiting for room would add to the values of the nodes, shape ``(q, n)``."""
         added = np.zeros((len(self.demands), len(self._view.slots)), np.int64)
         for pod, holding, at in self._waiting:
             added[:, at] += self.weigh([_single(pod, holding, at)])[:, 0]
@@ -84,7 +84,7 @@ class NodeFilter:
         return np.array(values, np.int64).reshape(len(self.demands), len(self._view.slots))
 
     def weigh(self, batches: Iterable[PodBatch]) -> Values:
-        """Return what each pod of some batches adds to the values of its node, shape ``(q, p)``."""
+        """Return the amounts that each pod of some batches adds to the values of its node, ``(q, p)``."""
         batches = list(batches)
         size = sum(len(batch.nodes) for batch in batches)
         rows = [concatenated([demand.weigh(batch) for batch in batches]) for demand in self.demands]
@@ -106,7 +106,7 @@ class NodeFilter:
         return rejected
 
     def reasons(self, values: Values) -> tuple[Rejections, ...]:
-        """Return what each plugin rejects at values of all nodes, in the order of the profile.
+        """Return each plugin's rejections at values of all nodes, in the order of the profile.
 
         Where the pods that wait for room are what is in the way, nothing else is named.
 
@@ -127,7 +127,7 @@ class NodeFilter:
         return lasting
 
     def _by_plugin(self, values: Values) -> Iterator[Rejections]:
-        """Yield what each plugin rejects at values of all nodes."""
+        """Yield each plugin's rejections at values of all nodes."""
         nodes = np.arange(len(self._view.slots))
         for each in self._rejections:
             of_plugin = [
@@ -195,7 +195,7 @@ def _merged(one: Rejections, other: Rejections, decides: Mask) -> Rejections:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun:
-    """What the evictions on each node would come to.
+    """The result of trying the evictions on every node.
 
     Attributes:
         pods: The pods that may be evicted.
@@ -264,7 +264,7 @@ def dry_run(view: NodeView, priority: int, tried: Mask, filters: NodeFilter) -> 
 def _single(pod: BoundPod, holding: Holding, node: int) -> PodBatch:
     """Return one pod as a batch."""
     table = PodTable()
-    table.put(pod.name, pod.labels, PodRow(1, 0, 0, pod.terminating, pod.priority, pod.started, 0))
+    table.put(pod.name, pod.labels, PodFields(1, 0, 0, pod.terminating, pod.priority, pod.started, 0))
     rows = table.rows()
     return PodBatch(
         namespace=pod.namespace,

@@ -20,7 +20,7 @@ from policies.scheduler.preemption.dry_run import DryRun, NodeFilter, dry_run
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Code, FilterResult, Rejections
 
-#: What is said of a node where no pod may be evicted, and of one where evictions would not help.
+#: The messages on a node where no pod may be evicted, and of one where evictions would not help.
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 #: Why a pod may not preempt at all.
@@ -69,7 +69,7 @@ class Attempt:
         return evicted
 
     def text(self) -> str:
-        """Return what preemption adds to the pod's condition; empty where a node is nominated."""
+        """Return preemption's part of the pod's condition; empty where a node is nominated."""
         if self.refusal:
             return self.refusal
         tried = int(np.count_nonzero(self.tried))

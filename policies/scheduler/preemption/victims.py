@@ -135,12 +135,12 @@ def _violating(
 ) -> NDArray[np.bool_]:
     """Return the pods whose eviction breaks a budget, shape ``(v,)``.
 
-    On every node each budget allows so many evictions, which the most important pods take; those that are
+    On every node each budget allows a number of evictions, which the most important pods take; those that are
     not evicted in the end took theirs as well.
     """
     violating = np.zeros(len(order), np.bool_)
     first = np.searchsorted(nodes, nodes)
-    for budget in view.index.budgets.values():
+    for budget in view.index.budgets:
         covered = list(_covered(budget, batches, tables))
         if not any(mask.any() for mask in covered):
             continue
@@ -155,12 +155,13 @@ def _covered(
     budget: EvictionBudget, batches: list[PodBatch], tables: list[tuple[PodTable, NDArray[np.intp]]]
 ) -> Iterator[NDArray[np.bool_]]:
     """Yield which pods of each batch a budget counts."""
+    # An empty selector matches no pod here, and a pod without labels breaks no budget.
+    selector = None if budget.selector is None or budget.selector.empty else budget.selector
     for batch, (table, slots) in zip(batches, tables, strict=True):
         covered = np.zeros(len(slots), np.bool_)
-        # An empty selector matches no pod here, and a pod without labels breaks no budget.
-        if batch.namespace == budget.namespace and not budget.selector.empty:
+        if selector is not None and batch.namespace == budget.namespace:
             labeled = np.array([bool(batch.label_sets.labels(number)) for number in batch.label_set.tolist()])
-            covered = batch.selected(budget.selector) & labeled
+            covered = batch.selected(selector) & labeled
             if covered.any() and budget.disrupted:
                 names = table.names_of_slots(frozenset(slots.tolist()))
                 covered &= np.array([names[slot] not in budget.disrupted for slot in slots.tolist()])

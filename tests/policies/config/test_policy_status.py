@@ -7,9 +7,10 @@ from typing import Any
 
 import jsonschema
 
-from policies.config.policy_status import MAX_LISTED, PolicyStatus, policy_status, summary_of
+from policies.config.policy_status import PolicyStatus, policy_status, summary_of
 from policies.config.type_schema import class_schema
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
+from policies.manifests.words import IN_SENTENCE
 from tests.policies.config.test_policy_resource import BAD, GOOD, read, stored
 
 NOW = datetime(2026, 11, 22, 8, 0, tzinfo=UTC)
@@ -70,8 +71,8 @@ def test_many_errors() -> None:
     """A few are listed, and the others counted."""
     errors = [
         FieldError(FieldPath(("spec", f"f{number}")), "is wrong", ErrorKind.INVALID, "r")
-        for number in range(MAX_LISTED + 3)
+        for number in range(IN_SENTENCE + 3)
     ]
 
-    assert MAX_LISTED == summary_of(errors).count("is wrong")
+    assert IN_SENTENCE == summary_of(errors).count("is wrong")
     assert summary_of(errors).endswith("and 3 more")

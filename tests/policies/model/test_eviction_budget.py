@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from policies.manifests.fields import ErrorList
 from policies.model.eviction_budget import read_eviction_budget
 
 
@@ -33,16 +34,36 @@ def _budget(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]
 )
 def test_evictions(obj: dict[str, Any], expected: int) -> None:
     """The status says it, or it is computed as the controller does; four of four pods run."""
-    budget = read_eviction_budget(obj)
+    found = ErrorList()
+    budget = read_eviction_budget(obj, found)
 
-    assert budget is not None
+    assert [] == found.errors
     assert expected == budget.evictions(4, 4)
 
 
+@pytest.mark.parametrize("spec", [None, {}, {"selector": None}], ids=str)
+def test_without_a_selector(spec: object) -> None:
+    """A budget without a selector protects no pod."""
+    found = ErrorList()
+    budget = read_eviction_budget(_budget() | {"spec": spec}, found)
+
+    assert ([], None) == (found.errors, budget.selector)
+
+
 @pytest.mark.parametrize(
-    "obj",
-    [{}, {"kind": "PodDisruptionBudget"}, _budget() | {"spec": None}, _budget(selector={"matchLabels": 1})],
+    ("changed", "path"),
+    [
+        ({"metadata": {}}, "metadata.name"),
+        ({"metadata": 1}, "metadata"),
+        ({"spec": []}, "spec"),
+        ({"spec": {"selector": {"matchLabels": 1}}}, "spec.selector.matchLabels"),
+        ({"status": {"disruptionsAllowed": "1"}}, "status.disruptionsAllowed"),
+        ({"status": {"disruptedPods": []}}, "status.disruptedPods"),
+    ],
 )
-def test_other_objects(obj: dict[str, Any]) -> None:
-    """What is no budget, or protects nothing, is passed over."""
-    assert read_eviction_budget(obj) is None
+def test_errors(changed: dict[str, Any], path: str) -> None:
+    """What is of the wrong type is recorded."""
+    found = ErrorList()
+    read_eviction_budget(_budget() | changed, found)
+
+    assert path in [str(error.path) for error in found.errors]

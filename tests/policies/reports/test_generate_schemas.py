@@ -12,29 +12,27 @@ import pytest
 
 from policies.config.schema import SCHEMA_FILE, schema_texts
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
-from policies.reports import (
-    advise_json,
-    audit_json,
-    deletion_costs_json,
-    explain_json,
-    generate_schemas,
-    rebalance_json,
-    release_diff_json,
-    score_json,
-    simulate_json,
-    survive_json,
-)
+from policies.reports import generate_schemas
+from policies.reports.advise import json as advise_json
+from policies.reports.audit import json as audit_json
+from policies.reports.diff import json as release_diff_json
+from policies.reports.explain import json as explain_json
 from policies.reports.generate_schemas import report_schemas
+from policies.reports.rebalance import deletion_costs
+from policies.reports.rebalance import json as rebalance_json
+from policies.reports.score import json as score_json
+from policies.reports.simulate import json as simulate_json
+from policies.reports.survive import json as survive_json
 from tests.builders import a_constraint, a_pod
-from tests.policies.reports.advices import advices
-from tests.policies.reports.audits import an_audit_run
-from tests.policies.reports.explanations import UNEVEN, a_spread_pod, an_explanation
-from tests.policies.reports.rebalances import rebalances, scale_downs
-from tests.policies.reports.release_diffs import a_release_diff
-from tests.policies.reports.survivals import a_deployment, a_mixed_survival, a_survival
-from tests.policies.reports.test_rollout_text import ROLLOUTS
+from tests.policies.reports.advise.advices import advices
+from tests.policies.reports.audit.audits import an_audit_run
+from tests.policies.reports.diff.release_diffs import a_release_diff
+from tests.policies.reports.explain.explanations import UNEVEN, a_spread_pod, an_explanation
+from tests.policies.reports.rebalance.rebalances import rebalances, scale_downs
+from tests.policies.reports.rollout.test_text import ROLLOUTS
+from tests.policies.reports.simulate.what_ifs import a_large_loss, a_loss, an_addition
+from tests.policies.reports.survive.survivals import a_deployment, a_mixed_survival, a_survival
 from tests.policies.reports.verdicts import a_placement
-from tests.policies.reports.what_ifs import a_large_loss, a_loss, an_addition
 
 #: Forms whose answers are compared with them in the tests of what writes them.
 ELSEWHERE = {
@@ -47,7 +45,7 @@ ELSEWHERE = {
 #: Answers of each other form.
 ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
     "advise.schema.json": lambda: map(advise_json.render, advices()),
-    "deletion_costs.schema.json": lambda: map(deletion_costs_json.render, scale_downs()),
+    "deletion_costs.schema.json": lambda: map(deletion_costs.render_json, scale_downs()),
     "audit.schema.json": lambda: [audit_json.render(an_audit_run(top=7, left=1))],
     "diff.schema.json": lambda: [release_diff_json.render(a_release_diff())],
     "explain.schema.json": lambda: [

@@ -8,7 +8,7 @@ from typing import Any
 
 from policies.manifests.documents import load
 from policies.manifests.errors import DocumentError
-from policies.reports.rule_manual import DEPLOYMENT
+from policies.reports.lint.rule_manual import DEPLOYMENT
 from tests.policies.rules.documents import text_of
 
 #: The YAML blocks of a manual, or of one of its sections.

@@ -6,42 +6,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.cluster_kinds import LISTS, STORAGE_LISTS
 from policies.model.constraint import Constraint
 from policies.model.pod import read_pod
-from policies.model.storage_objects import STORAGE_LISTS
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
 from policies.model.workload_kinds import POD_KIND
 from policies.scheduler.configuration import build_profile
 from policies.scheduler.defaults import NoConstraints, default_constraints, own_constraints
 from policies.scheduler.evaluate import evaluate
-from policies.scheduler.index import BUDGET, NODE, POD, ClusterIndex
+from policies.scheduler.index import ClusterIndex
 from policies.scheduler.profile import DEFAULT_PROFILE, Plugin, Profile
 from policies.scheduler.releases import Behavior, behavior_of
 from policies.scheduler.request import ConstraintOrigin, SchedulingRequest
 from policies.scheduler.result import SchedulingResult
 
-#: The lists of a recorded case that make up its cluster.
-CLUSTER_LISTS = (
-    "nodes",
-    "pods",
-    "namespaces",
-    "services",
-    "replicationControllers",
-    "replicaSets",
-    "statefulSets",
-    "podDisruptionBudgets",
-    *STORAGE_LISTS,
-)
-#: The kinds of the lists whose objects may leave theirs out.
-KINDS = {
-    "nodes": NODE,
-    "pods": POD,
-    "namespaces": ("v1", "Namespace"),
-    "services": ("v1", "Service"),
-    "podDisruptionBudgets": BUDGET,
-    **STORAGE_LISTS,
-}
 #: The names under which the recorded cases tell what each plugin says.
 RECORDED_PLUGINS = {
     Plugin.NODE_UNSCHEDULABLE: "nodeUnschedulable",
@@ -165,20 +144,20 @@ def an_index(objects: Iterable[Mapping[str, Any]]) -> ClusterIndex:
 
 def objects_of(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return all objects of a recorded case's cluster."""
-    return [_with_kind(obj, name) for name in CLUSTER_LISTS for obj in case.get(name) or ()]
+    return [_with_kind(obj, name) for name in LISTS for obj in case.get(name) or ()]
 
 
 def _with_kind(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     if "kind" in obj:
         return obj
-    api_version, kind = KINDS[name]
+    api_version, kind = LISTS[name]
     return {"apiVersion": api_version, "kind": kind, **obj}
 
 
 def with_storage(objects: Iterable[Mapping[str, Any]]) -> ClusterIndex:
     """Return the index of some objects, to which all storage of the cluster belongs."""
     index = an_index(objects)
-    index.storage.list_kinds(STORAGE_LISTS.values())
+    index.list_kinds(STORAGE_LISTS.values())
     return index
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from policies.manifests.fields import ErrorList
-from policies.model.storage_objects import read_claim_templates
+from policies.model.storage_readers import read_claim_templates
 from policies.scheduler.binding import schedule
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest

@@ -7,9 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies.model.cluster_kinds import POD
 from policies.scheduler.domain_tally import DomainTally
 from policies.scheduler.evaluate import evaluate
-from policies.scheduler.index import POD, ClusterIndex
+from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from policies.manifests.errors import UsageError
-from policies.reports.rule_manual import EXCERPTS
+from policies.reports.lint.rule_manual import EXCERPTS
 from policies.rules.base import all_rules
 from webhook.cli.rule import command
 

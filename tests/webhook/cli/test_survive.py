@@ -19,7 +19,7 @@ from policies.placement.survive.survive import DeployedWorkload, Survival
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod, a_workload
 from tests.policies.placement.clusters import a_node
-from tests.policies.reports.survivals import NODES, a_deployment
+from tests.policies.reports.survive.survivals import NODES, a_deployment
 from tests.webhook.cli.live import Commands, Done
 
 

@@ -12,11 +12,11 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 from werkzeug.test import TestResponse
 
-from policies.manifests.wire import document_name
+from policies.model.cluster_kinds import LISTS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context, defaults
 from tests.policies.placement.rollouts import a_deployment
-from tests.policies.reports.explanations import UNEVEN
+from tests.policies.reports.explain.explanations import UNEVEN
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import CLUSTER, a_request
@@ -28,7 +28,6 @@ from webhook.http.authorization.authorizer import ClosedAuthorizer
 from webhook.http.flask_app import create_app
 from webhook.http.openapi import document
 from webhook.http.state import ServerState
-from webhook.requests.cluster import LISTS
 
 DOCUMENT = document()
 
@@ -63,7 +62,7 @@ PLACEMENTS = [
     pytest.param({}, id="a pod"),
     pytest.param({"pod": a_workload(spec={"topologySpreadConstraints": [SOFT]})}, id="a workload, scored"),
     pytest.param({"cluster": {"kind": "List", "items": [*CLUSTER["nodes"], *on("n1", 1)]}}, id="a List"),
-    pytest.param({"cluster": dict.fromkeys(map(document_name, LISTS))}, id="nothing of each kind"),
+    pytest.param({"cluster": dict.fromkeys(LISTS)}, id="nothing of each kind"),
     pytest.param({"cluster": {"nodes": [a_node("n1")]}}, id="a node without the key"),
     pytest.param({"defaults": {"defaultingType": "System"}, "pod": a_pod()}, id="defaults"),
     pytest.param({"kubernetesVersion": "1.27"}, id="another release"),

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from policies.model.priority import PRIORITY_CLASS
-from policies.model.storage_objects import READERS as STORAGE_KINDS
-from policies.scheduler.index import BUDGET, INDEXED_KINDS
+from policies.scheduler.index import INDEXED_KINDS, READERS
 from tests.builders import a_pod
 from tests.webhook.kube.api_server import FakeApiServer, Handler, serving
 from tests.webhook.loopback import write_kubeconfig
@@ -39,10 +37,11 @@ def expired(handler: Handler) -> None:
 
 
 def test_the_resources_are_what_the_index_holds() -> None:
-    """Nothing is followed in vain, and nothing is missing but what files and requests alone have so far."""
+    """Nothing is followed in vain, and nothing is missing; what may be is what is kept as it is read."""
     watched = {(resource.api_version, resource.kind) for resource in WATCHED_RESOURCES}
 
-    assert INDEXED_KINDS - STORAGE_KINDS.keys() - {BUDGET, PRIORITY_CLASS} == watched
+    assert watched == INDEXED_KINDS
+    assert READERS.keys() == {resource.key for resource in WATCHED_RESOURCES if resource.optional}
 
 
 @pytest.mark.parametrize(

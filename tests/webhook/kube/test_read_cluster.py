@@ -11,7 +11,7 @@ import pytest
 from policies.model.revisions import find_revision, read_revision
 from policies.model.workload import Workload
 from tests.builders import a_pod, a_replica_set, a_workload, kind_of
-from tests.policies.reports.explanations import UNEVEN
+from tests.policies.reports.explain.explanations import UNEVEN
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from webhook.kube.api_server import ApiError
 from webhook.kube.list import read_objects
@@ -68,7 +68,7 @@ def test_forbidden(plane: ControlPlane, tmp_path: Path) -> None:
 def test_the_picture_for_later(plane: ControlPlane, tmp_path: Path) -> None:
     """The text is a v1 List of all objects, also of pods that run nowhere."""
     plane.objects.append(a_pod(name="pending"))
-    text = b"".join(written_list(read_objects(plane.api(tmp_path), EVERYTHING, left_out=print)))
+    text = b"".join(written_list(read_objects(plane.api(tmp_path), EVERYTHING, left_out=print, listed=print)))
     read = json.loads(text)
 
     assert ("v1", "List") == (read["apiVersion"], read["kind"])

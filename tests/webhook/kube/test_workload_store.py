@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from policies.model.cluster_kinds import POD
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.scheduler.index import POD, ClusterIndex
+from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod, a_replica_set, a_workload
 from tests.waiting import eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving

@@ -15,7 +15,7 @@ _ENVIRONMENT = {
 }
 
 
-def git(root: Path, *arguments: str) -> str:
+def git(root: Path, *arguments: str, stdin: str = "") -> str:
     """Run git in a repository; return what it prints."""
     done = subprocess.run(
         ["git", "-C", root, *arguments],
@@ -23,6 +23,7 @@ def git(root: Path, *arguments: str) -> str:
         check=True,
         capture_output=True,
         text=True,
+        input=stdin,
     )
     return done.stdout
 

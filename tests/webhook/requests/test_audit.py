@@ -11,7 +11,7 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.reports.audit_run import AuditRun
+from policies.reports.audit.run import AuditRun
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index

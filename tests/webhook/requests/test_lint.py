@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.reports.lint_run import LintRun
+from policies.reports.lint.run import LintRun
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context
 from tests.policies.placement.clusters import a_node

@@ -17,7 +17,7 @@ _PROXIED_VARIABLE: Final = f"HTTP_{PROXIED_HEADER.upper().replace('-', '_')}"
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a caller shows.
+    """The credential that a caller sends.
 
     Attributes:
         token: The bearer token; it stands in no representation, so that it ends in no log.
@@ -30,12 +30,12 @@ class Credential:
 
     @property
     def digest(self) -> bytes:
-        """What tells one token from another, and from which nobody gets it back."""
+        """The hash by which tokens differ, and from which no token can be recovered."""
         return sha256(self.token.encode()).digest()
 
 
 def read_credential(environ: Mapping[str, Any]) -> Credential | None:
-    """Return what a request of a WSGI server shows, the header of our own first; None if that is no token."""
+    """Return the credential of a WSGI request, the header of our own first; None if that is no token."""
     own = environ.get(_PROXIED_VARIABLE)
     text = environ.get("HTTP_AUTHORIZATION", "") if own is None else own
     match = _BEARER.fullmatch(text.strip())

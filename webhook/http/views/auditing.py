@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from importlib.metadata import version
 
-from policies.reports import audit_json, audit_text
+from policies.reports.audit import json as audit_json
+from policies.reports.audit import text as audit_text
 from webhook.http.api import ApiCall, ApiReply
 from webhook.requests.audit import audit_request
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from policies.reports import lint_json
+from policies.reports.lint import json as lint_json
 from webhook.http.api import ApiCall, ApiReply
 from webhook.requests.lint import lint_request
 

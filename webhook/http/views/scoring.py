@@ -7,14 +7,12 @@ from functools import partial
 
 from policies.placement.core.placement import Placement
 from policies.placement.explain.explain import explain_object
-from policies.reports import (
-    advise_json,
-    advise_text,
-    explain_json,
-    explain_text,
-    score_json,
-    score_table,
-)
+from policies.reports.advise import json as advise_json
+from policies.reports.advise import text as advise_text
+from policies.reports.explain import json as explain_json
+from policies.reports.explain import text as explain_text
+from policies.reports.score import json as score_json
+from policies.reports.score import text as score_table
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.http.api import ApiCall, ApiReply
 from webhook.requests import simulated

@@ -33,7 +33,7 @@ MISSING_KEY = Reason(
 
 @dataclass(frozen=True, slots=True)
 class SpreadRejections(Rejections):
-    """What the plugin rejects.
+    """The nodes that the plugin rejects, and the counts that it compared.
 
     Attributes:
         checks: What each hard constraint is made of, in their order.

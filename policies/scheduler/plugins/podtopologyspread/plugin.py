@@ -19,7 +19,7 @@ class PodTopologySpreadPlugin:
         return any(applied.is_hard for applied in request.constraints)
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> SpreadRejections:
-        """Return what the plugin rejects, and what each hard constraint is made of."""
+        """Return the nodes that the plugin rejects, and the counts of each hard constraint."""
         return filter_nodes(view, request)
 
     def score(self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]) -> SpreadScores:

@@ -65,7 +65,7 @@ def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np
 def count_soft(
     view: NodeView, request: SchedulingRequest, scored: NDArray[np.bool_]
 ) -> tuple[ScoreResult, ...]:
-    """Return what each soft constraint is made of, in their order.
+    """Return the counts and weights of each soft constraint, in their order.
 
     Args:
         view: The nodes.

@@ -8,7 +8,7 @@ import pytest
 
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import MOST_MARGIN
-from tests.policies.reports.survivals import a_deployment, a_mixed_survival, a_survival
+from tests.policies.reports.survive.survivals import a_deployment, a_mixed_survival, a_survival
 
 
 def _lacking(report: SurvivalReport) -> tuple[bool, bool | None]:

@@ -120,7 +120,7 @@ export interface AuditedEntry {
   name: string;
   /** Its uid; empty if unknown. */
   uid: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** How many replicas it wants; null for kinds without a number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
@@ -234,7 +234,7 @@ export interface AuditedProblem {
 export interface AuditedRoom {
   /** How many. */
   pods: number;
-  /** Whether that is an upper bound: with several DoNotSchedule constraints, and where pods ask for what is not modeled. */
+  /** Whether that is an upper bound: with several DoNotSchedule constraints, and where pods have fields that are not modeled. */
   atMost: boolean;
   /** The position of the constraint that limits them; null where only the room of nodes does. */
   constraint: number | null;
@@ -260,7 +260,7 @@ export interface WorkloadDetail {
 export interface ExplainAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** The fields of the pod and its own constraints that the release drops. */
   dropped: string[];
@@ -332,7 +332,7 @@ export interface NamedWorkload {
 export interface PodRevision {
   /** With which its controller marks it; null if the revision is not in the cluster yet, as far as is known. */
   hash: string | null;
-  /** Whether it is judged as the first pod of a new revision. */
+  /** Whether it is evaluated as the first pod of a new revision. */
   new: boolean;
 }
 
@@ -360,15 +360,15 @@ export interface ReplicaCounts {
   complete: boolean;
 }
 
-/** How many replicas of a workload are meant, and what says so. */
+/** How many replicas of a workload are meant, and where the number comes from. */
 export interface ReplicaNumber {
   /** The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the least of an autoscaler; else the default of 1. */
   origin: "manifest" | "cluster" | "autoscaler" | "default";
-  /** The object that says so, by kind and name; empty where the pods that run were counted, and for the manifest and the default. */
+  /** The object with the number, by kind and name; empty where the pods that run were counted, and for the manifest and the default. */
   source: string;
 }
 
-/** What becomes of a pod that fits nowhere, and of the pods of lower priority. */
+/** The victims that would make room for a pod that fits nowhere, and the scheduler's message. */
 export interface Preemption {
   /** The nodes on which the scheduler would make room, one of them at random; none where evictions do not help. */
   nominated: string[];
@@ -624,7 +624,7 @@ export interface SuggestedClusterChange {
   withoutTaints: string[];
 }
 
-/** What is given up of a constraint. */
+/** A part of a constraint that is given up. */
 export interface GivenUp {
   /** The topology key of the constraint. */
   topologyKey: string;
@@ -686,7 +686,7 @@ export interface NodeDetail {
   pods: PodOfNode[];
 }
 
-/** What of a resource is taken; cpu in thousandths, all else in units. */
+/** The used part of a resource; cpu in thousandths, all else in units. */
 export interface ResourceUse {
   /** What the node offers. */
   allocatable: number;
@@ -756,7 +756,7 @@ export interface ManifestBody {
   manifest: string;
 }
 
-/** What is wrong with a manifest. */
+/** The problems of a manifest. */
 export interface CheckAnswer {
   /** In the order of their lines. */
   problems: ManifestProblem[];
@@ -772,7 +772,7 @@ export interface CheckedObject {
   namespace: string;
   /** Its name; empty if it has none. */
   name: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** How many replicas it wants; null for kinds without a number. */
   replicas: number | null;
 }
 
@@ -780,7 +780,7 @@ export interface CheckedObject {
 export interface ScoreAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** The fields of the pod and its own constraints that the release drops. */
   dropped: string[];
@@ -878,7 +878,7 @@ export interface NodeRejection {
   code: "Unschedulable" | "UnschedulableAndUnresolvable";
 }
 
-/** What a DoNotSchedule constraint saw on a node: skew = matching + selfMatch - globalMinimum. */
+/** The counts of a DoNotSchedule constraint on a node: skew = matching + selfMatch - globalMinimum. */
 export interface ConstraintCheck {
   /** The position in "constraints" of the answer. */
   constraint: number;
@@ -898,7 +898,7 @@ export interface ConstraintCheck {
   satisfied: boolean;
 }
 
-/** What one plugin gives a node. */
+/** The scores of one plugin for a node. */
 export interface PluginScore {
   /** What Score returns; negative where pods keep away. */
   raw: number;
@@ -970,11 +970,11 @@ export interface AddedNodes {
   count?: number;
 }
 
-/** What becomes of pods that are scheduled one after another. */
+/** The outcome for pods that are scheduled one after another. */
 export interface SimulateAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** How many nodes there are, before any action. */
   nodes: number;
@@ -1014,7 +1014,7 @@ export interface SimulateAnswer {
 export interface ReplicasBefore {
   /** Replicas that the workload wants. */
   wanted: number;
-  /** What says so; null for a scale, whose number is asked for. */
+  /** Where the number comes from; null for a scale, whose number is an option. */
   wantedFrom: ReplicaNumber | null;
   /** Those that had a node. */
   placed: number;
@@ -1082,7 +1082,7 @@ export interface DomainChange {
 
 /** The ends of many simulations. */
 export interface SimulationRuns {
-  /** How many runs were asked for. */
+  /** How many runs were requested. */
   wanted: number | null;
   /** How many simulations there were. */
   done: number;
@@ -1120,7 +1120,7 @@ export interface PendingRuns {
   runs: number;
 }
 
-/** What some actions change. */
+/** The effect of some actions. */
 export interface WhatIf {
   /** The names of nodes that are gone or unreachable. */
   lostNodes: string[];
@@ -1176,7 +1176,7 @@ export interface DisplacedPod {
   own: boolean;
   /** Why it was not scheduled again; null if it was. */
   why?: string;
-  /** What became of it. */
+  /** The outcome for the pod. */
   outcome: "recovered" | "pending" | "notRecreated" | "notTried";
 }
 
@@ -1250,7 +1250,7 @@ export interface RolloutFields {
 export interface RolloutCourse {
   /** How it ends. */
   outcome: "complete" | "pending" | "deadlock";
-  /** Why the first of them has none, as its PodScheduled condition says. */
+  /** Why the first of them has none, from its PodScheduled condition. */
   condition: string;
   /** Pods of old revisions that are left over at the end. */
   oldPods: number;
@@ -1342,7 +1342,7 @@ export interface PatchBody {
   original: string;
 }
 
-/** What leads from one manifest to another. */
+/** The changes from one manifest to another. */
 export interface PatchAnswer {
   /** A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole. */
   mergePatch: string;
@@ -1386,7 +1386,7 @@ export interface AuditAnswer {
   generatedAt: string;
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** The only namespace that was looked at; empty for all. */
   namespace: string;
@@ -1410,7 +1410,7 @@ export interface AuditAnswer {
   workloads: AuditedWorkload[];
 }
 
-/** What wrote the report. */
+/** The tool that wrote the report. */
 export interface ToolVersion {
   /** Its name. */
   name: string;
@@ -1430,7 +1430,7 @@ export interface AuditedWorkload {
   name: string;
   /** Its uid; empty if unknown. */
   uid: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** How many replicas it wants; null for kinds without a number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
@@ -1460,13 +1460,13 @@ export interface AuditedWorkload {
   room: AuditedRoom | null;
 }
 
-/** What "evenkeel lint" of this release found. Later releases may add fields; within v1 none is renamed or goes away. */
+/** The result of "evenkeel lint" of this release. Later releases may add fields; within v1 none is renamed or goes away. */
 export interface LintReport {
   /** The form's name and version. */
   schema: string;
   /** What wrote the report. */
   tool: ToolVersion;
-  /** The release of Kubernetes that the rules judged by. */
+  /** The release of Kubernetes that the rules ran with. */
   kubernetesVersion: string;
   /** How much was checked and found. */
   summary: LintSummary;
@@ -1478,7 +1478,7 @@ export interface LintReport {
   skipped: SkippedRule[];
   /** How many findings in force each rule has, the most first. */
   statistics?: RuleStatistics[];
-  /** Files, charts and other sources that were not read, and objects that were not judged to their end, by file and line. */
+  /** Files, charts and other sources that were not read, and objects that were not checked to their end, by file and line. */
   skippedSources?: SkippedSource[];
 }
 
@@ -1614,11 +1614,11 @@ export interface SkippedSource {
   message: string;
   /** What would have to be downloaded. */
   needs: string[];
-  /** What to do about it; null where it was asked for. */
+  /** What to do about it; null where the user chose it. */
   suggestion: string | null;
 }
 
-/** What a change of manifests does to where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
+/** The effect of a change of manifests on where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
 export interface PlanReport {
   /** The form's name and version. */
   schema: string;
@@ -1652,7 +1652,7 @@ export interface PlanReport {
 export interface PlanSummary {
   /** Workloads that are removed. */
   remove: number;
-  /** Workloads that must be deleted and created anew. */
+  /** Workloads that must be deleted and created again. */
   replace: number;
   /** Workloads that are changed. */
   change: number;
@@ -1710,7 +1710,7 @@ export interface PlanEntry {
   pending: StuckPod[];
 }
 
-/** What becomes of the pods of a workload. */
+/** The changes of the pods of a workload. */
 export interface PodChange {
   /** How many have a node now. */
   now: number;
@@ -1720,7 +1720,7 @@ export interface PodChange {
   wanted: number;
   /** How many more should be, which were not tried: there are too many, or the work was ended. */
   notTried: number;
-  /** Whether only one pod was tried, because the kind says no number. */
+  /** Whether only one pod was tried, because the kind has no number. */
   nextOnly: boolean;
   /** Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled out is not simulated. */
   recreated: boolean;
@@ -1780,7 +1780,7 @@ export interface PlannedRollout {
   trace: RolloutStep[];
 }
 
-/** What happens to one pod. */
+/** One step of a rollout: the action on one pod. */
 export interface RolloutStep {
   /** What happens. */
   action: "created" | "scheduled" | "deleted";

@@ -1,0 +1,344 @@
+"""The kept parts of objects that define where volumes are, read from those of the API.
+
+What is of the wrong type is recorded and read as absent. Source: ``k8s.io/api/core/v1``, ``storage/v1`` and
+``k8s.io/component-helpers/storage/volume``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from sys import intern
+from typing import Any, Final
+
+from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+from policies.model.cluster_kinds import (
+    ATTACHMENT,
+    CLAIM,
+    CSI_CAPACITY,
+    CSI_DRIVER,
+    CSI_NODE,
+    STORAGE_CLASS,
+    VOLUME,
+)
+from policies.model.labels import LabelSelector, check_label_selector
+from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, read_term
+from policies.model.pod_volumes import IN_TREE, CsiVolume, InTreePlugin, csi_volumes
+from policies.model.quantity import parse_quantity
+from policies.model.storage_objects import (
+    ZONE_LABELS,
+    ClaimState,
+    CsiCapacity,
+    CsiDriver,
+    CsiNode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+    VolumeShape,
+    VolumeSite,
+    whole_bytes,
+)
+from policies.model.topology_keys import BETA_REGION, BETA_ZONE, REGION, ZONE
+from policies.model.workload import DEFAULT_NAMESPACE
+
+#: The class of claims and volumes before it was a field: ``BetaStorageClassAnnotation``.
+_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
+#: On a claim whose binding is complete, the node chosen for one, and the class for claims without one.
+_BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+_SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+_DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+#: On a CSINode: the in-tree plugins whose volumes a CSI driver mounts there.
+_MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+#: What separates the zones of one volume in its label: ``LabelMultiZoneDelimiter``.
+_ZONE_DELIMITER: Final = "__"
+
+#: The mode of a volume that names none.
+_FILESYSTEM: Final = "Filesystem"
+
+_METADATA: Final = FieldPath(("metadata",))
+_SPEC: Final = FieldPath(("spec",))
+_STATUS: Final = FieldPath(("status",))
+
+
+def read_claim(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolumeClaim:
+    """Read a PersistentVolumeClaim."""
+    metadata, spec = _parts(obj, found)
+    return claim_of_spec(metadata, spec, _SPEC, found).with_state(
+        lost=_text(found.mapping(obj.get("status"), _STATUS), "phase", _STATUS, found) == "Lost"
+    )
+
+
+def claim_of_spec(
+    metadata: Mapping[str, Any], spec: Mapping[str, Any], path: FieldPath, found: ErrorList
+) -> PersistentVolumeClaim:
+    """Read a claim from its metadata and its spec, which is at ``path``."""
+    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
+    resources = found.mapping(spec.get("resources"), path.child("resources"))
+    requests = found.mapping(resources.get("requests"), path.child("resources", "requests"))
+    volume, selector = _text(spec, "volumeName", path, found), spec.get("selector")
+    bound = bool(volume) and _BIND_COMPLETED in annotations
+    return PersistentVolumeClaim(
+        namespace=intern(_text(metadata, "namespace", _METADATA, found) or DEFAULT_NAMESPACE),
+        name=found.name(metadata, _METADATA),
+        uid=_text(metadata, "uid", _METADATA, found),
+        volume=volume,
+        state=ClaimState(
+            shape=_shape(spec, annotations, requests.get("storage"), path, found),
+            sized="storage" in requests,
+            bound=bound,
+            lost=False,
+            terminating=metadata.get("deletionTimestamp") is not None,
+            # Provisioners leave it on claims that they are done with, thousands in a cluster.
+            selected_node=None if bound else annotations.get(_SELECTED_NODE),
+            selector=None if selector is None else _selector(selector, path.child("selector"), found),
+            owner_uid=_controller_uid(metadata, found),
+        ),
+    )
+
+
+def read_volume(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolume:
+    """Read a PersistentVolume."""
+    metadata, spec = _parts(obj, found)
+    labels = found.labels(metadata.get("labels"), _METADATA.child("labels"))
+    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
+    capacity = found.mapping(spec.get("capacity"), _SPEC.child("capacity"))
+    status = found.mapping(obj.get("status"), _STATUS)
+    available = _text(status, "phase", _STATUS, found) == "Available"
+    terms = _terms(spec, found)
+    plugin = next((IN_TREE[source] for source in IN_TREE.keys() & spec.keys()), None)
+    zones = (
+        (label, frozenset(labels[label].split(_ZONE_DELIMITER))) for label in ZONE_LABELS if label in labels
+    )
+    csi = _csi_volume(spec, labels, found)
+    name = found.name(metadata, _METADATA)
+    site = VolumeSite(
+        shape=_shape(spec, annotations, capacity.get("storage"), _SPEC, found),
+        available=available,
+        claimed=spec.get("claimRef") is not None,
+        terminating=metadata.get("deletionTimestamp") is not None,
+        labels=tuple(labels.items()) if available else (),
+        terms=terms,
+        zones=tuple(zones),
+        driver="" if csi is None else csi.driver,
+        plugin=plugin,
+        migrated_terms=None if plugin is None else _migrated(terms, labels, plugin),
+    )
+    return PersistentVolume(name, site, "" if csi is None else csi.handle, *_reference(spec, found))
+
+
+def read_class(obj: Mapping[str, Any], found: ErrorList) -> StorageClass:
+    """Read a StorageClass; without a binding mode it binds at once, as the API server's default has it."""
+    metadata = found.mapping(obj.get("metadata"), _METADATA)
+    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
+    mode = _text(obj, "volumeBindingMode", FieldPath(), found)
+    return StorageClass(
+        name=found.name(metadata, _METADATA),
+        provisioner=intern(_text(obj, "provisioner", FieldPath(), found)),
+        waits=mode == "WaitForFirstConsumer",
+        topologies=tuple(_topologies(obj, found)),
+        is_default=annotations.get(_DEFAULT_CLASS) == "true",
+    )
+
+
+def read_csi_node(obj: Mapping[str, Any], found: ErrorList) -> CsiNode:
+    """Read a CSINode."""
+    metadata, spec = _parts(obj, found)
+    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
+    limits, topology_keys = {}, {}
+    for path, driver in found.objects(spec.get("drivers"), _SPEC.child("drivers")):
+        name = intern(_text(driver, "name", path, found))
+        topology_keys[name] = tuple(_texts(driver.get("topologyKeys"), path.child("topologyKeys"), found))
+        allocatable = found.mapping(driver.get("allocatable"), path.child("allocatable"))
+        count = found.integer(allocatable.get("count"), path.child("allocatable", "count"))
+        if allocatable.get("count") is not None and count is not None:
+            limits[name] = count
+    migrated = annotations.get(_MIGRATED_PLUGINS, "")
+    return CsiNode(
+        found.name(metadata, _METADATA), limits, topology_keys, frozenset(filter(None, migrated.split(",")))
+    )
+
+
+def read_csi_driver(obj: Mapping[str, Any], found: ErrorList) -> CsiDriver:
+    """Read a CSIDriver."""
+    metadata, spec = _parts(obj, found)
+    reports = found.flag(spec.get("storageCapacity"), _SPEC.child("storageCapacity"))
+    return CsiDriver(found.name(metadata, _METADATA), reports)
+
+
+def read_csi_capacity(obj: Mapping[str, Any], found: ErrorList) -> CsiCapacity:
+    """Read a CSIStorageCapacity."""
+    metadata = found.mapping(obj.get("metadata"), _METADATA)
+    field = "capacity" if obj.get("maximumVolumeSize") is None else "maximumVolumeSize"
+    limit = _size(obj.get(field), FieldPath((field,)), found)
+    topology = obj.get("nodeTopology")
+    return CsiCapacity(
+        namespace=_text(metadata, "namespace", _METADATA, found) or DEFAULT_NAMESPACE,
+        name=found.name(metadata, _METADATA),
+        storage_class=_text(obj, "storageClassName", FieldPath(), found),
+        topology=None if topology is None else _selector(topology, FieldPath(("nodeTopology",)), found),
+        limit=None if obj.get(field) is None else whole_bytes(limit),
+    )
+
+
+def read_attachment(obj: Mapping[str, Any], found: ErrorList) -> VolumeAttachment:
+    """Read a VolumeAttachment."""
+    metadata, spec = _parts(obj, found)
+    source = found.mapping(spec.get("source"), _SPEC.child("source"))
+    return VolumeAttachment(
+        found.name(metadata, _METADATA),
+        _text(spec, "nodeName", _SPEC, found),
+        _text(spec, "attacher", _SPEC, found),
+        _text(source, "persistentVolumeName", _SPEC.child("source"), found),
+    )
+
+
+#: What reads each kind.
+READERS: Final = {
+    CLAIM: read_claim,
+    VOLUME: read_volume,
+    STORAGE_CLASS: read_class,
+    CSI_NODE: read_csi_node,
+    CSI_DRIVER: read_csi_driver,
+    CSI_CAPACITY: read_csi_capacity,
+    ATTACHMENT: read_attachment,
+}
+
+
+def _parts(obj: Mapping[str, Any], found: ErrorList) -> tuple[dict[str, Any], dict[str, Any]]:
+    return found.mapping(obj.get("metadata"), _METADATA), found.mapping(obj.get("spec"), _SPEC)
+
+
+def _text(parent: Mapping[str, Any], name: str, path: FieldPath, found: ErrorList) -> str:
+    return found.text(parent.get(name), path.child(name))
+
+
+def _texts(raw: object, path: FieldPath, found: ErrorList) -> Iterator[str]:
+    for position, text in enumerate(found.items(raw, path)):
+        yield intern(found.text(text, path.index(position)))
+
+
+def _size(raw: object, path: FieldPath, found: ErrorList) -> int:
+    size = parse_quantity(raw)
+    if size is None:
+        found.add(wrong_type(path, "a quantity", raw))
+        return 0
+    return size
+
+
+def _selector(raw: object, path: FieldPath, found: ErrorList) -> LabelSelector | None:
+    before = found.count
+    check_label_selector(raw, path, found)
+    return LabelSelector.parse(raw) if isinstance(raw, dict) and found.count == before else None
+
+
+def _shape(
+    spec: Mapping[str, Any],
+    annotations: Mapping[str, str],
+    size: object,
+    path: FieldPath,
+    found: ErrorList,
+) -> VolumeShape:
+    # The annotation goes before the field, even where it is empty.
+    named = _text(spec, "storageClassName", path, found)
+    return VolumeShape(
+        storage_class=intern(annotations.get(_CLASS_ANNOTATION, named)),
+        size=_size(size, path, found),
+        modes=frozenset(_texts(spec.get("accessModes"), path.child("accessModes"), found)),
+        volume_mode=intern(_text(spec, "volumeMode", path, found) or _FILESYSTEM),
+        attributes_class=_text(spec, "volumeAttributesClassName", path, found),
+    )
+
+
+def _controller_uid(metadata: Mapping[str, Any], found: ErrorList) -> str:
+    path = _METADATA.child("ownerReferences")
+    for at, reference in found.objects(metadata.get("ownerReferences"), path):
+        if reference.get("controller") is True:
+            return found.text(reference.get("uid"), at.child("uid"))
+    return ""
+
+
+def _reference(spec: Mapping[str, Any], found: ErrorList) -> tuple[str, str, str]:
+    """Return the namespace, the name and the uid of the claim that a volume refers to."""
+    path = _SPEC.child("claimRef")
+    reference = found.mapping(spec.get("claimRef"), path)
+    namespace, name, uid = (_text(reference, name, path, found) for name in ("namespace", "name", "uid"))
+    return intern(namespace), name, uid
+
+
+def _terms(spec: Mapping[str, Any], found: ErrorList) -> tuple[NodeSelectorTerm, ...] | None:
+    path = _SPEC.child("nodeAffinity")
+    affinity = found.mapping(spec.get("nodeAffinity"), path)
+    if affinity.get("required") is None:
+        return None
+    required = found.mapping(affinity["required"], path.child("required"))
+    where = path.child("required", "nodeSelectorTerms")
+    return tuple(
+        read_term(term, at, found) for at, term in found.objects(required.get("nodeSelectorTerms"), where)
+    )
+
+
+def _csi_volume(spec: Mapping[str, Any], labels: Mapping[str, str], found: ErrorList) -> CsiVolume | None:
+    if spec.get("csi") is None:
+        zones = labels.get(BETA_ZONE) or labels.get(ZONE) or ""
+        return next(csi_volumes(spec, tuple(filter(None, zones.split(_ZONE_DELIMITER)))), None)
+    path = _SPEC.child("csi")
+    source = found.mapping(spec["csi"], path)
+    driver, handle = _text(source, "driver", path, found), _text(source, "volumeHandle", path, found)
+    return CsiVolume(intern(driver), handle) if driver and handle else None
+
+
+def _migrated(
+    terms: tuple[NodeSelectorTerm, ...] | None, labels: Mapping[str, str], plugin: InTreePlugin
+) -> tuple[NodeSelectorTerm, ...] | None:
+    """Return the terms as a CSI driver has them: ``translateTopologyFromInTreeToCSI``."""
+    if not plugin.topology_key:
+        return terms
+    keys = {entry.key for term in terms or () for entry in term.expressions}
+    zone = next((key for place in (keys, labels) for key in (ZONE, BETA_ZONE) if key in place), ZONE)
+    renamed = {BETA_REGION: REGION} if zone == BETA_ZONE else {}
+    added: tuple[NodeRequirement, ...] = ()
+    if zone in keys:
+        renamed[zone] = plugin.topology_key
+    elif values := tuple(sorted(filter(None, labels.get(zone, "").split(_ZONE_DELIMITER)))):
+        added = (NodeRequirement(plugin.topology_key, NodeOperator.IN, values),)
+        terms = terms or (NodeSelectorTerm(),)
+    if terms is None:
+        return None
+    return tuple(
+        NodeSelectorTerm(
+            tuple(replace(entry, key=renamed.get(entry.key, entry.key)) for entry in term.expressions)
+            + added,
+            term.fields,
+        )
+        for term in terms
+    )
+
+
+def _topologies(
+    obj: Mapping[str, Any], found: ErrorList
+) -> Iterator[tuple[tuple[str, tuple[str, ...]], ...]]:
+    for path, term in found.objects(obj.get("allowedTopologies"), FieldPath(("allowedTopologies",))):
+        where = path.child("matchLabelExpressions")
+        yield tuple(
+            (
+                _text(expression, "key", at, found),
+                tuple(_texts(expression.get("values"), at.child("values"), found)),
+            )
+            for at, expression in found.objects(term.get("matchLabelExpressions"), where)
+        )
+
+
+def read_claim_templates(obj: Mapping[str, Any], found: ErrorList) -> tuple[PersistentVolumeClaim, ...]:
+    """Read the claim templates of a StatefulSet."""
+    spec = found.mapping(obj.get("spec"), _SPEC)
+    path = _SPEC.child("volumeClaimTemplates")
+    return tuple(
+        claim_of_spec(
+            found.mapping(template.get("metadata"), at.child("metadata")),
+            found.mapping(template.get("spec"), at.child("spec")),
+            at.child("spec"),
+            found,
+        )
+        for at, template in found.objects(spec.get("volumeClaimTemplates"), path)
+    )

@@ -1,0 +1,1 @@
+"""Advice of ``evenkeel advise``, one module per output format."""

@@ -1,0 +1,224 @@
+"""Advice as one JSON object for programs, of the form ``advise.schema.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from policies.manifests.edits import Edit
+from policies.manifests.wire import INLINE, Count, Keywords, dumps
+from policies.model.version import KubernetesVersion
+from policies.model.workload import Workload
+from policies.placement.advise.advise import Advice
+from policies.placement.advise.constraint_sets import Others
+from policies.placement.advise.domain_losses import DomainLoss
+from policies.placement.advise.goal import Goal
+from policies.placement.advise.goal_trial import Failure, PlacedReplicas, Trial
+from policies.placement.core.given_up import GivenUp
+from policies.reports.advise.words import NOT_PROVEN, constraint_reasons, failure_text, goal_text, others_text
+
+#: The form's name; its number changes when a field is renamed, goes away or means something else.
+SCHEMA: Final = "evenkeel.dev/advise/v1"
+#: The groups of the kinds whose API server knows how to merge lists of constraints.
+_MERGED: Final = frozenset({"", "apps", "batch"})
+
+
+class AdviseGoal(NamedTuple):
+    """The goal, with its words.
+
+    Attributes:
+        text: The same in words.
+        goal: The goal.
+    """
+
+    text: str
+    goal: Annotated[Goal, INLINE]
+
+
+class AdviseFailure(NamedTuple):
+    """Where the goal is first missed.
+
+    Attributes:
+        text: The same in words.
+        failure: How it is missed.
+    """
+
+    text: str
+    failure: Annotated[Failure, INLINE]
+
+
+class AdviseReason(NamedTuple):
+    """Why a field of a constraint is as it is.
+
+    Attributes:
+        field: The field.
+        text: What fails if it were softer, or what it is for.
+    """
+
+    field: str
+    text: str
+
+
+class AdvisedConstraint(NamedTuple):
+    """A constraint to write.
+
+    Attributes:
+        constraint: The constraint, as the API has it.
+        reasons: Why it is as it is.
+    """
+
+    constraint: dict[str, Any]
+    reasons: Sequence[AdviseReason]
+
+
+class AdvisePatch(NamedTuple):
+    """A patch that makes the object have the constraints.
+
+    Attributes:
+        type: How to merge it, as kubectl patch --type takes it.
+        body: The patch.
+    """
+
+    type: Literal["strategic", "merge"]
+    body: dict[str, Any]
+
+
+class PlacedCount(NamedTuple):
+    """Where the replicas of one number are, in the worst of what was placed.
+
+    Attributes:
+        placed: Where they are.
+        allowed: How many of them one domain may have.
+    """
+
+    placed: Annotated[PlacedReplicas, INLINE]
+    allowed: Count
+
+    @classmethod
+    def of(cls, placed: PlacedReplicas, goal: Goal) -> PlacedCount:
+        """Return replicas with what a goal allows."""
+        return cls(placed, goal.allowed(placed.replicas))
+
+
+class AdviseProof(NamedTuple):
+    """The simulations with the constraints, or without any to write.
+
+    Attributes:
+        placed: At each number of replicas.
+        trial: What it came to.
+        losses: Of the domains with most replicas, at the ends of the range.
+        not_looked_at: What may change the course of a real cluster.
+    """
+
+    placed: Sequence[PlacedCount]
+    trial: Annotated[Trial, INLINE]
+    losses: Sequence[DomainLoss]
+    not_looked_at: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviseAnswer:
+    """The constraints with which a workload reaches a goal.
+
+    Attributes:
+        schema: The form's name; its number changes when a field is renamed, goes away or means something
+            else.
+        kubernetes_version: The release of the scheduler.
+        object: The workload.
+        goal: What is wanted.
+        reached: Whether it is reached with the constraints; null if not, and the search ended early.
+        reached_now: Whether the pods that run now are within the limit; true if none runs.
+        as_it_is: Where the workload misses it as it is; null if it does not.
+        missed: Where it is missed even with the constraints; null if it is not.
+        domains: The domains that can take its pods.
+        constraints: What to write; empty if the workload is best as it is, or without constraints.
+        others: What becomes of the manifest's constraints for other topology keys.
+        others_text: The same in words, with the reason; empty if they are kept.
+        given_up: What is weakened or removed of what the manifest has.
+        edits: Of the manifest.
+        patch: The same as a patch; null if there is nothing to change.
+        now: Where the replicas are that run now; null if none does.
+        proof: What was simulated.
+        tried: How many sets of constraints were tried.
+        considered: How many there are.
+        complete: Whether none was left out that could be preferred.
+        not_modeled: What else kube-scheduler checks for these pods.
+    """
+
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
+    kubernetes_version: KubernetesVersion
+    object: Workload
+    goal: AdviseGoal
+    reached: bool | None
+    reached_now: bool
+    as_it_is: AdviseFailure | None
+    missed: AdviseFailure | None
+    domains: Sequence[str]
+    constraints: Sequence[AdvisedConstraint]
+    others: Others
+    others_text: str
+    given_up: Sequence[GivenUp]
+    edits: Sequence[Edit]
+    patch: AdvisePatch | None
+    now: PlacedCount | None
+    proof: AdviseProof
+    tried: Count
+    considered: Count
+    complete: bool
+    not_modeled: Sequence[str]
+
+
+def render(advice: Advice) -> bytes:
+    """Return advice as one line of JSON, without its end."""
+    goal, workload, trial = advice.goal, advice.workload, advice.trial
+    answer = AdviseAnswer(
+        kubernetes_version=trial.prepared.version,
+        object=workload,
+        goal=AdviseGoal(goal_text(goal), goal),
+        reached=True if advice.is_met else False if advice.complete else None,
+        reached_now=advice.is_met_now,
+        as_it_is=_failure(advice.as_is, goal),
+        missed=_failure(trial, goal),
+        domains=sorted(advice.domains),
+        constraints=[
+            AdvisedConstraint(
+                constraint.to_dict(), [AdviseReason(*each) for each in constraint_reasons(constraint, advice)]
+            )
+            for constraint in (() if advice.chosen is None else advice.chosen.wanted)
+        ],
+        others=Others.KEPT if advice.chosen is None else advice.chosen.others,
+        others_text=others_text(advice),
+        given_up=advice.given_up,
+        edits=advice.edits,
+        patch=_patch(workload, advice),
+        now=None if advice.now is None else PlacedCount.of(advice.now, goal),
+        proof=AdviseProof(
+            [PlacedCount.of(placed, goal) for placed in trial.placed], trial, advice.losses, NOT_PROVEN
+        ),
+        tried=advice.tried,
+        considered=advice.considered,
+        complete=advice.complete,
+        not_modeled=trial.prepared.request.unmodeled,
+    )
+    return dumps(answer)
+
+
+def _failure(trial: Trial, goal: Goal) -> AdviseFailure | None:
+    failure = trial.failure(goal)
+    return None if failure is None else AdviseFailure(failure_text(failure, goal), failure)
+
+
+def _patch(workload: Workload, advice: Advice) -> AdvisePatch | None:
+    """Return a patch that sets the whole list of constraints."""
+    if not advice.edits:
+        return None
+    strategic = workload.kind.group in _MERGED
+    new = advice.trial.prepared.workload.template.constraints
+    if isinstance(new, list) and workload.template.constraints and strategic:
+        # Otherwise the API server merges the lists by topologyKey.
+        new = [{"$patch": "replace"}, *new]
+    body: Any = new or None
+    for name in reversed(workload.kind.constraints_path.segments):
+        body = {name: body}
+    return AdvisePatch("strategic" if strategic else "merge", body)

@@ -1,0 +1,1 @@
+"""An audit of ``evenkeel audit``, one module per output format."""

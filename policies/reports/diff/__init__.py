@@ -1,0 +1,1 @@
+"""Comparisons of ``evenkeel diff``, one module per output format."""

@@ -1,0 +1,1 @@
+"""Explanations of ``evenkeel explain``, one module per output format."""

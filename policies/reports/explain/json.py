@@ -1,0 +1,154 @@
+"""An explanation as one JSON object: everything that its text says as values, and the text itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+from policies.manifests.wire import INLINE, Count, dumps
+from policies.model.next_pod import PodRevision
+from policies.model.replica_number import ReplicaNumber
+from policies.model.version import KubernetesVersion
+from policies.model.workload import Workload
+from policies.placement.core.replicas import Replicas
+from policies.placement.explain.explain import Explained
+from policies.placement.explain.outvoted import OutvotedSpread
+from policies.placement.rollout.new_revision import ReplacedPods
+from policies.reports.explain import text as explain_text
+from policies.reports.score.answer import UsedProfile
+from policies.reports.score.profile import not_modeled
+from policies.reports.suggestion.cost import how_edited
+from policies.reports.suggestion.json import SuggestedChange, suggested_change
+from policies.scheduler.defaults import NoConstraints
+from policies.scheduler.domain_stats import ConstraintStats
+from policies.scheduler.explanation import Tier
+from policies.scheduler.rejections import RejectedNodes
+from policies.scheduler.releases import judged_as
+from policies.scheduler.result import Preemption
+
+#: Columns of the text: what terminals have had for long.
+TEXT_WIDTH = 80
+
+
+class ReplicaCounts(NamedTuple):
+    """How many replicas of the workload's revision fit, placed one after another.
+
+    Attributes:
+        wanted_from: What says how many the workload wants.
+        replicas: The numbers.
+    """
+
+    wanted_from: ReplicaNumber | None
+    replicas: Annotated[Replicas, INLINE]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainAnswer:
+    """Where a pod would go and why, or why it fits nowhere and what would help.
+
+    Attributes:
+        kubernetes_version: The release that the scheduler behaves as.
+        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
+        dropped: The fields of the pod and its own constraints that the release drops.
+        object: The object of the request.
+        revision: The revision of the workload that the pod was scheduled as; null for what has none.
+        replaced: What a new revision replaces where it is applied; null for nothing, and for a stored object.
+        fits: Whether the pod fits a node.
+        nodes: How many nodes there are.
+        feasible_nodes: How many of them the pod fits.
+        at_most: Whether something in ``notModeled`` may refuse more, so that numbers are bounds.
+        running_nodes: Of a DaemonSet: nodes that run one of its pods now, which were left out.
+        runs_on: The node that the pod is on, though placed as if it were scheduled again; null for none.
+        replicas: How many replicas fit; null for what has none.
+        message: The condition of a pod that fits nowhere, as in a score; else empty.
+        replica_message: The same for the first replica that does not fit; empty if all do.
+        preemption: On which node room would be made for a pod that fits nowhere, and who is evicted; null for
+            a pod that fits, and where preemption is not tried.
+        policy: The SpreadPolicy that gave the constraints.
+        why_no_constraints: Why no constraint is in force; null if there is one.
+        constraints: The constraints in force.
+        rejections: The nodes that reject the pod, the largest group first.
+        ranking: Feasible nodes, the best score first.
+        lead: Points by which the first tier leads; null without a second one.
+        outvoted: With what an outvoted PodTopologySpread would have won; null where it is not.
+        changes: Each makes the pod fit, or the first replica that does not; those that are enough for every
+            replica come first, then by how little they give up.
+        changes_complete: Whether all promising changes, and pairs of them, were tried.
+        editing: What becomes of pods that run when the manifest is edited; or empty.
+        profile: The profile of kube-scheduler that the pod was scheduled by.
+        not_modeled: What else the scheduler looks at, in this pod or by its profile.
+        text: The same for a person, in lines of at most 80 columns.
+    """
+
+    kubernetes_version: KubernetesVersion
+    judged_as: str
+    dropped: Sequence[str]
+    object: Workload
+    revision: PodRevision | None
+    replaced: ReplacedPods | None
+    fits: bool
+    nodes: Count
+    feasible_nodes: Count
+    at_most: bool
+    running_nodes: Count | None
+    runs_on: str | None
+    replicas: ReplicaCounts | None
+    message: str
+    replica_message: str
+    preemption: Preemption | None
+    policy: str | None
+    why_no_constraints: NoConstraints | None
+    constraints: Sequence[ConstraintStats]
+    rejections: Sequence[RejectedNodes]
+    ranking: Sequence[Tier]
+    lead: Count | None
+    outvoted: OutvotedSpread | None
+    changes: Sequence[SuggestedChange]
+    changes_complete: bool
+    editing: str
+    profile: UsedProfile
+    not_modeled: Sequence[str]
+    text: Sequence[str]
+
+
+def render(explained: Explained) -> bytes:
+    """Return an explanation as one line of JSON, without its end.
+
+    Amounts of cpu are thousandths, all others units; the schema of the route says the rest.
+    """
+    placement, verdict, replicas = explained.placement, explained.placement.verdict, explained.replicas
+    explanation, suggestions = explained.explanation, explained.suggestions
+    workload, profile = placement.workload, verdict.request.profile
+    answer = ExplainAnswer(
+        kubernetes_version=placement.version,
+        judged_as=judged_as(placement.version).exact,
+        dropped=placement.dropped,
+        object=workload,
+        revision=placement.revision,
+        replaced=explained.replaced,
+        fits=bool(verdict.feasible_count),
+        nodes=len(verdict.names),
+        feasible_nodes=verdict.feasible_count,
+        at_most=verdict.request.is_upper_bound,
+        running_nodes=placement.running,
+        runs_on=explained.node or None,
+        replicas=None if replicas is None else ReplicaCounts(workload.replica_number, replicas),
+        message=verdict.message,
+        replica_message=explained.stuck_message,
+        preemption=verdict.preemption,
+        policy=placement.policy,
+        why_no_constraints=placement.why_none,
+        constraints=explanation.constraints,
+        rejections=explanation.rejected,
+        ranking=explanation.tiers,
+        lead=explanation.lead,
+        outvoted=explained.outvoted,
+        changes=[suggested_change(found, placement, replicas) for found in suggestions.found],
+        changes_complete=suggestions.complete,
+        editing=how_edited(placement) if any(found.edits for found in suggestions.found) else "",
+        profile=UsedProfile.of(profile),
+        not_modeled=[*verdict.request.pod.unmodeled, *verdict.unread, *not_modeled(profile)],
+        text=explain_text.render(explained, width=TEXT_WIDTH, color=False).splitlines(),
+    )
+    return dumps(answer)

@@ -1,0 +1,237 @@
+"""Why a pod goes where it goes, or fits nowhere, for a person in a terminal: words, operands and bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from policies.admission.rejection_summary import written
+from policies.manifests.sanitize import one_line
+from policies.manifests.words import listed, plural
+from policies.placement.explain.explain import Explained
+from policies.placement.explain.outvoted import MOST_EVALUATIONS, OutvotedSpread
+from policies.reports.explain.constraint import constraint_text
+from policies.reports.score.profile import profile_name, profile_text, unmodeled_text
+from policies.reports.suggestion.text import suggestions_text
+from policies.reports.words import (
+    constraint_title,
+    domain_name,
+    dropped,
+    headline,
+    item,
+    named,
+    print_all,
+    replicas_text,
+    section,
+    sentence,
+    unread_text,
+)
+from policies.scheduler.profile import Plugin
+from policies.scheduler.rejections import (
+    EVERY_NODE,
+    EXAMPLES,
+    RejectedNodes,
+    Rejection,
+    Shortage,
+    SkewViolation,
+)
+from policies.scheduler.result import Preemption, SchedulingResult
+
+#: What can be done about a volume that is not reached.
+NO_MOVE: Final = (
+    "a volume does not move: to get a new one elsewhere, delete claim and pod, which loses its data"
+)
+#: Groups of refusing nodes, and tiers of feasible ones, that are listed.
+MOST_GROUPS: Final = 8
+
+
+def render(explained: Explained, *, width: int, color: bool, wide: bool = False) -> str:
+    """Return the report as text.
+
+    Args:
+        explained: What to report.
+        width: Columns of the terminal; no line but the scheduler's sentence is longer.
+        color: Whether to use the terminal's colors.
+        wide: Whether all groups of nodes are listed, however many.
+    """
+    groups = EVERY_NODE if wide else MOST_GROUPS
+    return print_all(_parts(explained, width, groups), width=width, color=color)
+
+
+def _parts(explained: Explained, width: int, groups: int) -> Iterator[RenderableType]:
+    placement, explanation = explained.placement, explained.explanation
+    verdict = placement.verdict
+    yield headline(placement, explained.replaced)
+    if explained.node:
+        yield Text(f"It is on {one_line(explained.node)}; this is as if it were scheduled again.")
+    yield from map(Text, profile_text(verdict.request.profile))
+    yield from replicas_text(placement, explained.replicas)
+    if verdict.message:
+        yield sentence(verdict.message)
+    yield from _constraints(explained, width)
+    if explanation.rejected:
+        yield from section("Why nodes reject it", _refusing(verdict, explanation.rejected, groups))
+    if explanation.tiers:
+        yield from section("Where it would go", _outlook(explained, groups))
+    if verdict.preemption is not None and verdict.preemption.nominated:
+        yield from section("Whom it would preempt", map(Text, preemption_lines(verdict.preemption)))
+    if explained.stuck_message and verdict.names:
+        title = "What would make it fit"
+        if verdict.feasible_count:
+            title = "What would make the other replicas fit"
+            text = f"The first that does not fit: {explained.stuck_message}"
+            yield from section("Why not all replicas fit", [sentence(text)])
+        yield from section(title, suggestions_text(explained.suggestions, placement, explained.replicas))
+    yield from _notices(verdict)
+
+
+def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
+    """Yield notes on facts that are not known or not modeled."""
+    if verdict.unread:
+        text = f"Not known, and may change who is evicted: {', '.join(verdict.unread)}."
+        yield from ("", Text(text, "yellow"))
+    if verdict.request.pod.unmodeled:
+        asked = ", ".join(verdict.request.pod.unmodeled)
+        text = f"Not modeled, and may reject more nodes: the pod's {asked}."
+        yield from ("", Text(text, "yellow"))
+    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
+        yield from ("", Text(text, "yellow"))
+
+
+def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
+    placement, standings = explained.placement, explained.explanation.constraints
+    if placement.why_none:
+        yield from ("", Text(f"No constraint is in force: {placement.why_none}."))
+        return
+    yield ""
+    yield Text("Constraints in force", "bold")
+    for number, standing in enumerate(standings, start=1):
+        yield item(number, constraint_title(standing.applied, placement.policy))
+        yield from constraint_text(standing, placement, indent=3, width=width)
+    yield from dropped(placement)
+
+
+def _refusing(
+    verdict: SchedulingResult, groups: tuple[RejectedNodes, ...], most: int
+) -> Iterator[RenderableType]:
+    for group in groups[:most]:
+        yield Text(named(group.examples, group.count))
+        for refusal in group.rejections:
+            for line in rejection_lines(verdict, refusal):
+                yield Padding(Text(line), (0, 0, 0, 3))
+    if rest := groups[most:]:
+        rejected = plural(sum(group.count for group in rest), "node")
+        yield Text(f"and {rejected} for {plural(len(rest), 'other set')} of reasons")
+
+
+def rejection_lines(verdict: SchedulingResult, refusal: Rejection) -> Iterator[str]:
+    """Yield why a plugin refuses a group of nodes, with its numbers; a line for each reason."""
+    words = f"{refusal.plugin}: {one_line(', '.join(refusal.texts))}"
+    if refusal.taint is not None:
+        key, value, effect = refusal.taint
+        yield f"{words}: {one_line(f'{key}={value}' if value else key)}:{effect}"
+    elif refusal.shortages:
+        for shortage in refusal.shortages:
+            yield f"{refusal.plugin}: {_shortage(shortage)}"
+    elif refusal.plugin is Plugin.POD_TOPOLOGY_SPREAD:
+        for breach in refusal.violations:
+            yield f"{refusal.plugin}: constraint {breach.constraint + 1}: {_breach(verdict, breach)}"
+    else:
+        yield words
+        for volume in refusal.volumes:
+            claim, name = one_line(volume.claim), one_line(volume.volume)
+            yield f"claim {claim} is bound to volume {name}: {one_line(volume.reached_from)}"
+        if refusal.volumes:
+            yield NO_MOVE
+
+
+def preemption_lines(preemption: Preemption) -> Iterator[str]:
+    """Yield where the scheduler would make room for a pod, and whom it would evict there."""
+    node = preemption.nominated[0]
+    evicted = listed(list(preemption.victims[node]))
+    yield f"{one_line(node)}: kube-scheduler evicts {evicted}, of lower priority; then the pod goes there."
+    if others := len(preemption.nominated) - 1:
+        nodes = plural(others, "node")
+        yield f"{nodes} more would do as well; kube-scheduler takes one of them all at random."
+
+
+def _shortage(shortage: Shortage) -> str:
+    least, most = (written(shortage.resource, max(0, left)) for left in (shortage.least, shortage.most))
+    left = most if least == most else f"{least} to {most}"
+    if shortage.resource == "pods":
+        return f"Too many pods: {left} more allowed"
+    requested = written(shortage.resource, shortage.requested)
+    return f"Insufficient {one_line(shortage.resource)}: {requested} requested, {left} left"
+
+
+def _breach(verdict: SchedulingResult, breach: SkewViolation) -> str:
+    applied = verdict.results[breach.constraint].applied
+    if breach.lacks_key:
+        return f"no label {one_line(applied.constraint.topology_key)}"
+    limit = f"above maxSkew {applied.constraint.max_skew:,}"
+    if breach.least != breach.most:
+        return f"skew {breach.least:,} to {breach.most:,} in {breach.domains:,} domains, {limit}"
+    # matching + self match - minimum = skew.
+    minimum = breach.matching + applied.self_match - breach.least
+    where = f"{breach.domains:,} domains" if breach.domain is None else domain_name(breach.domain)
+    operands = f"{breach.matching:,} matching + {applied.self_match} - minimum {minimum:,}"
+    return f"{where}: {operands} = skew {breach.least:,}, {limit}"
+
+
+def _outlook(explained: Explained, most: int) -> Iterator[RenderableType]:
+    explanation, placement, outvoted = explained.explanation, explained.placement, explained.outvoted
+    tiers = explanation.tiers
+    if placement.verdict.request.pinned:
+        yield Text(f"{named(tiers[0].examples, tiers[0].count)}: a pod each.")
+        return
+    if tiers[0].score is None:
+        text = named(tiers[0].examples, tiers[0].count)
+        yield Text(f"{text}: {_unscored(tiers[0].count)}")
+        if tiers[0].count > 1:
+            yield from map(Text, _choice(placement.verdict, outvoted))
+        return
+    for tier in tiers[:most]:
+        text = f"score {tier.score}, {tier.points} points: {named(tier.examples, tier.count)}"
+        yield Padding(Text(text), (0, 0, 0, 3))
+    if rest := tiers[most:]:
+        yield Padding(Text(f"lower: {plural(sum(tier.count for tier in rest), 'node')}"), (0, 0, 0, 3))
+    lead = explanation.lead
+    ahead = "All are equal by spread." if lead is None else f"The best score leads by {lead} points."
+    profile = placement.verdict.request.profile
+    weight = f"weight {profile.weight(Plugin.POD_TOPOLOGY_SPREAD)} in {profile_name(profile)}"
+    yield Text(f"{ahead} Points are PodTopologySpread's score, 0 to 100, times its {weight}.")
+    yield from map(Text, _choice(placement.verdict, outvoted))
+
+
+def _choice(verdict: SchedulingResult, outvoted: OutvotedSpread | None) -> Iterator[str]:
+    """Yield which nodes have the highest total, and why if PodTopologySpread prefers others."""
+    best = verdict.best
+    chosen = named(tuple(verdict.names[node] for node in best[:EXAMPLES]), len(best))
+    text = f"By all plugins: {chosen}, {int(verdict.total[best[0]])} points."
+    if outvoted is None:
+        yield text
+        return
+    preference = f"PodTopologySpread prefers {outvoted.preferred}"
+    outvoting = ", ".join(f"{plugin} {gain:+}" for plugin, gain in outvoted.gains)
+    yield f"{text} {preference}, but is outvoted by {outvoted.margin} points: {outvoting}."
+    yield f"It would win with weight {outvoted.weight} of PodTopologySpread{_smaller_max_skew(outvoted)}."
+
+
+def _smaller_max_skew(outvoted: OutvotedSpread) -> str:
+    found = outvoted.max_skew
+    if found is None:
+        tried = "" if outvoted.complete else f" of the {MOST_EVALUATIONS} that were tried"
+        return f"; no smaller maxSkew{tried} is enough"
+    numbers = " and ".join(str(position + 1) for position in found.constraints)
+    which = f"constraint {numbers}" if len(found.constraints) == 1 else f"constraints {numbers}"
+    return f", or with maxSkew {found.max_skew} of {which}"
+
+
+def _unscored(count: int) -> str:
+    if count == 1:
+        return "the only one, so that nothing is scored."
+    return "PodTopologySpread scores none of them (no ScheduleAnyway constraint)."

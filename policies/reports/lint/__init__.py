@@ -1,0 +1,1 @@
+"""Runs of ``evenkeel lint``, one module per output format."""

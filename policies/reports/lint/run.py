@@ -1,0 +1,124 @@
+"""A run of the linter as every report is given it: what was found, by which tool, and where the text is.
+
+A report of a run is a module with ``render(run) -> str``; ``text`` takes the terminal's colors, too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from policies.lint.exemptions import Suppressed
+from policies.lint.run import LintResult
+from policies.manifests.findings import Finding, Severity
+from policies.manifests.skipped import FailOnSkipped, Skipped
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.rules.base import Rule, all_rules
+
+
+def no_source(_file: str) -> Sequence[str]:
+    """Return no lines: what a run without its texts knows of a file."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintRun:
+    """The result of a run, and the settings of reports.
+
+    Attributes:
+        result: What was found.
+        tool_version: Evenkeel's own version.
+        kubernetes_version: The release that the rules ran with.
+        files: The files that were read, as findings name them.
+        fail_on: The least finding that makes the run fail; None if none does.
+        skipped_sources: What was not read, and why.
+        fail_on_skipped: What of it makes the run fail; nothing does where no finding does.
+        known: How many findings were left out because a baseline holds them.
+        hidden: Findings that are not shown, for they are not severe enough; the run may fail by them.
+        rules: The rules by their ids; findings may have other ids, such as that of an unreadable file.
+        source: Returns the lines of a file, as its findings name it; empty where they are not known. It is
+            called for each finding, so it should remember them.
+    """
+
+    result: LintResult
+    tool_version: str
+    kubernetes_version: KubernetesVersion = KNOWN_VERSION
+    files: Collection[str] = ()
+    fail_on: Severity | None = Severity.ERROR
+    skipped_sources: Sequence[Skipped] = ()
+    fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
+    known: int = 0
+    hidden: Sequence[Finding] = ()
+    rules: Mapping[str, Rule] = field(default_factory=all_rules)
+    source: Callable[[str], Sequence[str]] = no_source
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings in force, in the order in which every report lists them."""
+        return in_order(self.result.findings)
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """The sources that were not read, or not checked to their end, and why."""
+        return [*self.skipped_sources, *self.result.cut]
+
+    @property
+    def suppressed(self) -> list[Suppressed]:
+        """The findings out of force, in the same order."""
+        return sorted(self.result.suppressed, key=lambda entry: order(entry.finding))
+
+    def by_file(self) -> Iterator[tuple[str, list[Finding]]]:
+        """Yield each file that has findings, with them."""
+        for file, findings in groupby(self.findings, key=lambda finding: finding.location.file):
+            yield file, list(findings)
+
+    def count(self, severity: Severity) -> int:
+        """Return how many findings in force are as bad as this."""
+        return sum(finding.severity is severity for finding in self.result.findings)
+
+    def fails(self, least: Severity) -> bool:
+        """Return whether a finding is as bad as this or worse."""
+        return any(finding.severity.is_as_bad(least) for finding in (*self.result.findings, *self.hidden))
+
+    def without_below(self, least: Severity) -> LintRun:
+        """Return the run with the findings hidden that are less bad than a severity."""
+        hidden = [finding for finding in self.result.findings if not finding.severity.is_as_bad(least)]
+        told = [finding for finding in self.result.findings if finding.severity.is_as_bad(least)]
+        return replace(self, result=replace(self.result, findings=told), hidden=hidden)
+
+    @property
+    def statistics(self) -> list[tuple[str, int]]:
+        """How many findings in force each rule has, the most first."""
+        numbers = Counter(finding.rule for finding in self.result.findings)
+        return sorted(numbers.items(), key=lambda entry: (-entry[1], entry[0]))
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run fails, as its exit code shows."""
+        return self.fail_on is not None and (self.incomplete or self.fails(self.fail_on))
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the run fails because something was skipped."""
+        return any(self.severity_of(entry) is Severity.ERROR for entry in self.skipped)
+
+    def severity_of(self, entry: Skipped) -> Severity:
+        """Return how bad it is that something was skipped: an error if the run fails by it."""
+        return entry.severity(FailOnSkipped.NEVER if self.fail_on is None else self.fail_on_skipped)
+
+
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings by file, line, severity and field; the same findings always in the same order."""
+    return sorted(findings, key=order)
+
+
+def order(finding: Finding) -> tuple[str, int, int, str, str, str]:
+    """Return the sort key of a finding."""
+    location = finding.location
+    rank = _RANK[finding.severity]
+    return location.file, location.line, rank, str(finding.path), finding.rule, finding.message

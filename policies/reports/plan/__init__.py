@@ -1,0 +1,1 @@
+"""Plans of ``evenkeel plan``, one module per output format."""

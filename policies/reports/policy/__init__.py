@@ -1,0 +1,1 @@
+"""Checks, emitted objects and previews of ``evenkeel policy``, one module per output format."""

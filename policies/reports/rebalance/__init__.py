@@ -1,0 +1,1 @@
+"""Plans and deletion costs of ``evenkeel rebalance``, one module per output format."""

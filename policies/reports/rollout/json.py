@@ -1,0 +1,128 @@
+"""How a rollout or a scale goes, in the answer of a simulation: how it can end, and what would avoid that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import starmap
+from typing import Annotated, Final, Literal, NamedTuple
+
+from policies.manifests.wire import INLINE, Count
+from policies.placement.core.given_up import GivenUp
+from policies.placement.rollout.courses import Course, Courses, Outcome, Peak
+from policies.placement.rollout.replica_pods import RolloutStep
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, SimulatedRollout
+from policies.reports.rollout.words import assumptions, strategy, suggestion_cost
+
+#: Steps of a trace that are listed, half of them from its start; pending pods that are named.
+MOST_TRACED: Final = 1_000
+
+
+class TracedStep(NamedTuple):
+    """A step of a rollout.
+
+    Attributes:
+        step: The number of the step, from 1 on.
+        traced: The step.
+    """
+
+    step: Count
+    traced: Annotated[RolloutStep, INLINE]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutCourse:
+    """One way in which it can go.
+
+    Attributes:
+        course: The course.
+        trace: What happens; of more than 1,000 steps the first and the last.
+        steps: How many steps there are.
+        pending: The pods that have no node at the end, at most 1,000.
+    """
+
+    course: Annotated[Course, INLINE]
+    trace: Sequence[TracedStep]
+    steps: Count
+    pending: Sequence[str]
+
+
+class RolloutChange(NamedTuple):
+    """A change that was verified by rolling it out.
+
+    Attributes:
+        suggestion: The change.
+        cost: What it gives up.
+        given_up: What it weakens or removes of DoNotSchedule constraints.
+    """
+
+    suggestion: Annotated[RolloutSuggestion, INLINE]
+    cost: str
+    given_up: Sequence[GivenUp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutFields:
+    """How a workload is rolled out or scaled.
+
+    Attributes:
+        kind: Which of the two.
+        outcome: How the worst course ends.
+        strategy: How the controller replaces pods; empty for a scale.
+        placed_before: Pods created or deleted before, so that the old revision runs whole.
+        pending_before: Pods of the workload that had no node in the cluster, as far as is known.
+        likely: The course with the first choice by name, or by the seed.
+        worst: The course that ends worst; null if that is the likely one.
+        peaks: The worst moment of each constraint, in the likely course and its order.
+        courses: All courses.
+        suggestions: Changes with which it completes.
+        suggestions_tried: How many were rolled out.
+        all_suggestions_tried: Whether there is none that was left out.
+        assumptions: What is assumed, in sentences.
+    """
+
+    kind: Literal["rollout", "scale"]
+    outcome: Outcome
+    strategy: str
+    placed_before: Count
+    pending_before: Count
+    likely: RolloutCourse
+    worst: RolloutCourse | None
+    peaks: Sequence[Peak]
+    courses: Annotated[Courses, INLINE]
+    suggestions: Sequence[RolloutChange]
+    suggestions_tried: Count
+    all_suggestions_tried: bool
+    assumptions: Sequence[str]
+
+
+def rollout_fields(simulated: SimulatedRollout) -> RolloutFields:
+    """Return how a workload is rolled out or scaled."""
+    rollout, suggestions = simulated.rollout, simulated.suggestions
+    courses = rollout.courses
+    return RolloutFields(
+        kind="scale" if rollout.scaled else "rollout",
+        outcome=rollout.outcome,
+        strategy=strategy(rollout),
+        placed_before=rollout.placed,
+        pending_before=len(rollout.waited_for),
+        likely=_course(courses.likely),
+        worst=None if courses.worst is courses.likely else _course(courses.worst),
+        peaks=courses.likely.peaks,
+        courses=courses,
+        suggestions=[RolloutChange(each, suggestion_cost(each), each.given_up) for each in suggestions.found],
+        suggestions_tried=suggestions.tried,
+        all_suggestions_tried=suggestions.complete,
+        assumptions=list(assumptions(rollout)),
+    )
+
+
+def _course(course: Course) -> RolloutCourse:
+    numbered, half = list(enumerate(course.steps, start=1)), MOST_TRACED // 2
+    listed = numbered if len(numbered) <= MOST_TRACED else [*numbered[:half], *numbered[-half:]]
+    return RolloutCourse(
+        course=course,
+        trace=list(starmap(TracedStep, listed)),
+        steps=len(course.steps),
+        pending=course.pending[:MOST_TRACED],
+    )

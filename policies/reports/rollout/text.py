@@ -1,0 +1,235 @@
+"""A rollout or a scale for a person in a terminal: how it ends, the domains on the way, every step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_PHRASE, IN_TABLE, listed, plural
+from policies.placement.rollout.courses import Course, Outcome
+from policies.placement.rollout.rollout import Rollout
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, SimulatedRollout
+from policies.reports.domains import bar, bar_room
+from policies.reports.rollout.trace import trace_lines, trace_table
+from policies.reports.rollout.words import (
+    NOT_IN_ROLLOUT,
+    assumptions,
+    left_over,
+    strategy,
+    suggestion_cost,
+    waits_for,
+)
+from policies.reports.suggestion.cost import given_up_text
+from policies.reports.suggestion.text import edit_text
+from policies.reports.words import (
+    constraint_title,
+    domain_name,
+    dropped,
+    ending,
+    item,
+    plain_table,
+    print_all,
+    replica_origin_text,
+    search_ended,
+    sentence,
+    unmodeled_note,
+    workload_title,
+)
+from policies.scheduler.skew import skew_of
+
+MOST_TRACED: Final = 24
+#: What makes a skew on the way larger than that of the likely course, where pods go and come together.
+_OTHER_ORDER: Final = "as pods are deleted and bound in another order, or by other choices"
+#: What the worst course differs by from the likely one.
+_OTHER_CHOICES: Final = "if other pods or nodes are chosen among equal ones"
+
+
+def render(simulated: SimulatedRollout, *, width: int, color: bool) -> str:
+    """Return the report as text.
+
+    Args:
+        simulated: What to report.
+        width: Columns of the terminal; no line but the scheduler's sentences is longer.
+        color: Whether to use the terminal's colors.
+    """
+    return print_all(_parts(simulated.rollout, simulated.suggestions, width), width=width, color=color)
+
+
+def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Iterator[RenderableType]:
+    courses = rollout.courses
+    yield _headline(rollout)
+    if not rollout.scaled:
+        yield from replica_origin_text(rollout.prepared.workload)
+    yield Text(_summary(rollout))
+    yield from _constraints(rollout, width)
+    yield from _course("What happens", courses.likely, rollout)
+    if courses.worst.outcome is not courses.likely.outcome:
+        yield from _course(f"What can happen {_OTHER_CHOICES}", courses.worst, rollout)
+    if not rollout.scaled and rollout.outcome is not Outcome.COMPLETE:
+        yield from _suggestions(suggestions, rollout)
+    yield from _notes(rollout)
+
+
+def _headline(rollout: Rollout) -> Text:
+    likely, worst = rollout.courses.likely.outcome, rollout.outcome
+    unmodeled = " as far as the pod is modeled" if rollout.prepared.request.pod.unmodeled else ""
+    text = Text(f"{workload_title(rollout.prepared)}: ")
+    good = likely is worst is Outcome.COMPLETE
+    text.append(ending(likely, scaled=rollout.scaled) + unmodeled, "bold green" if good else "bold red")
+    if worst is not likely:
+        text.append(f", but can end otherwise: {ending(worst, scaled=rollout.scaled)}", "bold red")
+    text.append(
+        f" ({plural(rollout.prepared.cluster.node_count, 'node')}, Kubernetes {rollout.prepared.version})"
+    )
+    return text
+
+
+def _summary(rollout: Rollout) -> str:
+    if rollout.scaled:
+        return f"Replicas: from {rollout.running or rollout.placed:,} to {rollout.replicas:,}"
+    replicas = plural(rollout.replicas, "replica")
+    return f"{replicas}, {strategy(rollout)}"
+
+
+def _constraints(rollout: Rollout, width: int) -> Iterator[RenderableType]:
+    prepared = rollout.prepared
+    if prepared.why_none:
+        yield from ("", Text(f"No constraint is in force: {prepared.why_none}."))
+    for position, applied in enumerate(prepared.request.constraints):
+        yield ""
+        yield item(position + 1, constraint_title(applied, prepared.policy))
+        yield Padding(_skews(rollout, position), (0, 0, 0, 3))
+        if rollout.courses.likely.after[position]:
+            yield Padding(_domains(rollout.courses.likely, position, bar_room(width)), (0, 0, 0, 3))
+    yield from dropped(prepared)
+
+
+def _skews(rollout: Rollout, position: int) -> Text:
+    courses = rollout.courses
+    likely, worst = courses.likely, courses.worst_skews[position]
+    if not likely.after[position]:
+        return Text("no eligible node has the key")
+    applied, before = rollout.prepared.request.constraints[position], likely.before[position]
+    peak, after = likely.peaks[position], likely.skews[position]
+    text = Text(f"skew {skew_of(applied, before):,} before, ")
+    if peak.step:
+        text.append(f"{peak.skew:,} at worst (after step {peak.step:,}), ")
+    text.append(f"{after:,} after")
+    if (most := courses.worst_peaks[position]) > max(peak.skew, worst):
+        text.append(f"; up to {most:,} for a moment {_OTHER_ORDER}", "yellow")
+    if worst > after:
+        text.append(f"; up to {worst:,} {_OTHER_CHOICES}", "yellow")
+    if applied.is_hard and max(after, worst) > applied.constraint.max_skew:
+        text.append(f"; above maxSkew {applied.constraint.max_skew}", "bold yellow")
+    if not courses.exact:
+        text.append(f"; {courses.count:,} courses were tried, not all there are", "dim")
+    return text
+
+
+def _domains(course: Course, position: int, room: int) -> Table:
+    """Return the domains with their pods; of many, how many domains changed alike."""
+    before, after, worst = course.before[position], course.after[position], course.peaks[position].counts
+    table = plain_table()
+    few = len(after) <= IN_TABLE
+    table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
+    for title in ("BEFORE", "WORST", "AFTER"):
+        table.add_column(title, justify="right")
+    table.add_column("", no_wrap=True)
+    longest = max(after.values()) or 1
+    lines = _few_lines(before, worst, after) if few else _alike(before, worst, after)
+    half = IN_TABLE // 2
+    for name, counts in lines if len(lines) <= IN_TABLE else [*lines[:half], *lines[-half:]]:
+        table.add_row(name, *(f"{count:,}" for count in counts), bar(counts[-1] / longest, room, fits=None))
+    return table
+
+
+def _few_lines(*counts: Mapping[str, int]) -> list[tuple[str, tuple[int, ...]]]:
+    return [(domain_name(value), tuple(each[value] for each in counts)) for value in counts[0]]
+
+
+def _alike(*counts: Mapping[str, int]) -> list[tuple[str, tuple[int, ...]]]:
+    alike = Counter(tuple(each[value] for each in counts) for value in counts[0])
+    ordered = sorted(alike.items(), key=lambda entry: entry[0][::-1], reverse=True)
+    return [(f"{number:,}", line) for line, number in ordered]
+
+
+def _course(title: str, course: Course, rollout: Rollout) -> Iterator[RenderableType]:
+    yield from ("", Text(title, "bold"))
+    if not course.steps:
+        yield Text("Nothing.")
+    lines: list[RenderableType] = list(map(trace_table, trace_lines(course.steps, scaled=rollout.scaled)))
+    half = MOST_TRACED // 2
+    if len(lines) <= MOST_TRACED:
+        yield from lines
+    else:
+        left = len(lines) - MOST_TRACED
+        yield from (
+            *lines[:half],
+            Text(f"... {plural(left, 'more line')}; -o json has the steps", "dim"),
+            *lines[-half:],
+        )
+    if course.pending:
+        yield Text(
+            f"{plural(len(course.pending), 'pod')} pending in the end: {listed(course.pending, IN_PHRASE)}",
+            "red",
+        )
+        yield sentence(course.message)
+    if course.outcome is Outcome.DEADLOCK:
+        yield Text(_why_stuck(course, rollout), "red")
+
+
+def _why_stuck(course: Course, rollout: Rollout) -> str:
+    """Return why no old pod goes."""
+    stay = f"{left_over(course)} stay{'s' if course.old == 1 else ''}"
+    if rollout.stateful is not None:
+        return f"{stay}: the controller waits for the pending pod before it replaces another."
+    update = rollout.update
+    if update is None:
+        return f"{stay}."
+    least = rollout.replicas - update.unavailable
+    return f"{stay}: at least {least:,} must be available (maxUnavailable {update.unavailable})."
+
+
+def _suggestions(suggestions: RolloutSuggestions, rollout: Rollout) -> Iterator[RenderableType]:
+    namespace = one_line(rollout.prepared.workload.namespace)
+    yield from ("", Text("What would make it complete", "bold"))
+    if not suggestions.found:
+        yield Text(f"No single change of the manifest that Evenkeel knows ({suggestions.tried:,} tried).")
+    for number, suggestion in enumerate(suggestions.found, start=1):
+        style = "bold" if number == 1 else ""
+        lines = [edit_text(edit) for edit in suggestion.edits]
+        lines += [f"kubectl delete pod {one_line(name)} -n {namespace}" for name in suggestion.deleted]
+        head, *more = (Text(line, style) for line in lines)
+        yield item(number, head)
+        for line in more:
+            yield Padding(Text.assemble("and ", line), (0, 0, 0, 3))
+        if suggestion.worst_skews:
+            skews = ", ".join(f"{skew:,}" for skew in suggestion.worst_skews)
+            limit = "at most " if suggestion.exact else ""
+            yield Padding(Text(f"then it completes, skew {limit}{skews} after"), (0, 0, 0, 3))
+        yield Padding(Text(f"costs: {suggestion_cost(suggestion)}"), (0, 0, 0, 3))
+        for given_up in suggestion.given_up:
+            yield Padding(Text(given_up_text(given_up), "yellow"), (0, 0, 0, 3))
+    if suggestions.found:
+        yield Text("Each was verified alone: rolled out on this cluster. The first gives up least.", "dim")
+    if suggestions.found and (waits := waits_for(rollout)):
+        yield Text(waits, "dim")
+    if not suggestions.complete:
+        yield search_ended(plural(suggestions.tried, "rollout"))
+
+
+def _notes(rollout: Rollout) -> Iterator[RenderableType]:
+    """Yield notes on what the numbers leave out."""
+    yield ""
+    for text in assumptions(rollout):
+        yield Text(text, "dim")
+    if unmodeled := rollout.prepared.request.pod.unmodeled:
+        yield Text(unmodeled_note(unmodeled), "yellow")
+    yield Text(f"Not looked at: {', '.join(NOT_IN_ROLLOUT)}.", "dim")

@@ -1,0 +1,149 @@
+"""The parts of a rollout in words: its end, its controller's next steps, the limits of the simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from policies.manifests.fields import member
+from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
+from policies.placement.rollout.courses import Course
+from policies.placement.rollout.rollout import Rollout
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, StrategyChange
+from policies.placement.rollout.stateful_set_controller import StatefulUpdate
+from policies.placement.simulate.simulate import NOT_LOOKED_AT
+from policies.reports.suggestion.cost import cost_of
+from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
+
+#: What may change the course of a real rollout and is not part of a simulated one.
+NOT_IN_ROLLOUT: Final = (
+    *NOT_LOOKED_AT,
+    "readiness gates and probes",
+    "minReadySeconds",
+    "progressDeadlineSeconds",
+    "disruption budgets",
+    "autoscalers of pods",
+)
+
+_COSTS: Final = {
+    StrategyChange.UNAVAILABLE: "during a rollout one replica fewer may be available",
+    StrategyChange.NO_SURGE: "during a rollout one replica fewer may be available",
+    StrategyChange.SURGE: "room for one more pod during a rollout",
+}
+
+
+def strategy(rollout: Rollout) -> str:
+    """Return how the controller replaces pods; empty for a scale."""
+    if rollout.scaled:
+        return ""
+    if rollout.stateful is not None:
+        return _stateful(rollout.stateful)
+    if rollout.update is None:
+        return "Recreate"
+    return f"RollingUpdate, maxUnavailable {rollout.update.unavailable}, maxSurge {rollout.update.surge}"
+
+
+def _stateful(update: StatefulUpdate) -> str:
+    if update.on_delete:
+        return "OnDelete: only pods that someone deletes are replaced"
+    parts = [f"RollingUpdate, {'Parallel' if update.parallel else 'OrderedReady'}"]
+    if update.partition:
+        parts.append(f"partition {update.partition}")
+    if update.unavailable is not None:
+        parts.append(f"maxUnavailable {update.unavailable}")
+    return ", ".join(parts)
+
+
+def left_over(course: Course) -> str:
+    """Return how many pods of old revisions are left over, and how many of them have no node."""
+    pending = f" ({course.old_pending:,} without a node)" if course.old_pending else ""
+    return f"{plural(course.old, 'pod')} of the old revision{pending}"
+
+
+def assumptions(rollout: Rollout) -> Iterator[str]:
+    """Yield the assumptions, a sentence each."""
+    yield from _start(rollout)
+    if rollout.restarted:
+        yield "The template is the one that runs: it is rolled out as kubectl rollout restart does."
+    if member(rollout.prepared.workload.obj, "spec").get("paused") is True:
+        yield "spec.paused is set: this is the rollout once it is resumed."
+    if rollout.in_progress:
+        new = f"{plural(rollout.in_progress, 'pod')} of the new revision"
+        yield f"{new} run already: the rollout goes on from there."
+    if rollout.stateful is not None and rollout.stateful.unavailable is not None:
+        yield (
+            "maxUnavailable of a StatefulSet is honored, as with the feature gate MaxUnavailableStatefulSet; "
+            "without it one pod is replaced at a time."
+        )
+    if rollout.courses.free:
+        taken = "the first by name" if rollout.seed is None else f"one at random (seed {rollout.seed})"
+        yield f"Of equal nodes, and of equal pods to delete, Kubernetes takes any; here it is {taken}."
+    if rollout.now and rollout.running:
+        time = datetime.fromtimestamp(rollout.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        yield (
+            f"Ages count from {time}; what they would change within an hour of it is left to chance as well."
+        )
+    size = rollout.prepared.cluster.node_count
+    if (found := nodes_to_find(ADAPTIVE, size)) < size:
+        yield f"All nodes are looked at; kube-scheduler stops at {found:,} feasible ones by default."
+    yield "A deleted pod is gone at once: its grace period is not simulated."
+    if rollout.scaled:
+        return
+    yield (
+        "Bound pods become ready one after another, oldest first, once the controllers have nothing else "
+        "to do."
+    )
+
+
+def _start(rollout: Rollout) -> Iterator[str]:
+    """Yield sentences on the state at the start, and on actions before the course begins."""
+    if rollout.waited_for:
+        yield f"{plural(len(rollout.waited_for), 'pod')} of the workload had no node in the cluster."
+    if rollout.running and not rollout.known:
+        yield (
+            "States and ages of its pods are not known: all count as ready and of one age, pending ones as"
+            " absent."
+        )
+    if rollout.resized:
+        yield (
+            "The number of replicas changes while a rollout is under way: that its ReplicaSets are scaled in"
+            " proportion first is not simulated."
+        )
+    yield from placed_first(rollout)
+
+
+def placed_first(rollout: Rollout) -> Iterator[str]:
+    """Yield how many pods were created or deleted before the course begins."""
+    if not rollout.placed:
+        return
+    runs = (
+        f"The cluster runs {plural(rollout.running, 'pod') if rollout.running else 'no pod'} of the workload"
+    )
+    if rollout.running > rollout.replicas and not rollout.scaled:
+        yield f"{runs}: the old revision was scaled down to {rollout.replicas:,} first."
+        return
+    like = "" if rollout.scaled else " of the old revision"
+    like += ", taken to be like those of the object," if rollout.assumed else ""
+    verb = "was" if rollout.placed == 1 else "were"
+    yield f"{runs}: {plural(rollout.placed, 'pod')}{like} {verb} created first."
+
+
+def waits_for(rollout: Rollout) -> str:
+    """Return the step before a change reaches a rollout that is stuck already; empty if none is needed."""
+    new = [name for name in rollout.courses.worst.pending if name not in rollout.waited_for]
+    if rollout.stateful is None or rollout.stateful.parallel or not new:
+        return ""
+    return (
+        f"To be changed before the rollout. Once that is stuck, delete pod {one_line(new[0])}, too: with"
+        " OrderedReady the controller waits for it as it is."
+    )
+
+
+def suggestion_cost(suggestion: RolloutSuggestion) -> str:
+    """Return the cost of a change, in words."""
+    change = suggestion.change
+    if change is None:
+        return "nothing: the deleted pod has no node"
+    return _COSTS[change] if isinstance(change, StrategyChange) else cost_of(change, suggestion.placement)

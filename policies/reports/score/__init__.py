@@ -1,0 +1,1 @@
+"""Scores of ``evenkeel score``, one module per output format."""

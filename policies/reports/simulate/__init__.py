@@ -1,0 +1,1 @@
+"""Simulations of ``evenkeel simulate``, one module per output format."""

@@ -1,0 +1,163 @@
+"""A simulation as one JSON object: what becomes of each pod, and the domains before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+from policies.manifests.wire import INLINE, Count, dumps
+from policies.model.next_pod import PodRevision
+from policies.model.replica_number import ReplicaNumber
+from policies.model.version import KubernetesVersion
+from policies.placement.rollout.new_revision import ReplacedPods
+from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.simulate.distribution import Distribution
+from policies.placement.simulate.scheduling_queue import SchedulingQueue, SimulatedQueue
+from policies.placement.simulate.simulate import DomainChange
+from policies.placement.simulate.what_if import WhatIf
+from policies.reports.rollout.json import RolloutFields, rollout_fields
+from policies.reports.rollout.words import NOT_IN_ROLLOUT
+from policies.scheduler.binding import Step
+from policies.scheduler.releases import judged_as
+
+
+class SimulationRuns(NamedTuple):
+    """The ends of many simulations.
+
+    Attributes:
+        wanted: How many runs were requested.
+        found: The ends.
+    """
+
+    wanted: Count | None
+    found: Annotated[Distribution, INLINE]
+
+
+class ReplicasBefore(NamedTuple):
+    """The replicas of the workload before.
+
+    Attributes:
+        wanted: Replicas that the workload wants.
+        wanted_from: Where the number comes from; null for a scale, whose number is an option.
+        placed: Those that had a node.
+    """
+
+    wanted: Count
+    wanted_from: ReplicaNumber | None
+    placed: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateAnswer:
+    """The outcome for pods that are scheduled one after another.
+
+    Attributes:
+        kubernetes_version: The release that the scheduler behaves as.
+        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
+        nodes: How many nodes there are, before any action.
+        nodes_to_find: How many feasible nodes are looked for, for each pod.
+        revision: The revision of the workload that the pods were scheduled as; null for what has none.
+        replaced: What a new revision replaces where it is applied; null for nothing, for a stored object, and
+            with replicas or a rollout.
+        replicas: The replicas of the workload before; null where their number is not known.
+        seed: Chose among nodes with the same total; null where the first by name was taken.
+        steps: What becomes of each pod, in order.
+        complete: Whether all pods were tried.
+        pending: Pods that got no node.
+        domains: Of each constraint in force.
+        all_domains: Whether ``domains`` are those of all pods; of many different only some are.
+        runs: What became of the pods every time; the rest is of the first. Null without runs.
+        what_if: What the actions change, the first time; null without any.
+        rollout: How the workload was rolled out or scaled, the rest being of the likely course; null if
+            neither was requested.
+        not_modeled: What else a scheduler looks at in these pods, which may refuse more nodes.
+        not_looked_at: What may happen in a real cluster meanwhile.
+    """
+
+    kubernetes_version: KubernetesVersion
+    judged_as: str
+    nodes: Count
+    nodes_to_find: Count
+    revision: PodRevision | None
+    replaced: ReplacedPods | None = None
+    replicas: ReplicasBefore | None
+    seed: Count | None
+    steps: Sequence[Step]
+    complete: bool = True
+    pending: Count
+    domains: Sequence[DomainChange]
+    all_domains: bool = True
+    runs: SimulationRuns | None = None
+    what_if: WhatIf | None = None
+    rollout: RolloutFields | None = None
+    not_modeled: Sequence[str]
+    not_looked_at: Sequence[str]
+
+
+def render(found: SimulatedQueue | SimulatedRollout) -> bytes:
+    """Return a simulation as one line of JSON, without its end; of a rollout, its likely course."""
+    return dumps(_of_rollout(found) if isinstance(found, SimulatedRollout) else _of_queue(found))
+
+
+def _of_queue(simulated: SimulatedQueue) -> SimulateAnswer:
+    queue, simulation, runs = simulated.queue, simulated.simulation, simulated.distribution
+    return SimulateAnswer(
+        kubernetes_version=queue.version,
+        judged_as=judged_as(queue.version).exact,
+        nodes=queue.cluster.node_count,
+        nodes_to_find=simulated.nodes_to_find,
+        revision=None if queue.prepared is None else queue.prepared.revision,
+        replaced=queue.replaced,
+        replicas=_replicas(queue),
+        seed=simulated.settings.used_seed,
+        steps=simulation.steps,
+        complete=simulation.complete,
+        pending=simulation.pending,
+        domains=simulation.domains,
+        all_domains=simulation.all_counted,
+        runs=None if runs is None else SimulationRuns(simulated.settings.runs, runs),
+        what_if=simulated.what_if,
+        not_modeled=simulated.unmodeled,
+        not_looked_at=simulated.not_looked_at,
+    )
+
+
+def _replicas(queue: SchedulingQueue) -> ReplicasBefore | None:
+    """Return how many replicas the workload wants, and how many had a node before; None if not known."""
+    replicas = queue.replicas
+    if replicas is None:
+        return None
+    wanted_from = None if queue.prepared is None else queue.prepared.workload.replica_number
+    return ReplicasBefore(replicas.wanted, wanted_from, replicas.placed)
+
+
+def _of_rollout(simulated: SimulatedRollout) -> SimulateAnswer:
+    rollout = simulated.rollout
+    prepared, likely = rollout.prepared, rollout.courses.likely
+    size = prepared.cluster.node_count
+    wanted_from = None if rollout.scaled else prepared.workload.replica_number
+    return SimulateAnswer(
+        kubernetes_version=prepared.version,
+        judged_as=judged_as(prepared.version).exact,
+        nodes=size,
+        nodes_to_find=size,
+        revision=None if rollout.scaled else prepared.revision,
+        replicas=ReplicasBefore(rollout.replicas, wanted_from, rollout.running),
+        seed=rollout.seed,
+        steps=[step.decision for step in likely.steps if step.decision is not None],
+        pending=simulated.pending,
+        domains=[
+            DomainChange(
+                pod=prepared.request.pod.name,
+                constraint=position,
+                applied=applied,
+                before=likely.before[position],
+                after=likely.after[position],
+            )
+            for position, applied in enumerate(prepared.request.constraints)
+        ],
+        rollout=rollout_fields(simulated),
+        not_modeled=prepared.request.pod.unmodeled,
+        not_looked_at=NOT_IN_ROLLOUT,
+    )

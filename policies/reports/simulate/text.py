@@ -1,0 +1,250 @@
+"""A simulation for a person in a terminal: domains before and after, where pods went, what stays pending."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_TABLE, ON_LINE, listed, plural
+from policies.placement.simulate.distribution import DomainSpread
+from policies.placement.simulate.scheduling_queue import SimulatedQueue
+from policies.placement.simulate.simulate import MOST_COUNTED, DomainChange
+from policies.reports.domains import bar, bar_room
+from policies.reports.simulate.what_if_text import what_if_text
+from policies.reports.words import (
+    as_revision,
+    constraint_title,
+    domain_name,
+    dropped,
+    item,
+    plain_table,
+    print_all,
+    replica_origin_text,
+    section,
+    sentence,
+    unmodeled_note,
+    unread_text,
+    workload_title,
+)
+from policies.scheduler.binding import Step
+
+
+def render(simulated: SimulatedQueue, *, width: int, color: bool) -> str:
+    """Return the report as text.
+
+    Args:
+        simulated: What to report.
+        width: Columns of the terminal; no line but the scheduler's sentences is longer.
+        color: Whether to use the terminal's colors.
+    """
+    return print_all(_parts(simulated, width), width=width, color=color)
+
+
+def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
+    queue = simulated.queue
+    yield _headline(simulated)
+    yield from _replicas(simulated)
+    if simulated.what_if is not None:
+        yield from what_if_text(simulated.what_if, None if queue.prepared is None else queue.prepared.policy)
+    if queue.pods or simulated.what_if is None:
+        yield from _scheduled(simulated, width)
+    yield from _notes(simulated)
+
+
+def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
+    """Yield the outcome for the pods of the queue."""
+    simulation = simulated.simulation
+    yield from _runs(simulated)
+    yield from _constraints(simulated, width)
+    of_first = "" if simulated.distribution is None else " in the first run"
+    if simulation.pending < len(simulation.steps):
+        yield from section(f"Where they went{of_first}", [_by_node(simulation.steps)])
+    if simulation.pending:
+        yield from section(f"What stays pending{of_first}", _pending(simulation.steps))
+
+
+def _headline(simulated: SimulatedQueue) -> Text:
+    queue, simulation = simulated.queue, simulated.simulation
+    count, placed = simulation.queued, len(simulation.steps) - simulation.pending
+    what = "pod" if queue.replicas is None else "replica"
+    text = Text("" if queue.prepared is None else f"{workload_title(queue.prepared)}: ")
+    if not count:
+        nothing = "nothing to schedule" if simulated.what_if is None else "nothing to schedule besides"
+        return text.append(nothing, "bold")
+    at_most = "at most " if simulation.unmodeled and placed else ""
+    got = f"{at_most}{placed:,} of {plural(count, what)} placed"
+    good = simulation.complete and not simulation.pending
+    text.append(got, "bold green" if good else "bold red")
+    if simulation.pending:
+        text.append(f", {simulation.pending:,} pending", "bold red")
+    if not simulation.complete:
+        text.append(f", {count - len(simulation.steps):,} not tried", "bold red")
+    text.append(f" ({plural(queue.cluster.node_count, 'node')}, Kubernetes {queue.version})")
+    shown = None if simulated.what_if is not None else queue.replaced
+    return text if queue.prepared is None else text.append(as_revision(queue.prepared, shown))
+
+
+def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
+    """Yield how many replicas ran before."""
+    queue = simulated.queue
+    replicas = queue.replicas
+    if replicas is None:
+        return
+    prepared = queue.prepared
+    labeled = prepared is not None and prepared.workload.kind.revision_label
+    of_revision = " of this revision" if labeled else ""
+    of_wanted = f"{replicas.placed:,} of {plural(replicas.wanted, 'replica')}{of_revision}"
+    before = queue.pods or simulated.what_if is not None
+    more = "had a node before." if before else "have a node: --replicas N schedules N more."
+    if prepared is not None:
+        yield from replica_origin_text(prepared.workload)
+    yield Text(f"{of_wanted} {more}")
+
+
+def _runs(simulated: SimulatedQueue) -> Iterator[RenderableType]:
+    """Yield the outcome of all runs together."""
+    found, settings = simulated.distribution, simulated.settings
+    if found is not None:
+        runs = plural(settings.runs or found.runs, "run")
+        runs = runs if found.runs == settings.runs else f"{found.runs:,} of {runs}"
+        yield ""
+        yield Text(f"{runs} (seed {settings.used_seed})", "bold")
+        yield Text(f"pending pods: {_times(found.pending, found.runs)}")
+
+
+def _times(counted: Mapping[int, int], runs: int) -> str:
+    """Return in how many runs each number came out; of many numbers, their range."""
+    if len(counted) == 1:
+        return f"{next(iter(counted)):,} in every run"
+    if len(counted) > ON_LINE:
+        usual = max(counted, key=lambda number: counted[number])
+        often = f"most often {usual:,} ({counted[usual]:,} of {runs:,} runs)"
+        return f"{min(counted):,} to {max(counted):,}, {often}"
+    return ", ".join(f"{number:,} in {times:,}" for number, times in counted.items()) + " runs"
+
+
+def _constraints(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
+    prepared, simulation = simulated.queue.prepared, simulated.simulation
+    if prepared is not None and prepared.why_none:
+        yield from ("", Text(f"No constraint is in force: {prepared.why_none}."))
+    for position, change in enumerate(simulation.domains):
+        title = constraint_title(change.applied, None if prepared is None else prepared.policy)
+        if prepared is None:
+            title.append(f", of pod {one_line(change.pod)}", "dim")
+        found = simulated.distribution
+        spread = None if found is None else found.domains[position]
+        yield ""
+        yield item(position + 1, title)
+        yield Padding(_skew(change, spread, 1 if found is None else found.runs), (0, 0, 0, 3))
+        if change.after:
+            yield Padding(_domains(change, spread, bar_room(width)), (0, 0, 0, 3))
+    if not simulation.all_counted:
+        text = f"Of more than {MOST_COUNTED} different pods only the first are counted."
+        yield from ("", Text(text, "yellow"))
+    if prepared is not None:
+        yield from dropped(prepared)
+
+
+def _skew(change: DomainChange, spread: DomainSpread | None, runs: int) -> Text:
+    if not change.after:
+        return Text("no eligible node has the key")
+    before = f"skew {change.skew_before:,} before"
+    if spread is None:
+        return Text(f"{before}, {change.skew:,} after")
+    return Text(f"{before}; after: {_times(spread.skews, runs)}")
+
+
+def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Table:
+    """Return the domains with their pods; of many, how many domains changed alike."""
+    ends = (change.after,) if spread is None else (spread.least, spread.median, spread.most)
+    columns = (change.before, *ends)
+    table = plain_table()
+    few = len(change.after) <= IN_TABLE
+    table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
+    for name in ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX"):
+        table.add_column(name, justify="right")
+    table.add_column("", no_wrap=True)
+    rows = {value: tuple(column[value] for column in columns) for value in change.after}
+    if few:
+        lines = [(domain_name(value), row) for value, row in rows.items()]
+    else:
+        alike = Counter(rows.values()).items()
+        ordered = sorted(alike, key=lambda entry: entry[0][::-1], reverse=True)
+        lines = [(f"{count:,}", row) for row, count in ordered]
+    longest = max(ends[-1].values()) or 1
+    for name, row in _ends(lines):
+        shown = row[1] if spread is None else row[2]
+        table.add_row(name, *(f"{count:,}" for count in row), bar(shown / longest, room, fits=None))
+    return table
+
+
+def _ends(lines: list[tuple[str, tuple[int, ...]]]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the first lines and the last, if there are too many."""
+    half = IN_TABLE // 2
+    return lines if len(lines) <= IN_TABLE else [*lines[:half], *lines[-half:]]
+
+
+def _by_node(steps: Iterable[Step]) -> Table:
+    """Return the pods of each node, or how many nodes got as many."""
+    went: dict[str, list[str]] = {}
+    for step in steps:
+        if step.node is not None:
+            went.setdefault(step.node, []).append(step.name)
+    table = plain_table()
+    if len(went) <= IN_TABLE:
+        table.add_column("NODE", overflow="fold")
+        table.add_column("PODS", justify="right")
+        table.add_column("", overflow="fold")
+        for node, names in sorted(went.items()):
+            table.add_row(one_line(node), f"{len(names):,}", listed(names))
+        return table
+    table.add_column("NODES", justify="right")
+    table.add_column("PODS ON EACH", justify="right")
+    table.add_column("", overflow="fold")
+    by_count: dict[int, list[str]] = {}
+    for node, names in sorted(went.items()):
+        by_count.setdefault(len(names), []).append(node)
+    for count, found in sorted(by_count.items(), reverse=True)[:IN_TABLE]:
+        table.add_row(f"{len(found):,}", f"{count:,}", listed(found))
+    return table
+
+
+def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
+    """Yield the scheduler's words on the pods that it leaves, those of equal words together."""
+    left: dict[str, list[str]] = {}
+    for step in steps:
+        if step.node is None:
+            left.setdefault(step.message, []).append(step.name)
+    for message, names in list(left.items())[:IN_TABLE]:
+        yield Text(f"{len(names):,}: {listed(names)}")
+        yield sentence(message)
+    if (rest := len(left) - IN_TABLE) > 0:
+        yield Text(f"and {plural(rest, 'other message')}")
+
+
+def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
+    """Yield notes on what the numbers leave out."""
+    steps, unmodeled, seed = simulated.steps, simulated.unmodeled, simulated.settings.used_seed
+    ties = sum(len(step.tied) > 1 for step in steps)
+    if ties:
+        taken = f"as was done here (seed {seed})."
+        if seed is None:
+            taken = "here it is the first by name; --runs N shows what else may come out."
+        some = f"{ties:,} of {len(steps):,} pods had several best nodes"
+        yield from ("", Text(f"{some}: kube-scheduler chooses one of them at random, {taken}"))
+    if unmodeled:
+        yield from ("", Text(unmodeled_note(unmodeled), "yellow"))
+        unread = simulated.queue.cluster.unread
+        for text in unread_text({name: unread[name] for name in unmodeled if name in unread}):
+            yield from ("", Text(text, "yellow"))
+    if simulated.nodes_to_find < simulated.queue.cluster.node_count:
+        text = f"For each pod the search stops at {simulated.nodes_to_find:,} feasible nodes."
+        yield from ("", Text(text))
+    if steps:
+        yield from ("", Text(f"Not looked at: {'; '.join(simulated.not_looked_at)}.", "dim"))

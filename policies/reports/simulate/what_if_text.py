@@ -1,0 +1,134 @@
+"""The effect of actions as text: the pods that stay, those that get a node again, those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_TABLE, listed, more, plural
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.simulate.what_if import DomainStages, WhatIf
+from policies.reports.words import constraint_title, domain_name, item, plain_table, section, sentence
+
+
+def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableType]:
+    """Yield the outcome for the pods that lost their node.
+
+    Args:
+        happened: What to report.
+        policy: The policy that gave the workload's constraints; None if none did.
+    """
+    recovery = happened.recovery
+    yield from section("What the actions change", _summary(happened))
+    for stages in happened.domains:
+        yield ""
+        yield item(stages.constraint + 1, constraint_title(stages.applied, policy))
+        yield Padding(_domains(stages), (0, 0, 0, 3))
+    recovered = [entry for entry in recovery.displaced if entry.outcome is PodOutcome.RECOVERED]
+    if recovered:
+        yield from section("What gets a node again, in this order", [_moves(recovered)])
+    yield from _groups(recovery.displaced, PodOutcome.PENDING, "What stays pending", _message, sentence)
+    yield from _groups(recovery.displaced, PodOutcome.NOT_RECREATED, "What nothing recreates", _why, Text)
+    yield from _groups(recovery.displaced, PodOutcome.NOT_TRIED, "What was not scheduled again", _why, Text)
+    if not recovery.complete:
+        text = (
+            "The objects of some pods are not known: they are not scheduled again and take no room; a drain "
+            "evicts them, and they tolerate every taint."
+        )
+        yield from ("", Text(text, "yellow"))
+    if recovery.disruption.added:
+        yield from ("", Text("New nodes are empty: pods of DaemonSets are not started on them.", "yellow"))
+
+
+def _summary(happened: WhatIf) -> Iterator[RenderableType]:
+    disruption, displaced = happened.recovery.disruption, happened.recovery.displaced
+    if disruption.lost:
+        yield Text(f"Lost: {plural(len(disruption.lost), 'node')}: {listed(disruption.lost)}")
+    if disruption.added:
+        yield Text(f"Added: {plural(len(disruption.added), 'node')}: {listed(disruption.added)}")
+    table = plain_table()
+    table.add_column("PODS")
+    for title in ("STAY", "DISPLACED", "RECOVERED", "PENDING", "NOT RECREATED", "NOT TRIED"):
+        table.add_column(title, justify="right")
+    own = [entry for entry in displaced if entry.workload is not None]
+    others = [entry for entry in displaced if entry.workload is None]
+    own_stayed = happened.own_stayed
+    if own_stayed is not None:
+        table.add_row("of the workload", f"{own_stayed:,}", *_counts(own))
+    table.add_row("others", f"{happened.stayed - (own_stayed or 0):,}", *_counts(others))
+    yield table
+
+
+def _counts(displaced: list[DisplacedPod]) -> Iterator[str]:
+    yield f"{len(displaced):,}"
+    for outcome in PodOutcome:
+        yield f"{sum(entry.outcome is outcome for entry in displaced):,}"
+
+
+def _domains(stages: DomainStages) -> Table:
+    """Return the matching pods of each domain; of many domains, those that change."""
+    table = plain_table()
+    table.add_column("DOMAIN", overflow="fold")
+    for title in ("BEFORE", "AFTER THE ACTIONS", "RECOVERED"):
+        table.add_column(title, justify="right")
+    columns = (stages.before, stages.disrupted, stages.recovered)
+    values = sorted({value for column in columns for value in column})
+    if len(values) > IN_TABLE:
+        values = [value for value in values if len({column.get(value) for column in columns}) > 1]
+    for value in values[:IN_TABLE]:
+        table.add_row(domain_name(value), *(_count(column, value) for column in columns))
+    if (rest := len(values) - IN_TABLE) > 0:
+        table.add_row(more(rest))
+    return table
+
+
+def _count(column: Mapping[str, int], value: str) -> str:
+    return f"{column[value]:,}" if value in column else "gone"
+
+
+def _moves(recovered: list[DisplacedPod]) -> Table:
+    table = plain_table()
+    for title in ("POD", "FROM", "TO"):
+        table.add_column(title, overflow="fold")
+    for entry in recovered[:IN_TABLE]:
+        target = entry.step.node if entry.step is not None else ""
+        names = (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, target or "")
+        table.add_row(*map(one_line, names))
+    if (rest := len(recovered) - IN_TABLE) > 0:
+        table.add_row(more(rest))
+    return table
+
+
+def _groups(
+    displaced: Iterable[DisplacedPod],
+    outcome: PodOutcome,
+    title: str,
+    reason: Callable[[DisplacedPod], str],
+    show: Callable[[str], Text],
+) -> Iterator[RenderableType]:
+    """Yield the pods of an outcome, those of one reason together; nothing if there are none."""
+    by_reason: dict[str, list[str]] = {}
+    for entry in displaced:
+        if entry.outcome is outcome:
+            by_reason.setdefault(reason(entry), []).append(f"{entry.pod.namespace}/{entry.pod.name}")
+    if not by_reason:
+        return
+    yield from section(title, ())
+    for text, names in list(by_reason.items())[:IN_TABLE]:
+        yield Text(f"{len(names):,}: {listed(names)}")
+        yield show(one_line(text))
+    if (rest := len(by_reason) - IN_TABLE) > 0:
+        yield Text(f"and {plural(rest, 'other reason')}")
+
+
+def _message(entry: DisplacedPod) -> str:
+    return "" if entry.step is None else entry.step.message
+
+
+def _why(entry: DisplacedPod) -> str:
+    return entry.why

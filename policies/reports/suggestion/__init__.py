@@ -1,0 +1,1 @@
+"""Suggestions of ``evenkeel explain``, ``survive`` and ``simulate``, one module per output format."""

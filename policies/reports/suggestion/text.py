@@ -1,0 +1,199 @@
+"""The changes that would make a pod fit, in words: edits of the manifest as a user would make them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from policies.manifests.edits import Edit
+from policies.manifests.fields import shown
+from policies.manifests.sanitize import one_line
+from policies.manifests.words import plural
+from policies.placement.core.given_up import given_up_by
+from policies.placement.core.placement import Placement
+from policies.placement.core.replicas import Replicas
+from policies.placement.explain.suggestions import ExternalChange, Suggestion, Suggestions
+from policies.reports.suggestion.cost import cost_of, given_up_text, how_edited
+from policies.reports.words import at_most, item, named, search_ended
+from policies.scheduler.changes import ChangeKind, ClusterChange
+from policies.scheduler.request import ConstraintOrigin
+
+#: Entries of an object or a list that are repeated: a toleration has four.
+MOST_ENTRIES: Final = 5
+#: Characters of a value that are repeated.
+VALUE_LENGTH: Final = 120
+#: Characters up to which a value that is removed is repeated: a node selector.
+REMOVED_LENGTH: Final = 40
+
+#: The default values of absent fields of a constraint.
+_DEFAULTS: Final = {"nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}
+
+
+def suggestions_text(
+    suggestions: Suggestions, placement: Placement, before: Replicas | None
+) -> Iterator[RenderableType]:
+    """Yield the changes that would make a pod fit, those first that give up least; or that none was found.
+
+    Args:
+        suggestions: What was found.
+        placement: Of the pod.
+        before: How many replicas fit without any change.
+    """
+    found = suggestions.found
+    if not found and suggestions.complete:
+        tried = f"{suggestions.verdicts:,} tried" if suggestions.verdicts else "nothing is left to try"
+        yield Text(f"No one or two changes of the manifest or the cluster that Evenkeel knows ({tried}).")
+    for number, suggestion in enumerate(found, start=1):
+        yield from _suggestion(number, suggestion, placement, before)
+    if len(found) > 1:
+        yield Text(_enough(found, placement), "dim")
+    if any(suggestion.edits for suggestion in found):
+        # A pod that is in the cluster has no manifest to be edited.
+        hint = "" if placement.workload.owner else " With --diff N suggestion N is printed as a diff."
+        yield Text(f"{how_edited(placement)}{hint}", "dim")
+    if not suggestions.complete:
+        yield search_ended(plural(suggestions.verdicts, "verdict"))
+
+
+def _enough(found: tuple[Suggestion, ...], placement: Placement) -> str:
+    """Return which of several suggestions are enough for every replica."""
+    short = [
+        suggestion
+        for suggestion in found
+        if suggestion.replicas is not None and not suggestion.replicas.enough
+    ]
+    if not short:
+        if at_most(placement):
+            return "As far as the pod is modeled any one of these is enough; the first gives up least."
+        return "Any one of these is enough, verified on this cluster; the first gives up least."
+    wanted = f"all {short[0].replicas.wanted:,} replicas" if short[0].replicas is not None else ""
+    numbers = [str(number) for number, suggestion in enumerate(found, start=1) if suggestion not in short]
+    if not numbers:
+        return f"Each was verified alone on this cluster; none is enough for {wanted}."
+    return f"Each was verified alone on this cluster; enough for {wanted}: {', '.join(numbers)}."
+
+
+def _suggestion(
+    number: int, suggestion: Suggestion, placement: Placement, before: Replicas | None
+) -> Iterator[RenderableType]:
+    yield from numbered_suggestion(number, suggestion, placement, _outcome(suggestion, placement, before))
+
+
+def numbered_suggestion(
+    number: int, suggestion: Suggestion, placement: Placement, outcome: Iterable[str]
+) -> Iterator[RenderableType]:
+    """Yield a suggestion as an item of a list.
+
+    Args:
+        number: Which item; the first is emphasized.
+        suggestion: The suggestion.
+        placement: Of the pod that it makes fit.
+        outcome: What comes of it, a line each.
+    """
+    lines = [*map(edit_text, suggestion.edits)]
+    lines += (_elsewhere(entry, placement) for entry in suggestion.elsewhere)
+    lines += [in_cluster(suggestion.in_cluster)] if suggestion.in_cluster else []
+    head, *more = (Text(line, "bold" if number == 1 else "") for line in lines)
+    yield item(number, head)
+    for line in more:
+        yield Padding(Text.assemble("and ", line), (0, 0, 0, 3))
+    for sentence in outcome:
+        yield Padding(Text(sentence), (0, 0, 0, 3))
+    for given_up in given_up_by(suggestion.changes, placement.verdict.request):
+        yield Padding(Text(given_up_text(given_up), "yellow"), (0, 0, 0, 3))
+
+
+def costs_text(suggestion: Suggestion, placement: Placement) -> str:
+    """Return the cost of a suggestion, in words."""
+    return f"costs: {'; '.join(dict.fromkeys(cost_of(change, placement) for change in suggestion.changes))}"
+
+
+def _outcome(suggestion: Suggestion, placement: Placement, before: Replicas | None) -> Iterator[str]:
+    """Yield where the pod fits then, how many replicas do, and what it costs."""
+    most = at_most(placement)
+    fits = f"then it fits {most}{named(suggestion.examples, suggestion.feasible)}"
+    after = suggestion.replicas
+    if after is not None and before is not None and after.wanted > max(before.placed, 1):
+        fits += f"; {most}{after.fitting:,} of {after.wanted:,} replicas fit, now {before.fitting:,}"
+    yield fits
+    yield costs_text(suggestion, placement)
+    if suggestion.elsewhere:
+        yield "or give the pod constraints of its own, which replace all of these"
+
+
+def in_cluster(change: ClusterChange) -> str:
+    """Return the action in the cluster, with the command where there is one."""
+    names = ", ".join(map(one_line, change.nodes))
+    key, value = one_line(change.key), None if change.value is None else one_line(change.value)
+    match change.what:
+        case ChangeKind.TERMINATION:
+            which = (
+                f"{plural(change.count, 'node')}{': ' if change.count == len(change.nodes) else ', such as '}"
+            )
+            return f"wait until pods that are being deleted are gone from {which}{names}"
+        case ChangeKind.CORDON:
+            return f"uncordon {names}, or wait until its drain is over: kubectl uncordon {names}"
+        case ChangeKind.NODE_LABEL:
+            command = f"kubectl label node {names} {key}={value}"
+            return f"give {names} the label {key} that it lacks; if {value} is true: {command}"
+    noun = "taint" if len(change.without) == 1 else "taints"
+    taints = f"{noun} {', '.join(map(one_line, change.without))}"
+    without = f", without the {taints}" if change.without else ""
+    if change.key and value is None:
+        each = "a new domain" if change.count == 1 else "a new domain each"
+        return f"add {plural(change.count, 'node')} like {names}, in {each} of {key}{without}"
+    return f"add a node like {names}{f' with {key} {value}' if key else ''}{without}"
+
+
+def edit_text(edit: Edit) -> str:
+    """Return an edit of a manifest as a person would make it."""
+    path = one_line(str(edit.path))
+    if edit.new is None:
+        old = _flow(edit.old)
+        return f"remove {path}{f' ({old})' if len(old) <= REMOVED_LENGTH else ''}"
+    if edit.old is None:
+        default = _DEFAULTS.get(str(edit.path.segments[-1]))
+        return f"add {path}: {_flow(edit.new)}{f' (now {default} by default)' if default else ''}"
+    return f"{path}: {_flow(edit.new)} (now {_flow(edit.old)})"
+
+
+def _elsewhere(elsewhere: ExternalChange, placement: Placement) -> str:
+    constraint, change = elsewhere.constraint, elsewhere.change
+    origin = placement.verdict.results[0].applied.origin
+    where = "the scheduler's defaultConstraints"
+    if origin is ConstraintOrigin.POLICY:
+        where = f"the defaults of SpreadPolicy {one_line(placement.policy or '')}"
+    which = f"{one_line(constraint.topology_key)} {constraint.when_unsatisfiable}"
+    if change.what is ChangeKind.CONSTRAINT:
+        return f"in {where}, remove the constraint {which}"
+    return f"in {where}, for {which}: {change.what} {change.value}"
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML writes it on one line, cut where it is long."""
+    text = _flowed(value)
+    return text if len(text) <= VALUE_LENGTH else f"{text[: VALUE_LENGTH - 3]}..."
+
+
+def _flowed(value: Any) -> str:
+    match value:
+        case dict():
+            entries = [f"{one_line(str(key))}: {_flowed(entry)}" for key, entry in _some(value.items())]
+            return f"{{{', '.join(entries)}{_rest(value)}}}"
+        case list():
+            return f"[{', '.join(map(_flowed, _some(value)))}{_rest(value)}]"
+        case str():
+            return one_line(value) or '""'
+    return shown(value)
+
+
+def _some(entries: Any) -> list[Any]:
+    return [entry for _, entry in zip(range(MOST_ENTRIES), entries, strict=False)]
+
+
+def _rest(entries: Any) -> str:
+    return ", ..." if len(entries) > MOST_ENTRIES else ""

@@ -1,0 +1,1 @@
+"""Answers of ``evenkeel survive``, one module per output format."""

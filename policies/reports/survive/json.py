@@ -1,0 +1,156 @@
+"""Whether workloads survive single losses, as one JSON object of the form ``survive.schema.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple
+
+from policies.manifests.wire import INLINE, Count, Keywords, dumps
+from policies.model.version import KubernetesVersion
+from policies.model.workload import Workload
+from policies.placement.survive.loss import Loss
+from policies.placement.survive.survival_report import SurvivalReport
+from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
+from policies.placement.survive.survive_suggestions import SurvivalHelp
+from policies.reports.suggestion.json import SuggestedChange, suggested_change
+
+#: The form's name; its number changes when a field is renamed, goes away or means something else.
+SCHEMA: Final = "evenkeel.dev/survive/v1"
+
+
+class SurvivalChange(NamedTuple):
+    """Changes that together help a workload after one loss.
+
+    Attributes:
+        change: The changes.
+        survives: Whether the workload then survives every single loss; null if not tried.
+    """
+
+    change: Annotated[SuggestedChange, INLINE]
+    survives: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurvivingWorkload:
+    """A workload as it runs before anything is lost, and whether it survives.
+
+    Attributes:
+        deployed: The workload as it runs.
+        survives: Whether enough run before any loss, and after each; null where no loss failed but not all
+            were tried.
+        margin: How many replicas fit beyond those that must run, whatever is lost; null for a workload of
+            which that it survives is not known.
+        margin_is_least: Whether no more were tried, so that more may fit.
+        changes_for: The lost domain that the changes are for; null without any.
+        changes: What would help, each verified.
+        changes_complete: Whether everything that looked promising was tried.
+    """
+
+    deployed: Annotated[DeployedWorkload, INLINE]
+    survives: bool | None
+    margin: Count | None
+    margin_is_least: bool
+    changes_for: str | None
+    changes: Sequence[SurvivalChange]
+    changes_complete: bool
+
+
+class UnjudgedWorkload(NamedTuple):
+    """A workload without a number of replicas that could survive.
+
+    Attributes:
+        workload: The workload.
+        why: Why there is none.
+    """
+
+    workload: Annotated[Workload, INLINE]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurviveAnswer:
+    """Whether workloads survive the loss of any single domain.
+
+    Later releases may add fields; within v1 none is renamed or goes away.
+
+    Attributes:
+        schema: The form's name and version.
+        kubernetes_version: The release that the scheduler behaves as.
+        topology_key: The node label whose values are the domains.
+        domains: How many domains there are.
+        nodes: How many nodes there are.
+        nodes_without_key: How many of them do not have the label.
+        unreachable: Whether lost nodes stay in the API, as in an outage.
+        allow_missing: How many replicas of each workload may be missing after a loss.
+        survives: Whether every workload survives every loss; null where none failed but not all were tried.
+        complete: Whether every domain was lost once, and the search for changes was not ended.
+        workloads: The workloads.
+        losses: What each loss does, of those that were tried.
+        not_judged: Workloads without a number of replicas that could survive.
+        not_modeled: What else a scheduler looks at, which may refuse more nodes.
+    """
+
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
+    kubernetes_version: KubernetesVersion
+    topology_key: str
+    domains: Count
+    nodes: Count
+    nodes_without_key: Count
+    unreachable: bool
+    allow_missing: Count
+    survives: bool | None
+    complete: bool
+    workloads: Sequence[SurvivingWorkload]
+    losses: Sequence[Loss]
+    not_judged: Sequence[UnjudgedWorkload]
+    not_modeled: Sequence[str]
+
+
+def render(report: SurvivalReport) -> bytes:
+    """Return a report as one line of JSON, without its end.
+
+    Entries of ``losses[].workloads`` are in the order of ``workloads``.
+    """
+    survival, options = report.survival, report.survival.options
+    helps = {entry.workload: entry for entry in report.helps}
+    answer = SurviveAnswer(
+        kubernetes_version=report.version,
+        topology_key=options.key,
+        domains=len(survival.domains),
+        nodes=survival.cluster.node_count,
+        nodes_without_key=survival.without_key,
+        unreachable=options.unreachable,
+        allow_missing=options.allowed_missing,
+        survives=report.verdict,
+        complete=report.complete and not report.stopped,
+        workloads=[
+            _workload(report, number, deployed, helps.get(number))
+            for number, deployed in enumerate(survival.deployed)
+        ],
+        losses=report.losses,
+        not_judged=[UnjudgedWorkload(*entry) for entry in report.unjudged],
+        not_modeled=report.unmodeled,
+    )
+    return dumps(answer)
+
+
+def _workload(
+    report: SurvivalReport, number: int, deployed: DeployedWorkload, found: SurvivalHelp | None
+) -> SurvivingWorkload:
+    margin = report.margin(number)
+    return SurvivingWorkload(
+        deployed=deployed,
+        survives=report.survives(number),
+        margin=margin,
+        margin_is_least=margin == MOST_MARGIN,
+        changes_for=None if found is None else found.domain,
+        changes=[] if found is None else list(_changes(found)),
+        changes_complete=not report.stopped if found is None else found.complete,
+    )
+
+
+def _changes(found: SurvivalHelp) -> Iterator[SurvivalChange]:
+    for entry in found.found:
+        change = suggested_change(entry.suggestion, found.placement, found.replicas)
+        yield SurvivalChange(change, entry.survives)

@@ -1,0 +1,217 @@
+"""Whether workloads survive single losses, for a person in a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_TABLE, listed, plural
+from policies.placement.survive.loss import Loss, WorkloadLoss
+from policies.placement.survive.survival_report import SurvivalReport
+from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
+from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
+from policies.reports.suggestion.text import costs_text, numbered_suggestion
+from policies.reports.words import (
+    domain_name,
+    plain_table,
+    print_all,
+    replica_origin_text,
+    search_ended,
+    section,
+    sentence,
+    unmodeled_note,
+    workload_title,
+)
+
+#: Messages of the scheduler that are repeated for one workload.
+MOST_MESSAGES: Final = 3
+
+
+def render(report: SurvivalReport, *, width: int, color: bool) -> str:
+    """Return the report as text.
+
+    Args:
+        report: What to report.
+        width: Columns of the terminal; no line but the scheduler's sentences is longer.
+        color: Whether to use the terminal's colors.
+    """
+    return print_all(_parts(report), width=width, color=color)
+
+
+def _parts(report: SurvivalReport) -> Iterator[RenderableType]:
+    survival = report.survival
+    helps = {entry.workload: entry for entry in report.helps}
+    for number, deployed in enumerate(survival.deployed):
+        if number:
+            yield ""
+        yield _headline(report, number, deployed)
+        yield from replica_origin_text(deployed.workload)
+        yield Text(_before(deployed))
+        yield from _margin(report, number)
+        if deployed.lacks and deployed.pending is not None:
+            yield sentence(deployed.pending.message)
+        elif report.losses:
+            yield from section(
+                f"Losses of {one_line(survival.options.key)}", [_losses(report.losses, number)]
+            )
+            yield from _pending(report.losses, number)
+        if number in helps:
+            yield from _help(helps[number])
+    yield from _notes(report)
+
+
+def _headline(report: SurvivalReport, number: int, deployed: DeployedWorkload) -> Text:
+    tried, count = len(report.losses), len(report.survival.domains)
+    failed = sum(not loss.workloads[number].survives for loss in report.losses)
+    domains = f"{plural(count, 'domain')} of {one_line(report.survival.options.key)}"
+    survives = report.survives(number)
+    if deployed.lacks:
+        verdict, rest = "lacks replicas even before a loss", ""
+    elif failed:
+        verdict, rest = f"does not survive the loss of {failed:,}", f" of {domains}"
+    elif survives:
+        verdict, rest = "survives the loss of any one", f" of {domains}"
+    else:
+        verdict, rest = "has no verdict", f": ended early, {tried:,} of {domains} tried"
+    style = {True: "bold green", False: "bold red", None: "bold yellow"}[survives]
+    whose = workload_title(deployed.prepared)
+    return Text.assemble(whose, " ", (verdict, style), rest, f" (Kubernetes {report.version})")
+
+
+def _before(deployed: DeployedWorkload) -> str:
+    """Return how many replicas run before a loss, and where they come from."""
+    parts = [f"{deployed.used:,} running now", f"{deployed.placed:,} placed here"]
+    left_out = f"; {deployed.replaced:,} of other revisions left out" if deployed.replaced else ""
+    left_out += f"; {deployed.untried:,} were not tried" if deployed.untried else ""
+    must = f"{deployed.required:,} of {plural(deployed.wanted, 'replica')} must run"
+    return f"{must}; before a loss {deployed.running:,} do ({', '.join(parts)}{left_out})."
+
+
+def _margin(report: SurvivalReport, number: int) -> Iterator[Text]:
+    margin = report.margin(number)
+    if margin is None:
+        return
+    least = "at least " if margin == MOST_MARGIN else ""
+    more = f"{least}{plural(margin, 'more replica')}" if margin else "no more replica"
+    left_out = f"; {report.untried:,} that displace no replica were not tried" if report.untried else ""
+    yield Text(f"Margin: {more} would fit after the worst of these losses{left_out}.")
+
+
+def _losses(losses: tuple[Loss, ...], number: int) -> Table:
+    """Return a line for each loss, or for each number of losses that come to the same."""
+    few = len(losses) <= IN_TABLE
+    table = plain_table()
+    table.add_column("LOST" if few else "LOSSES", overflow="fold")
+    if few:
+        table.add_column("NODES", justify="right")
+    for title in ("DISPLACED", "RUN AFTER", "MUST RUN"):
+        table.add_column(title, justify="right")
+    table.add_column("SURVIVED")
+    if few:
+        for loss in sorted(losses, key=lambda loss: loss.domain):
+            name = domain_name(loss.domain)
+            table.add_row(name, f"{loss.nodes:,}", *_cells(_numbers(loss.workloads[number])))
+        return table
+    alike = Counter(_numbers(loss.workloads[number]) for loss in losses)
+    ordered = sorted(alike.items(), key=lambda entry: (entry[0][-1], -entry[1]))
+    for numbers, count in ordered[:IN_TABLE]:
+        table.add_row(f"{count:,}", *_cells(numbers))
+    if rest := ordered[IN_TABLE:]:
+        table.add_row(f"and {plural(sum(count for _, count in rest), 'other')}")
+    return table
+
+
+def _numbers(entry: WorkloadLoss) -> tuple[int, int, int, bool]:
+    return entry.displaced, entry.running, entry.required, entry.survives
+
+
+def _cells(numbers: tuple[int, int, int, bool]) -> list[Text]:
+    *counts, survives = numbers
+    return [*(Text(f"{n:,}") for n in counts), Text("yes", "green") if survives else Text("no", "red")]
+
+
+def _pending(losses: Iterable[Loss], number: int) -> Iterator[RenderableType]:
+    """Yield the scheduler's words on replicas that must run and do not, those of equal words together."""
+    by_message: dict[str, list[str]] = {}
+    for loss in losses:
+        entry = loss.workloads[number]
+        if not entry.survives and entry.pending is not None:
+            by_message.setdefault(entry.pending.message, []).append(loss.domain)
+    if not by_message:
+        return
+    yield from section("Why replicas stay pending", ())
+    for message, domains in list(by_message.items())[:MOST_MESSAGES]:
+        yield Text(f"Without {listed(sorted(domains))}:")
+        yield sentence(message)
+    if (rest := len(by_message) - MOST_MESSAGES) > 0:
+        yield Text(f"and {plural(rest, 'other message')}")
+
+
+def _help(found: SurvivalHelp) -> Iterator[RenderableType]:
+    title = "What would make it run" if found.domain is None else "What would make it survive"
+    yield from section(title, ())
+    if not found.found and found.complete:
+        yield Text("No one or two changes of the manifest or the cluster that Evenkeel knows.")
+    for number, entry in enumerate(found.found, start=1):
+        outcome = [_outcome(entry, found), costs_text(entry.suggestion, found.placement)]
+        yield from numbered_suggestion(number, entry.suggestion, found.placement, outcome)
+    if any(entry.survives is None and entry.suggestion.edits for entry in found.found):
+        yield Text("Not every change of the manifest was tried against every loss.", "dim")
+    if not found.complete:
+        yield search_ended(plural(found.verdicts, "verdict"))
+
+
+def _outcome(entry: SurvivalSuggestion, found: SurvivalHelp) -> str:
+    after = entry.suggestion.replicas
+    where = "before a loss" if found.domain is None else f"without {one_line(found.domain)}"
+    fits = "" if after is None else f"{after.fitting:,} of {after.wanted:,} replicas fit"
+    if entry.survives:
+        return "then every single loss is survived"
+    if entry.survives is None:
+        return f"then {fits or 'it fits'} {where}; other losses were not tried with it"
+    return f"then {fits or 'it fits'} {where}, but not every loss is survived"
+
+
+def _notes(report: SurvivalReport) -> Iterator[RenderableType]:
+    """Yield notes on the assumptions of the numbers, and on what they leave out."""
+    lines = [*_other_pods(report), *_assumptions(report)]
+    if lines:
+        yield ""
+    yield from (Text(line, "yellow") for line in lines)
+
+
+def _other_pods(report: SurvivalReport) -> Iterator[str]:
+    others = [loss.others for loss in report.losses if loss.others is not None]
+    displaced = max((entry.displaced for entry in others), default=0)
+    pending = max((entry.pending for entry in others), default=0)
+    untried = max((entry.untried for entry in others), default=0)
+    if displaced:
+        stay = f"up to {pending:,} of them stay" if pending else "none of them stays"
+        yield f"Pods of other workloads that lose their node with it: up to {displaced:,}; {stay} pending."
+    if untried:
+        yield f"Not scheduled again of those, so that they take no room: up to {untried:,}."
+
+
+def _assumptions(report: SurvivalReport) -> Iterator[str]:
+    survival, unmodeled = report.survival, report.unmodeled
+    if survival.without_key:
+        lacking = plural(survival.without_key, "node")
+        yield f"Never lost, for lack of {one_line(survival.options.key)}: {lacking}."
+    if report.verdict and not survival.options.unreachable:
+        yield "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
+    if unmodeled:
+        yield unmodeled_note(unmodeled)
+    if "persistentVolumeClaims" in unmodeled:
+        yield "A volume of the lost domain keeps its pod pending."
+    for workload, why in report.unjudged:
+        yield f"Not evaluated: {one_line(workload.title)}: {why}."
+    if not report.complete:
+        yield f"Ended early: only {len(report.losses):,} of {len(survival.domains):,} losses were tried."
+    elif report.stopped:
+        yield "Ended early: not all changes were tried that may help."

@@ -1,0 +1,246 @@
+"""The words that reports on placements share, and the terminal that they are written for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
+from typing import Final
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from policies.manifests.sanitize import MAX_LENGTH, one_line
+from policies.manifests.words import plural
+from policies.model.constraint import NodeInclusionPolicy
+from policies.model.replica_number import ReplicaOrigin
+from policies.model.workload import Workload
+from policies.placement.core.placement import Placement, PreparedPod
+from policies.placement.core.replicas import Replicas
+from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.new_revision import ReplacedPods
+from policies.scheduler.releases import newer_than_known
+from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
+
+#: The placeholder for the name of an object that has none.
+NO_NAME: Final = "(no name)"
+
+_ORIGINS: Final = {
+    ConstraintOrigin.POD: "the pod's own",
+    ConstraintOrigin.POLICY: "injected by a policy",
+    ConstraintOrigin.SCHEDULER_LIST: "the scheduler's defaultConstraints",
+    ConstraintOrigin.SCHEDULER_SYSTEM: "kube-scheduler's built-in defaults",
+}
+
+
+def print_all(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
+    """Return parts as lines of text, without blanks at their ends.
+
+    None is longer than a width but what ``sentence`` returned.
+
+    Args:
+        parts: One after the other.
+        width: Columns of the terminal.
+        color: Whether to use its colors.
+    """
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        _environ={},
+    )
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, Text) and part.no_wrap)
+    # rich fills up lines to their width.
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def sentence(text: str) -> Text:
+    """Return a sentence of kube-scheduler's as one line, however long: people search events for it."""
+    return Text(one_line(text, 10 * MAX_LENGTH), no_wrap=True)
+
+
+def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """Yield an empty line, a title, and what belongs to it."""
+    yield ""
+    yield Text(title, "bold")
+    yield from lines
+
+
+def plain_table() -> Table:
+    """Return a table of columns without lines between them."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def item(number: int, text: Text) -> Table:
+    """Return an item of a numbered list, whose further lines are as far in as the first."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(f"{number}.", text)
+    return grid
+
+
+def domain_name(value: str) -> str:
+    """Return what a domain is called: the value of its label, which may be empty."""
+    return one_line(value) or "(empty)"
+
+
+def unmodeled_note(names: Iterable[str]) -> str:
+    """Return what kube-scheduler looks at in a pod, and a simulation does not."""
+    return f"Not modeled, although kube-scheduler checks it: {', '.join(map(one_line, names))}."
+
+
+def search_ended(tried: str) -> Text:
+    """Return that there may be more suggestions than were found."""
+    return Text(f"There may be more: the search ended after {tried}.")
+
+
+def headline(placement: Placement, replaced: ReplacedPods | None = None) -> Text:
+    """Return whose pod fits how many nodes, and what it replaces where it is applied."""
+    verdict, whose = placement.verdict, workload_title(placement)
+    count, size = verdict.feasible_count, len(verdict.names)
+    verb = "fits" if placement.running is None else "would run on"
+    number = f"{at_most(placement)}{count:,}" if count else "none"
+    fits = f"{verb} {number} of {plural(size, 'node')}"
+    text = Text.assemble(whose, " ", (fits, "bold green" if count else "bold red"))
+    text.append(f" (Kubernetes {placement.version})")
+    return text.append(as_revision(placement, replaced))
+
+
+def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> str:
+    """Return the note on a pod of a new revision; empty for any other."""
+    revision = prepared.revision
+    if revision is None or not revision.is_new:
+        return ""
+    text = ", scheduled as a new revision"
+    if replaced is None:
+        return text
+    text += f" beside {plural(replaced.count, 'older pod')} that it replaces"
+    if replaced.rollout is None:
+        return text
+    return f"{text}: {ending(replaced.rollout.outcome, scaled=False)} (see simulate --rollout)"
+
+
+def ending(outcome: Outcome, *, scaled: bool) -> str:
+    """Return how a course ends.
+
+    >>> ending(Outcome.PENDING, scaled=True)
+    'some pods stay pending'
+    """
+    match outcome:
+        case Outcome.COMPLETE:
+            return "every replica has a node" if scaled else "the rollout completes"
+        case Outcome.PENDING:
+            return "some pods stay pending"
+        case Outcome.DEADLOCK:
+            return "the rollout deadlocks"
+
+
+def workload_title(prepared: PreparedPod) -> str:
+    """Return the kind, namespace and name of an object."""
+    workload = prepared.workload
+    name = workload.metadata.get("name") or workload.metadata.get("generateName") or NO_NAME
+    return f"{workload.kind.name} {one_line(workload.namespace)}/{one_line(str(name))}"
+
+
+def at_most(placement: Placement) -> str:
+    """Return the prefix of numbers while something that could reject more nodes is not modeled."""
+    return "at most " if placement.verdict.request.is_upper_bound else ""
+
+
+def replica_origin_text(workload: Workload) -> Iterator[Text]:
+    """Yield the source of the number of replicas, where it is not the manifest; a guess is yellow."""
+    number = workload.replica_number
+    if number is None or number.origin is ReplicaOrigin.MANIFEST:
+        return
+    start, count, source = (
+        "The manifest states no number of replicas: ",
+        f"{number.replicas:,}",
+        number.source,
+    )
+    match number.origin:
+        case ReplicaOrigin.CLUSTER:
+            has = f"as {one_line(source)} in the cluster says" if source else "as many as run in the cluster"
+            yield Text(f"{start}{count}, {has}.")
+        case ReplicaOrigin.AUTOSCALER:
+            yield Text(f"{start}{count}, the least that {one_line(source)} allows, since none runs.")
+        case ReplicaOrigin.DEFAULT:
+            why = "since none runs and no autoscaler of it is known"
+            yield Text(f"{start}{count} is assumed, {why}.", "yellow")
+
+
+def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[Text]:
+    """Yield how many of the workload's pods have a node or would get one; nothing for a single pod."""
+    if placement.running is not None:
+        yield Text(
+            f"{plural(placement.running, 'node')} run{'s' if placement.running == 1 else ''}"
+            " one of its pods now."
+        )
+    if replicas is not None:
+        yield from replica_origin_text(placement.workload)
+    if replicas is None or replicas.wanted < 2:
+        return
+    wanted, placed = f"{replicas.wanted:,}", f"{replicas.placed:,}"
+    if replicas.placed >= replicas.wanted:
+        yield Text(f"All {wanted} replicas have a node; this is about one more.")
+        return
+    more = replicas.fitting - replicas.placed
+    revision = " of this revision" if placement.workload.kind.revision_label else ""
+    so_far = "" if replicas.complete else f" (only {replicas.fitting - replicas.placed:,} were tried)"
+    text = f"{at_most(placement)}{replicas.fitting:,} of {wanted} replicas fit"
+    yield Text(
+        f"{text[0].upper()}{text[1:]}: {placed}{revision} have a node, {more:,} more would get one{so_far}."
+    )
+
+
+def unread_text(why: Mapping[str, str]) -> Iterator[str]:
+    """Yield why lists of a cluster that matter could not be read, as a sentence; nothing if there is none."""
+    if why:
+        named = ", ".join(f"{name} ({reason})" for name, reason in why.items())
+        yield f"Could not be read: {one_line(named)}."
+
+
+def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:
+    """Yield notes on the release: the fields that it drops, and the release that is used for a newer one."""
+    if newer := newer_than_known(prepared.version):
+        yield from ("", Text(f"{newer}.", "yellow"))
+    if prepared.dropped:
+        names = ", ".join(prepared.dropped)
+        text = f"Kubernetes {prepared.version} drops {names}: the pod is scheduled without."
+        yield from ("", Text(text, "yellow"))
+
+
+def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:
+    """Return a constraint without what is at its default, and where it comes from.
+
+    Args:
+        applied: The constraint.
+        policy: The policy that gave it.
+    """
+    constraint, origin = applied.constraint, applied.origin
+    text = Text(f"{one_line(constraint.topology_key)} {constraint.when_unsatisfiable}", style="bold")
+    text.append(f" maxSkew {constraint.max_skew}")
+    if constraint.min_domains != 1:
+        text.append(f" minDomains {constraint.min_domains}")
+    if constraint.node_affinity_policy is not NodeInclusionPolicy.HONOR:
+        text.append(f" nodeAffinityPolicy {constraint.node_affinity_policy}")
+    if constraint.node_taints_policy is not NodeInclusionPolicy.IGNORE:
+        text.append(f" nodeTaintsPolicy {constraint.node_taints_policy}")
+    whose = _ORIGINS[origin]
+    if origin is ConstraintOrigin.POLICY and policy:
+        whose = f"injected by policy {one_line(policy)}"
+    return text.append(f", {whose}", style="dim")
+
+
+def named(examples: tuple[str, ...], count: int) -> str:
+    """Return how many nodes a group has, and some names.
+
+    >>> named(("n1", "n2"), 2), named(("n1",), 7)
+    ('2 nodes: n1, n2', '7 nodes, such as n1')
+    """
+    names = ", ".join(map(one_line, examples))
+    return f"{plural(count, 'node')}{': ' if count == len(examples) else ', such as '}{names}"

@@ -1,0 +1,19 @@
+"""Advice, in the format text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from policies.reports.advise import text as advise_text
+from tests.policies.reports.advise.advices import advices
+
+
+@pytest.mark.slow
+def test_text(golden: Callable[[str, str], str]) -> None:
+    """The constraints to write and why, or what cannot be reached; then the proof."""
+    text = "\n".join(advise_text.render(each, width=100, color=False) for each in advices())
+
+    assert golden("advise.txt", text) == text
+    assert "\x1b" not in text

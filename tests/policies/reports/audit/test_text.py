@@ -1,0 +1,36 @@
+"""An audit as people read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from policies.reports.audit import markdown as audit_markdown
+from policies.reports.audit import text as audit_text
+from policies.reports.audit.run import AuditRun
+from tests.policies.reports.audit.audits import an_audit_run
+
+
+def test_table(golden: Callable[[str, str], str]) -> None:
+    """A line for each problem, what all workloads come down to, and that there are more."""
+    text = audit_text.render(an_audit_run(), width=120, color=False)
+    text += audit_text.render(an_audit_run(top=1), width=80, color=False)
+
+    assert golden("audit.txt", text) == text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    "render", [audit_markdown.render, partial(audit_text.render, width=120, color=False)]
+)
+def test_ended_before_anything_was_found(render: Callable[[AuditRun], str]) -> None:
+    """What was not looked at is not clean."""
+    run = replace(an_audit_run(left=3), workloads=(), total=0, with_problems=0, problems=Counter())
+
+    assert "nothing to report" in render(replace(run, left=0))
+    assert "nothing to report" not in render(run)
+    assert "not looked at: 3" in render(run)

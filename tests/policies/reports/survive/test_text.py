@@ -1,0 +1,48 @@
+"""Survivals as a person reads them; the golden files have the wording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from policies.model.topology_keys import HOSTNAME
+from policies.placement.survive.survival_report import SurvivalReport
+from policies.reports.survive import text as survive_text
+from tests.policies.placement.clusters import a_node
+from tests.policies.reports.survive.survivals import a_deployment, a_mixed_survival, a_survival
+
+
+@pytest.mark.parametrize(
+    ("name", "report"),
+    [
+        pytest.param("survive_all.txt", a_survival(a_deployment()), id="all survive"),
+        pytest.param("survive_mixed.txt", a_mixed_survival(), id="one does not survive"),
+        pytest.param(
+            "survive_unreachable.txt",
+            a_survival(a_deployment(), unreachable=True, allowed_missing=1),
+            id="unreachable, and one may be missing",
+        ),
+        pytest.param("survive_lacking.txt", a_survival(a_deployment(cpu="5")), id="replicas lack anyway"),
+        pytest.param(
+            "survive_hosts.txt",
+            a_survival(
+                a_deployment(24, cpu="2"),
+                nodes=[a_node(f"n{number:02}", "abc"[number % 3]) for number in range(15)],
+                key=HOSTNAME,
+            ),
+            id="many domains",
+        ),
+        pytest.param(
+            "survive_shared.txt",
+            a_survival(a_deployment(), a_deployment() | {"metadata": {"name": "twin", "namespace": "shop"}}),
+            id="two with one selector",
+        ),
+        pytest.param("survive_early.txt", a_survival(a_deployment(), tried=1), id="ended early"),
+    ],
+)
+def test_text(name: str, report: SurvivalReport, golden: Callable[[str, str], str]) -> None:
+    """The whole text; read the golden file before agreeing to it."""
+    text = survive_text.render(report, width=80, color=False)
+
+    assert golden(name, text) == text

@@ -1,0 +1,42 @@
+"""The extras of pyproject.toml, by the modules that they bring: what commands need beyond the base."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from importlib.metadata import requires
+from typing import Final
+
+from policies.manifests.errors import EvenkeelError
+
+#: The extra of commands that need more than the first module that they miss.
+OF_COMMANDS: Final[Mapping[str, str]] = {"doctor": "live", "serve": "server"}
+#: A requirement of one extra, as the metadata of an installed distribution has it.
+_OF_AN_EXTRA = re.compile(r"([A-Za-z0-9._-]+)[^;]*; extra == ['\"]([a-z]+)['\"]")
+
+
+class MissingExtraError(EvenkeelError):
+    """A command needs an extra that is not installed."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"{module} is not installed, and this needs it: pip install 'evenkeel[{extra}]'")
+
+
+def missing_extra(module: str | None, command: str | None) -> MissingExtraError | None:
+    """Return the error for a module that could not be imported; None where no extra brings it.
+
+    Args:
+        module: The full name of the module, as ``ModuleNotFoundError.name`` has it.
+        command: The command that needs it.
+    """
+    top = (module or "").partition(".")[0]
+    brought: dict[str, set[str]] = defaultdict(set)
+    for requirement in requires("evenkeel") or ():
+        if found := _OF_AN_EXTRA.fullmatch(requirement):
+            brought[found[2]].add(found[1].lower().replace("-", "_"))
+    extras = [extra for extra in brought if top in brought[extra]]
+    if not extras:
+        return None
+    smallest = min(extras, key=lambda extra: (len(brought[extra]), extra))
+    return MissingExtraError(top, OF_COMMANDS.get(command or "", smallest))
