@@ -58,14 +58,17 @@ class Derived:
 
     Attributes:
         kept: What follows from the nodes alone, by what it is.
-        changes: The slots on which pods came or went since then.
+        of_requests: What follows from them for a request, by what it is and the request.
+        changes: The slots on which pods came or went since then, with what one that came requests; None for
+            one that went.
     """
 
-    __slots__ = ("changes", "kept")
+    __slots__ = ("changes", "kept", "of_requests")
 
     def __init__(self) -> None:
         self.kept: dict[Hashable, Any] = {}
-        self.changes: list[int] = []
+        self.of_requests: dict[Hashable, Any] = {}
+        self.changes: list[tuple[int, Requests | None]] = []
 
 
 class NodeTable:
@@ -164,7 +167,7 @@ class NodeTable:
         if slot is None:
             slot = self._new_slot(name)
         self._pods[slot] += 1
-        self._note(slot)
+        self._note(slot, requests)
         used = self.used
         used.add(PODS, slot, 1)
         for resource, amount in requests:
@@ -174,7 +177,7 @@ class NodeTable:
     def unbind(self, slot: int, requests: Requests) -> None:
         """Give back what ``bind`` took."""
         self._pods[slot] -= 1
-        self._note(slot)
+        self._note(slot, None)
         used = self.used
         used.add(PODS, slot, -1)
         for resource, amount in requests:
@@ -229,10 +232,10 @@ class NodeTable:
         """Return a function's value for each distinct list of taints, by its number."""
         return [function(taints) for taints in self._taint_numbers]
 
-    def _note(self, slot: int) -> None:
-        """Note that the pods of a slot change."""
+    def _note(self, slot: int, requests: Requests | None) -> None:
+        """Note that a pod comes to a slot, or with None that one goes."""
         changes = self.derived.changes
-        changes.append(slot)
+        changes.append((slot, requests))
         if len(changes) > MOST_CHANGES:
             self.derived = Derived()
 

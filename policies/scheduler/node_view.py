@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_
@@ -21,10 +21,11 @@ from policies.model.node_affinity import (
 )
 from policies.model.pod import Pod
 from policies.model.pod_reading import EVERY_AMOUNT, in_older_release
+from policies.model.resources import Requests
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, TaintEffect, Toleration, first_untolerated
 from policies.scheduler.columns import Table
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_table import MISSING, Derived
+from policies.scheduler.node_table import MISSING, PODS, Derived
 from policies.scheduler.pod_claims import PodClaims
 
 T = TypeVar("T")
@@ -32,6 +33,8 @@ S = TypeVar("S", np.int64, np.bool_)
 #: Things that are kept of all nodes at once, some bytes a node each: as many as the pods of a queue have
 #: different requests, labels and tolerations.
 MOST_DERIVED: Final = 128
+#: Requests of which something is kept that is small: half as many as pods of a zone have, mostly.
+MOST_REQUESTS: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -101,26 +104,47 @@ class Identity:
 class _Followed:
     """Values computed from the resources of each node, and how many changes they include.
 
-    The values are replaced, not changed.
+    Attributes:
+        values: For the nodes as they are, shape ``(…, n)``; replaced, not changed.
+        ahead: For the nodes with one more pod of the same requests, of the same shape.
+        is_ahead: For which nodes that is known, shape ``(n,)``.
+        until: How many changes are known.
     """
 
-    __slots__ = ("until", "values")
+    __slots__ = ("ahead", "is_ahead", "until", "values")
 
-    def __init__(self, values: NDArray[Any], until: int) -> None:
-        self.values = values
+    def __init__(self, values: NDArray[Any], ahead: NDArray[Any], until: int) -> None:
+        self.values, self.ahead = values, ahead
+        self.is_ahead = np.ones(values.shape[-1], np.bool_)
         self.until = until
+
+    def advance(self, position: int) -> bool:
+        """Note that such a pod came to a node; return whether its values were known."""
+        known = bool(self.is_ahead[position])
+        self.values[..., position] = self.ahead[..., position]
+        self.is_ahead[position] = False
+        return known
+
+    def put(self, at: list[int], values: NDArray[Any]) -> None:
+        """Replace what follows for some nodes as they are, and then with one more such pod."""
+        self.values[..., at], self.ahead[..., at] = np.split(values, 2, axis=-1)
+        self.is_ahead[at] = True
 
 
 class NodeView:
     """The nodes, for one pod. Valid under one ``ClusterIndex.reading`` only."""
 
-    def __init__(self, index: ClusterIndex, pod: Pod, at: NDArray[np.intp] | None = None) -> None:
+    def __init__(
+        self, index: ClusterIndex, pod: Pod, at: Sequence[int] | None = None, more: Requests = ()
+    ) -> None:
         """Look at the nodes.
 
         Args:
             index: The cluster.
             pod: The pod.
-            at: The positions of the only nodes that are looked at, for ``resource`` alone; None for all.
+            at: The positions of the only nodes that are looked at, for ``resource`` alone: as they are, and
+                then each with one more pod. None for all nodes as they are.
+            more: What that pod requests.
         """
         #: The cluster.
         self.index = index
@@ -131,11 +155,15 @@ class NodeView:
         self.reading = pod.reading.amounts
         self._resources: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         self._counted: dict[LabelSelector, NDArray[np.int64]] = {}
-        self._changed: dict[int, tuple[NDArray[np.intp], NodeView]] = {}
+        self._more = ((PODS, 1), *more)
         # Taken before the slots: what does not belong together must not be kept.
         self._derived = index.nodes.derived if at is None else Derived()
         #: The slot of each node, shape ``(n,)``.
-        self.slots = self._nodes.order() if at is None else self._nodes.order()[at]
+        self.slots = (
+            self._nodes.order() if at is None else np.tile(self._nodes.order()[np.array(at, np.intp)], 2)
+        )
+        # How many more such pods each node has.
+        self._times: NDArray[np.int64] = np.repeat([0, 1], 0 if at is None else len(at))
         #: The names, sorted.
         self.names = self._nodes.names()
 
@@ -150,44 +178,73 @@ class NodeView:
         if key not in kept:
             if len(kept) >= MOST_DERIVED:
                 kept.clear()
+                self._derived.of_requests.clear()
             kept[key] = compute()
         found: T = kept[key]
+        return found
+
+    def of_request(self, key: str, request: object, compute: Callable[[], T]) -> T:
+        """Return what follows from the nodes alone for a request; see ``derive``.
+
+        Args:
+            key: What it is.
+            request: The request, of which equal pods share one.
+            compute: Returns it; what of it is large should be derived for all that it follows from.
+        """
+        kept = self._derived.of_requests
+        found: T | None = kept.get((key, Identity(request)))
+        if found is None:
+            if len(kept) >= MOST_REQUESTS:
+                kept.clear()
+            found = kept[key, Identity(request)] = compute()
         return found
 
     def by_resources(self, key: Hashable, compute: Callable[[NodeView], NDArray[S]]) -> NDArray[S]:
         """Return values that depend for each node on its own resources, shape ``(…, n)``; do not change them.
 
-        It is computed again for nodes alone on which pods came or went.
+        It is computed again for nodes alone on which pods came or went, and once for all nodes with one more
+        such pod, since pods that are alike come one after another.
 
         Args:
             key: What it is, and of what of the pod it follows.
             compute: Returns it for some nodes, of whose view it reads ``resource`` and ``slots`` alone.
         """
         changes = self._derived.changes
-        state = self.derive((key, self.reading), lambda: _Followed(compute(self), len(changes)))
+        state = self.derive((key, self.reading, self._held), lambda: self._follow(compute))
         if state.until < len(changes):
-            at, nodes = self._changed_since(state.until)
-            state.until = len(changes)
             # Results hold the values as they were.
             state.values = state.values.copy()
-            state.values[..., at] = compute(nodes)
+            if stale := self._advance(state, changes[state.until :]):
+                state.put(stale, self._compute(compute, stale))
+            state.until = len(changes)
         values: NDArray[S] = state.values
         return values
 
-    def _changed_since(self, number: int) -> tuple[NDArray[np.intp], NodeView]:
-        """Return the nodes on which pods came or went after so many changes: positions and view."""
-        if number not in self._changed:
-            changed = np.array(sorted(set(self._derived.changes[number:])), np.intp)
-            positions = self.derive("positions", self._positions_of_slots)
-            at = positions[changed[changed < len(positions)]]
-            at = at[at >= 0]
-            self._changed[number] = at, NodeView(self.index, self._pod, at)
-        return self._changed[number]
+    @cached_property
+    def _held(self) -> Requests:
+        """What the pod will hold of its node's resources."""
+        return self._pod.requests + self._pod.held
 
-    def _positions_of_slots(self) -> NDArray[np.intp]:
-        positions = np.full(self._nodes.slots, -1, np.intp)
-        positions[self.slots] = np.arange(len(self.slots))
-        return positions
+    def _compute(self, compute: Callable[[NodeView], NDArray[S]], at: Sequence[int]) -> NDArray[S]:
+        return compute(NodeView(self.index, self._pod, at, self._held))
+
+    def _follow(self, compute: Callable[[NodeView], NDArray[S]]) -> _Followed:
+        both = self._compute(compute, range(len(self.slots)))
+        values, ahead = np.split(both, 2, axis=-1)
+        return _Followed(values, ahead, len(self._derived.changes))
+
+    def _advance(self, state: _Followed, changes: list[tuple[int, Requests | None]]) -> list[int]:
+        """Apply changes; return the positions of the nodes for which that takes a computation."""
+        positions, stale = self.derive("positions", self._positions_of_slots), set[int]()
+        for slot, requests in changes:
+            position = positions.get(slot)
+            # A pod without a node, or on one that is not there, changes nothing.
+            if position is not None and (requests != self._held or not state.advance(position)):
+                stale.add(position)
+        return sorted(stale)
+
+    def _positions_of_slots(self) -> dict[int, int]:
+        return {slot: position for position, slot in enumerate(self.slots.tolist())}
 
     def label(self, key: str) -> LabelView:
         """Return the values of a label."""
@@ -279,11 +336,18 @@ class NodeView:
         if name not in self._resources:
             nodes, reading = self._nodes, self.reading
             allocatable = self.derive(("allocatable", name), lambda: self._row(nodes.allocatable, name))
-            used = self._row(nodes.used, name)
+            used = self._used(name)
             if reading != EVERY_AMOUNT:
-                used = used + self._row(nodes.used, in_older_release(name, reading))
+                used = used + self._used(in_older_release(name, reading))
             self._resources[name] = allocatable, used
         return self._resources[name]
+
+    def _used(self, name: str) -> NDArray[np.int64]:
+        used = self._row(self._nodes.used, name)
+        for resource, amount in self._more if len(self._times) else ():
+            if resource == name:
+                used = used + amount * self._times
+        return used
 
     def _row(self, table: Table, name: str) -> NDArray[np.int64]:
         row = table.find(name)

@@ -152,7 +152,16 @@ def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections
     if stopped is not None or request.pod.volumes is NO_VOLUMES:
         plugins = tuple(plugin for plugin in plugins if plugin not in OF_CLAIMS)
     lasting = tuple(plugin for plugin in plugins if not FILTERS[plugin].follows_pods(view, request))
-    kept = view.derive(("filters", Identity(request), lasting), lambda: _of_nodes(view, request, lasting))
+    pod = request.pod
+    # All that these plugins read.
+    key = (
+        lasting,
+        *view.eligibility,
+        pod.gated,
+        pod.node_name,
+        *map(Identity, (request.profile, request.behavior)),
+    )
+    kept = view.derive(key, lambda: _of_nodes(view, request, lasting))
     found = [kept.rejections.get(plugin) or FILTERS[plugin].filter(view, request) for plugin in plugins]
     feasible = kept.passed.copy()
     for rejected in found:

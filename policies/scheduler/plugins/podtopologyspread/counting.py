@@ -70,5 +70,6 @@ def count_domains(domains: EligibleDomains, on_nodes: NDArray[np.int64]) -> Doma
 
 def _count(domains: EligibleDomains, on_nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     # bincount adds as float64, exact up to 2**53 pods.
-    weights, size = on_nodes[domains.counted], len(domains.nodes)
+    weights = on_nodes if len(domains.values) == len(on_nodes) else on_nodes[domains.counted]
+    size = len(domains.nodes)
     return np.bincount(domains.values, weights=weights, minlength=size).astype(np.int64)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.eligibility import eligible_nodes, required_keys
-from policies.scheduler.node_view import LabelView, NodeView
+from policies.scheduler.node_view import Identity, LabelView, NodeView
 from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
 from policies.scheduler.plugins.podtopologyspread.counting import (
+    EligibleDomains,
     count_domains,
     count_on_nodes,
     eligible_domains,
@@ -48,14 +50,14 @@ def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np
         request: The pod, and its constraints.
         feasible: The nodes that pass every filter, shape ``(n,)``.
     """
-    scored = feasible & view.with_labels(_keys(request))
+    soft = _soft_constraints(view, request)
+    scored = feasible if soft.everywhere else feasible & soft.labeled
     counts = count_soft(view, request, scored)
     total = np.zeros(len(view.slots))
-    for result in counts:
+    for result, each in zip(counts, soft.constraints, strict=True):
         scores = result.matching * (result.weight or 0.0)
         scores += result.applied.constraint.max_skew - 1
-        label = view.label(result.applied.constraint.topology_key)
-        total += scores if label.everywhere else np.where(label.present, scores, 0.0)
+        total += scores if each.label.everywhere else np.where(each.label.present, scores, 0.0)
     raw = np.where(scored, round_half_away(total), 0)
     return SpreadScores(NodeScores(raw, normalize(raw, scored)), counts)
 
@@ -70,45 +72,78 @@ def count_soft(
         request: The pod, and its constraints.
         scored: The nodes that are scored, on which the weights depend but no count; shape ``(n,)``.
     """
-    keys = _keys(request)
-    soft = (applied for applied in request.constraints if not applied.is_hard)
-    return tuple(_count(applied, view, request, keys=keys, scored=scored) for applied in soft)
+    return tuple(_count(each, view, request, scored) for each in _soft_constraints(view, request).constraints)
 
 
-def _keys(request: SchedulingRequest) -> frozenset[str]:
-    """Return the labels without which a node is not scored."""
+class _Soft(NamedTuple):
+    """What a soft constraint is made of besides pods.
+
+    Attributes:
+        applied: The constraint.
+        label: The topology key's values.
+        values: The same as the size counts them: see ``_missing_as_empty``.
+        domains: The domains.
+    """
+
+    applied: AppliedConstraint
+    label: LabelView
+    values: LabelView
+    domains: EligibleDomains
+
+
+class _SoftConstraints(NamedTuple):
+    """The soft constraints of a request, which nodes have the labels to be scored, and whether all have."""
+
+    constraints: tuple[_Soft, ...]
+    labeled: NDArray[np.bool_]
+    everywhere: bool
+
+
+def _soft_constraints(view: NodeView, request: SchedulingRequest) -> _SoftConstraints:
+    return view.of_request("soft constraints", request, lambda: _find_soft_constraints(view, request))
+
+
+def _find_soft_constraints(view: NodeView, request: SchedulingRequest) -> _SoftConstraints:
     constraints = (applied.constraint for applied in request.constraints)
-    return required_keys(constraints if request.requires_all_keys else (), WhenUnsatisfiable.SCHEDULE_ANYWAY)
+    keys = required_keys(constraints if request.requires_all_keys else (), WhenUnsatisfiable.SCHEDULE_ANYWAY)
+    labeled = view.with_labels(keys)
+    soft = (applied for applied in request.constraints if not applied.is_hard)
+    found = tuple(_find_soft(applied, view, request, keys) for applied in soft)
+    return _SoftConstraints(found, labeled, bool(labeled.all()))
 
 
-def _count(
-    applied: AppliedConstraint,
-    view: NodeView,
-    request: SchedulingRequest,
-    *,
-    keys: frozenset[str],
-    scored: NDArray[np.bool_],
-) -> ScoreResult:
-    key = applied.constraint.topology_key
-    label, on_nodes = view.label(key), count_on_nodes(applied, view, request.behavior)
+def _find_soft(
+    applied: AppliedConstraint, view: NodeView, request: SchedulingRequest, keys: frozenset[str]
+) -> _Soft:
+    constraint, behavior = applied.constraint, request.behavior
+    key = constraint.topology_key
+    label = values = view.label(key)
     if key == HOSTNAME:
-        # The node itself is the domain, and the inclusion policies do not matter.
-        eligible = view.derive(("hosts", keys), lambda: eligible_domains(label, view.with_labels(keys)))
-        domains = count_domains(eligible, on_nodes)
-        matching, size = on_nodes, int(np.count_nonzero(scored))
+        # The inclusion policies do not matter.
+        domains = view.derive(("hosts", keys), lambda: eligible_domains(label, view.with_labels(keys)))
     else:
         values = view.derive(("empty", key), lambda: _missing_as_empty(label))
-        constraint, behavior = applied.constraint, request.behavior
-        eligible = view.derive(
-            ("eligible or empty", constraint, keys, behavior, *view.eligibility),
+        policies = constraint.node_affinity_policy, constraint.node_taints_policy
+        domains = view.derive(
+            ("eligible or empty", key, *policies, keys, Identity(behavior), *view.eligibility),
             lambda: eligible_domains(values, eligible_nodes(constraint, view, keys=keys, behavior=behavior)),
         )
-        domains = replace(count_domains(eligible, on_nodes), of_node=label.numbers)
-        matching = label.by_node(domains.matching)
-        size = int(np.count_nonzero(np.bincount(values.positions[scored])))
+    return _Soft(applied, label, values, domains)
+
+
+def _count(soft: _Soft, view: NodeView, request: SchedulingRequest, scored: NDArray[np.bool_]) -> ScoreResult:
+    on_nodes = count_on_nodes(soft.applied, view, request.behavior)
+    domains = count_domains(soft.domains, on_nodes)
+    if soft.applied.constraint.topology_key == HOSTNAME:
+        # The node itself is the domain.
+        matching, size = on_nodes, int(np.count_nonzero(scored))
+    else:
+        domains = replace(domains, of_node=soft.label.numbers)
+        matching = soft.label.by_node(domains.matching)
+        size = int(np.count_nonzero(np.bincount(soft.values.positions[scored])))
     # Without a node to score there is no domain either.
     weight = math.log(size + 2) if size else None
-    return ScoreResult(applied=applied, domains=domains, weight=weight, matching=matching)
+    return ScoreResult(applied=soft.applied, domains=domains, weight=weight, matching=matching)
 
 
 def _missing_as_empty(label: LabelView) -> LabelView:
