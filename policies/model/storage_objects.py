@@ -167,6 +167,7 @@ class StorageClass(NamedTuple):
         topologies: Where volumes may be made: the values of labels that a node must have, one of the terms;
             empty for everywhere.
         is_default: Whether claims that name no class get it.
+        is_zonal: Whether each volume is known to be in one zone.
     """
 
     name: str
@@ -174,6 +175,7 @@ class StorageClass(NamedTuple):
     waits: bool
     topologies: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...]
     is_default: bool
+    is_zonal: bool = False
 
 
 class CsiNode(NamedTuple):

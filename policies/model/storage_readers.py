@@ -53,6 +53,15 @@ _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 #: What separates the zones of one volume in its label: ``LabelMultiZoneDelimiter``.
 _ZONE_DELIMITER: Final = "__"
 
+#: The provisioners of disks that are in one zone each, by default.
+_ZONAL: Final = frozenset(
+    name
+    for source in ("awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "cinder")
+    for name in (IN_TREE[source].provisioner, IN_TREE[source].driver)
+)
+#: The parameters in which Azure's disks say how they are replicated, in lower case.
+_SKU: Final = frozenset({"skuname", "storageaccounttype"})
+
 #: The mode of a volume that names none.
 _FILESYSTEM: Final = "Filesystem"
 
@@ -132,12 +141,14 @@ def read_class(obj: Mapping[str, Any], found: ErrorList) -> StorageClass:
     metadata = found.mapping(obj.get("metadata"), _METADATA)
     annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
     mode = _text(obj, "volumeBindingMode", FieldPath(), found)
+    provisioner, topologies = _text(obj, "provisioner", FieldPath(), found), tuple(_topologies(obj, found))
     return StorageClass(
         name=found.name(metadata, _METADATA),
-        provisioner=intern(_text(obj, "provisioner", FieldPath(), found)),
+        provisioner=intern(provisioner),
         waits=mode == "WaitForFirstConsumer",
-        topologies=tuple(_topologies(obj, found)),
+        topologies=topologies,
         is_default=annotations.get(_DEFAULT_CLASS) == "true",
+        is_zonal=_is_zonal(obj, provisioner, topologies, found),
     )
 
 
@@ -207,6 +218,22 @@ READERS: Final = {
 
 def _parts(obj: Mapping[str, Any], found: ErrorList) -> tuple[dict[str, Any], dict[str, Any]]:
     return found.mapping(obj.get("metadata"), _METADATA), found.mapping(obj.get("spec"), _SPEC)
+
+
+def _is_zonal(
+    obj: Mapping[str, Any],
+    provisioner: str,
+    topologies: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...],
+    found: ErrorList,
+) -> bool:
+    """Return whether volumes of a class are in one zone each: not where parameters replicate them."""
+    path = FieldPath(("parameters",))
+    parameters = found.labels(obj.get("parameters"), path)
+    replicated = parameters.get("replication-type", "none") != "none" or any(
+        value.upper().endswith("ZRS") for key, value in parameters.items() if key.lower() in _SKU
+    )
+    names_zones = any(key in {BETA_ZONE, ZONE} for term in topologies for key, _ in term)
+    return not replicated and (provisioner in _ZONAL or names_zones)
 
 
 def _text(parent: Mapping[str, Any], name: str, path: FieldPath, found: ErrorList) -> str:

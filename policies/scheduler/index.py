@@ -157,22 +157,24 @@ class ClusterIndex:
 
     def bind(self, pod: Pod, name: str, node_name: str) -> None:
         """Add a pod, as if it had been scheduled to a node."""
-        bound = BoundPod(
-            namespace=pod.namespace,
-            name=name,
-            labels=dict(pod.labels),
-            node_name=node_name,
-            finished=False,
-            terminating=False,
-            requests=pod.requests,
-            assumed=pod.held,
-            terms=pod.terms,
-            ports=pod.ports,
-            volumes=pod.volumes,
-            priority=pod.priority,
-        )
         with self._lock:
-            self._apply_pod(bound, broken=False)
+            self._apply_pod(_as_bound(pod, name)._replace(node_name=node_name), broken=False)
+
+    def nominate(self, pod: Pod, name: str, node_name: str) -> None:
+        """Let a pod wait for room on a node; pods of lower priority wait there no more.
+
+        Source: ``prepareCandidate``, ``pkg/scheduler/framework/preemption/executor.go``, Kubernetes 1.36.
+        """
+        with self._lock:
+            for key, other in list(self._nominated.items()):
+                if other.nominated_node == node_name and other.priority < pod.priority:
+                    del self._nominated[key]
+            self._apply_pod(_as_bound(pod, name)._replace(nominated_node=node_name), broken=False)
+
+    def nominated_node(self, namespace: str, name: str) -> str:
+        """Return the node on which a pod waits for room; empty if it does not."""
+        found = self._nominated.get((namespace, name))
+        return "" if found is None else found.nominated_node
 
     def count_pods(self, namespace: str, selector: LabelSelector) -> int:
         """Count the selected pods of a namespace that are bound and not being deleted."""
@@ -307,6 +309,10 @@ class ClusterIndex:
         """Return whether the objects of a kind are known: they were listed, or there is one."""
         return kind not in READERS or self._tables[kind].known
 
+    def has_pods_below(self, priority: int) -> bool:
+        """Return whether any bound pod has a lower priority, so that one of this priority might evict it."""
+        return priority > min(self.priorities, default=priority)
+
     def nominated_pods(self) -> Collection[BoundPod]:
         """Return the pods that wait for the room that the scheduler makes for them on some node."""
         return self._nominated.values()
@@ -375,6 +381,24 @@ class ClusterIndex:
             self.ports.add(holding.ports, slot, amount)
         if volumes is not NO_VOLUMES:
             self.volumes.add(volumes, slot, amount)
+
+
+def _as_bound(pod: Pod, name: str) -> BoundPod:
+    """Return a pod under a name as one of the cluster that is on no node yet."""
+    return BoundPod(
+        namespace=pod.namespace,
+        name=name,
+        labels=dict(pod.labels),
+        node_name="",
+        finished=False,
+        terminating=False,
+        requests=pod.requests,
+        assumed=pod.held,
+        terms=pod.terms,
+        ports=pod.ports,
+        volumes=pod.volumes,
+        priority=pod.priority,
+    )
 
 
 class PodOnNode(NamedTuple):

@@ -103,12 +103,13 @@ def what_if(
     stayed, own_stayed = cluster.pod_count, None if prepared is None else _own_stayed(facts, disruption)
     recovery = recover(disruption, simulation, facts, workloads, context, others=others)
     stages.append(_counts(prepared, simulation))
+    gone = [entry for entry in recovery.displaced if entry.preemptor]
     constraints = () if prepared is None else prepared.request.constraints
     return WhatIf(
         actions=tuple(actions),
         recovery=recovery,
-        stayed=stayed,
-        own_stayed=own_stayed,
+        stayed=stayed - len(gone),
+        own_stayed=None if own_stayed is None else own_stayed - sum(entry.own for entry in gone),
         domains=tuple(
             DomainStages(constraint=number, applied=applied, before=was, disrupted=lost, recovered=now)
             for number, (applied, was, lost, now) in enumerate(zip(constraints, *stages, strict=True))

@@ -19,6 +19,7 @@ from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
 
 #: What may change the course of a real rollout and is not part of a simulated one.
 NOT_IN_ROLLOUT: Final = (
+    "preemption",
     *NOT_LOOKED_AT,
     "readiness gates and probes",
     "minReadySeconds",

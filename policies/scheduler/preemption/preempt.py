@@ -108,7 +108,7 @@ def attempt(
         return Attempt(view, None, tried, _NEVER)
     if pod.nominated_node and _is_being_freed(view, request, tried):
         return Attempt(view, None, tried, _TERMINATING)
-    if request.pinned or pod.priority <= min(view.index.priorities, default=pod.priority):
+    if request.pinned or not view.index.has_pods_below(pod.priority):
         return Attempt(view, None, tried)
     filters = NodeFilter(view, request, rejections, checks)
     return Attempt(view, dry_run(view, pod.priority, tried, filters), tried)
