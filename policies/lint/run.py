@@ -36,7 +36,7 @@ from policies.model.foreign_policies.detect import extract
 from policies.model.repository import Repository, is_scheduler_config
 from policies.model.topology import ClusterTopology
 from policies.rules import base
-from policies.rules.base import Context, Problem, Rule, all_rules
+from policies.rules.base import Context, MissingObjectError, Problem, Rule, all_rules
 from policies.scheduler.capacity import UndecidedError
 
 
@@ -204,6 +204,11 @@ def _lint_one(
             except UndecidedError as error:
                 why = f"{rule.id} was not checked: {error}"
                 result.cut.append(_beyond_limit(workload.manifest, workload.title, why))
+            except MissingObjectError as error:
+                why = f"{rule.id} was not checked: {error}"
+                result.cut.append(
+                    _not_judged(workload.manifest, workload.title, why, SkipReason.OBJECT_MISSING)
+                )
             except Exception as error:
                 error.add_note(rule.note)
                 raise
@@ -284,10 +289,14 @@ def _cut(manifest: ManifestObject, title: str, rules: Iterable[str], more: str =
 
 
 def _beyond_limit(manifest: ManifestObject, title: str, message: str) -> Skipped:
+    return _not_judged(manifest, title, message, SkipReason.LIMIT_EXCEEDED)
+
+
+def _not_judged(manifest: ManifestObject, title: str, message: str, reason: SkipReason) -> Skipped:
     return Skipped(
         location=manifest.location(FieldPath()),
         kind=SourceKind.OBJECT,
-        reason=SkipReason.LIMIT_EXCEEDED,
+        reason=reason,
         message=message,
         title=title,
     )

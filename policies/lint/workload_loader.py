@@ -26,6 +26,7 @@ from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.node_affinity import read_node_affinity
 from policies.model.repository import Repository
 from policies.model.taints import read_tolerations
+from policies.model.validation import INT32_MAX
 from policies.model.workload import ConstraintEntry, Workload, api_errors, constraint_entries
 
 #: The rules by whose errors a constraint of a patch is read all the same.
@@ -172,8 +173,8 @@ def _other_errors(workload: Workload) -> Iterator[FieldError]:
         read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
     if kind.replicas is not None:
         replicas = descend(obj, kind.replicas[:-1], ErrorList()).get(kind.replicas[-1])
-        if replicas is not None and type(replicas) is not int:
-            found.add(wrong_type(FieldPath(kind.replicas), "an integer", replicas))
+        if replicas is not None and (type(replicas) is not int or not 0 <= replicas <= INT32_MAX):
+            found.add(wrong_type(FieldPath(kind.replicas), f"an integer from 0 to {INT32_MAX}", replicas))
     if kind.selector is not None:
         selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:

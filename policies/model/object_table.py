@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar
 
 from policies.manifests.fields import ErrorList
@@ -68,7 +69,7 @@ class ObjectTable(Generic[Entry]):
         return not self.unread and (self._listed or bool(self._entries))
 
     def __iter__(self) -> Iterator[Entry]:
-        return (entry for entries in self._entries.values() for entry in entries.values())
+        return chain.from_iterable(entries.values() for entries in self._entries.values())
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))

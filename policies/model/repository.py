@@ -8,6 +8,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath, descend, object_items
+from policies.model.cluster_kinds import STORAGE_CLASS
 from policies.model.label_index import SelectedWorkloads
 from policies.model.labels import LabelSelector, label_selector_errors
 from policies.model.neighbors import (
@@ -31,6 +32,8 @@ from policies.model.scaling import (
     Tool,
     tool_of_object,
 )
+from policies.model.storage_objects import StorageClass
+from policies.model.storage_readers import read_class
 from policies.model.workload import Workload
 
 #: The kinds that a repository understands besides workloads, by group and kind.
@@ -63,12 +66,14 @@ class Repository:
         autoscalers_of_nodes: The workloads that run Cluster Autoscaler.
         tools: The tools that the objects set up.
         scheduler_configs: The KubeSchedulerConfigurations, as they came.
+        storage_classes: The classes of volumes.
     """
 
     workloads: dict[str, list[Workload]] = field(default_factory=dict)
     autoscalers_of_nodes: list[Workload] = field(default_factory=list)
     tools: set[Tool] = field(default_factory=set)
     scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
+    storage_classes: list[StorageClass] = field(default_factory=list)
     _copies: Copies | None = None
     _lenders: dict[Hashable, FolderIndex[list[Workload]]] = field(default_factory=dict)
     _autoscalers: dict[Hashable, FolderIndex[LargestAutoscaler]] = field(default_factory=dict)
@@ -113,6 +118,10 @@ class Repository:
             self.scheduler_configs.append(obj)
             return
         found = ErrorList()
+        if (version, kind) == STORAGE_CLASS:
+            storage_class = read_class(obj, found)
+            self.storage_classes += [] if found.errors else [storage_class]
+            return
         metadata = found.mapping(obj.get("metadata"), FieldPath())
         name = found.text(metadata.get("name"), FieldPath())
         namespace = found.text(metadata.get("namespace"), FieldPath())

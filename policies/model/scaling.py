@@ -16,6 +16,8 @@ from policies.model.workload import Workload
 MAX_BUDGETS = 10
 #: What both ends are where a Deployment leaves them out: ``SetDefaults_Deployment``, ``apis/apps/v1``.
 DEFAULT_SHARE = "25%"
+#: What allows no pod at all as ``maxSurge`` or ``maxUnavailable``.
+ZERO_PODS = (0, "0", "0%")
 _PERCENT = re.compile(r"(\d{1,6})%")
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from policies.model.cluster_kinds import (
     ATTACHMENT,
@@ -21,7 +20,6 @@ from policies.model.cluster_kinds import (
 from policies.model.object_table import ObjectTable
 from policies.model.pod_volumes import MIGRATED_PROVISIONERS, CsiVolume
 from policies.model.storage_objects import (
-    ClaimReference,
     CsiCapacity,
     CsiDriver,
     CsiNode,
@@ -32,9 +30,6 @@ from policies.model.storage_objects import (
 )
 
 Value = TypeVar("Value")
-
-#: The labels of a volume that has a claim: they do not matter any more.
-NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Storage:
@@ -119,9 +114,7 @@ class Storage:
         return [
             volume
             for volume in kept
-            if volume.claim is not None
-            and volume.claim.is_to(claim)
-            and volume.shape.storage_class == claim.shape.storage_class
+            if volume.is_for(claim) and volume.shape.storage_class == claim.shape.storage_class
         ]
 
     def capacities(self, storage_class: str) -> list[CsiCapacity]:
@@ -159,27 +152,30 @@ class Storage:
         return CsiVolume(driver, f"\0{claim.namespace}/{claim.name}")
 
     def _compact_claim(self, entry: PersistentVolumeClaim) -> PersistentVolumeClaim:
-        """Return a claim that shares with others what is equal: a cluster has thousands."""
-        entry = entry._replace(shape=self._share(entry.shape))
+        """Return a claim that shares with others, and with its volume, what is equal."""
+        if entry.bound and not entry.state.owner_uid and entry.state.selector is None:
+            entry = entry._replace(state=self._share(entry.state))
+        else:
+            entry = entry.with_state(shape=self._share(entry.shape))
         volume = self.volume(entry.volume)
-        if volume is None or volume.claim is None or not volume.claim.is_to(entry):
+        if volume is None or not volume.is_for(entry):
             return entry
-        _, name, uid = volume.claim
-        return entry._replace(name=name, uid=uid or entry.uid, volume=volume.name)
+        uid = volume.claim_uid or entry.uid
+        return entry._replace(name=volume.claim_name, uid=uid, volume=volume.name)
 
     def _compact_volume(self, entry: PersistentVolume) -> PersistentVolume:
         """Return a volume that shares with others, and with its claim, what is equal."""
-        claim = None if entry.claim is None else self.claim(entry.claim.namespace, entry.claim.name)
-        if claim is not None and entry.claim == (claim.namespace, claim.name, claim.uid):
-            entry = entry._replace(claim=ClaimReference(claim.namespace, claim.name, claim.uid))
-            if claim.volume == entry.name:
-                entry = entry._replace(name=claim.volume)
-        return entry._replace(
-            shape=self._share(entry.shape),
-            terms=self._share(entry.terms),
-            zones=self._share(entry.zones),
-            labels=entry.labels or NO_LABELS,
-        )
+        site = entry.site
+        if site.available:
+            site = site._replace(shape=self._share(site.shape), zones=self._share(site.zones))
+            entry = entry._replace(site=site._replace(terms=self._share(site.terms)))
+        else:
+            entry = entry._replace(site=self._share(site))
+        claim = self.claim(entry.claim_namespace, entry.claim_name)
+        if claim is None or not claim.uid or claim.uid != entry.claim_uid:
+            return entry
+        name = claim.volume if claim.volume == entry.name else entry.name
+        return entry._replace(name=name, claim_name=claim.name, claim_uid=claim.uid)
 
     def _share(self, value: Value) -> Value:
         shared: Value = self._shared.setdefault(value, value)
@@ -196,7 +192,7 @@ class Storage:
     def _free_volumes(self) -> dict[str, list[PersistentVolume]]:
         free: defaultdict[str, list[PersistentVolume]] = defaultdict(list)
         for volume in self.volumes:
-            if volume.available and volume.claim is None and not volume.terminating:
+            if volume.site.available and not volume.site.claimed and not volume.site.terminating:
                 free[volume.shape.storage_class].append(volume)
         for volumes in free.values():
             volumes.sort(key=lambda volume: volume.shape.size)
@@ -206,12 +202,12 @@ class Storage:
         kept: defaultdict[tuple[str, str], list[PersistentVolume]] = defaultdict(list)
         for volume in self.volumes:
             # One that is in use is not looked for any more.
-            if volume.claim is not None and not self._is_in_use(volume, volume.claim):
-                kept[volume.claim.namespace, volume.claim.name].append(volume)
+            if volume.site.claimed and not self._is_in_use(volume):
+                kept[volume.claim_namespace, volume.claim_name].append(volume)
         return kept
 
-    def _is_in_use(self, volume: PersistentVolume, reference: ClaimReference) -> bool:
-        claim = self.claim(reference.namespace, reference.name)
+    def _is_in_use(self, volume: PersistentVolume) -> bool:
+        claim = self.claim(volume.claim_namespace, volume.claim_name)
         return claim is not None and claim.bound and claim.volume == volume.name
 
     def _capacities(self) -> dict[str, list[CsiCapacity]]:

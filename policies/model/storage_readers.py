@@ -27,7 +27,7 @@ from policies.model.pod_volumes import IN_TREE, CsiVolume, InTreePlugin, csi_vol
 from policies.model.quantity import parse_quantity
 from policies.model.storage_objects import (
     ZONE_LABELS,
-    ClaimReference,
+    ClaimState,
     CsiCapacity,
     CsiDriver,
     CsiNode,
@@ -36,6 +36,7 @@ from policies.model.storage_objects import (
     StorageClass,
     VolumeAttachment,
     VolumeShape,
+    VolumeSite,
     whole_bytes,
 )
 from policies.model.topology_keys import BETA_REGION, BETA_ZONE, REGION, ZONE
@@ -52,6 +53,15 @@ _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 #: What separates the zones of one volume in its label: ``LabelMultiZoneDelimiter``.
 _ZONE_DELIMITER: Final = "__"
 
+#: The provisioners of disks that are in one zone each, by default.
+_ZONAL: Final = frozenset(
+    name
+    for source in ("awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "cinder")
+    for name in (IN_TREE[source].provisioner, IN_TREE[source].driver)
+)
+#: The parameters in which Azure's disks say how they are replicated, in lower case.
+_SKU: Final = frozenset({"skuname", "storageaccounttype"})
+
 #: The mode of a volume that names none.
 _FILESYSTEM: Final = "Filesystem"
 
@@ -63,7 +73,7 @@ _STATUS: Final = FieldPath(("status",))
 def read_claim(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolumeClaim:
     """Read a PersistentVolumeClaim."""
     metadata, spec = _parts(obj, found)
-    return claim_of_spec(metadata, spec, _SPEC, found)._replace(
+    return claim_of_spec(metadata, spec, _SPEC, found).with_state(
         lost=_text(found.mapping(obj.get("status"), _STATUS), "phase", _STATUS, found) == "Lost"
     )
 
@@ -81,16 +91,18 @@ def claim_of_spec(
         namespace=intern(_text(metadata, "namespace", _METADATA, found) or DEFAULT_NAMESPACE),
         name=found.name(metadata, _METADATA),
         uid=_text(metadata, "uid", _METADATA, found),
-        shape=_shape(spec, annotations, requests.get("storage"), path, found),
-        sized="storage" in requests,
         volume=volume,
-        bound=bound,
-        lost=False,
-        terminating=metadata.get("deletionTimestamp") is not None,
-        # Provisioners leave it on claims that they are done with, thousands in a cluster.
-        selected_node=None if bound else annotations.get(_SELECTED_NODE),
-        selector=None if selector is None else _selector(selector, path.child("selector"), found),
-        owner_uid=_controller_uid(metadata, found),
+        state=ClaimState(
+            shape=_shape(spec, annotations, requests.get("storage"), path, found),
+            sized="storage" in requests,
+            bound=bound,
+            lost=False,
+            terminating=metadata.get("deletionTimestamp") is not None,
+            # Provisioners leave it on claims that they are done with, thousands in a cluster.
+            selected_node=None if bound else annotations.get(_SELECTED_NODE),
+            selector=None if selector is None else _selector(selector, path.child("selector"), found),
+            owner_uid=_controller_uid(metadata, found),
+        ),
     )
 
 
@@ -104,23 +116,24 @@ def read_volume(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolume:
     available = _text(status, "phase", _STATUS, found) == "Available"
     terms = _terms(spec, found)
     plugin = next((IN_TREE[source] for source in IN_TREE.keys() & spec.keys()), None)
-    return PersistentVolume(
-        name=found.name(metadata, _METADATA),
+    zones = (
+        (label, frozenset(labels[label].split(_ZONE_DELIMITER))) for label in ZONE_LABELS if label in labels
+    )
+    csi = _csi_volume(spec, labels, found)
+    name = found.name(metadata, _METADATA)
+    site = VolumeSite(
         shape=_shape(spec, annotations, capacity.get("storage"), _SPEC, found),
         available=available,
+        claimed=spec.get("claimRef") is not None,
         terminating=metadata.get("deletionTimestamp") is not None,
-        claim=_reference(spec.get("claimRef"), found),
-        labels=labels if available else {},
+        labels=tuple(labels.items()) if available else (),
         terms=terms,
-        zones=tuple(
-            (label, frozenset(labels[label].split(_ZONE_DELIMITER)))
-            for label in ZONE_LABELS
-            if label in labels
-        ),
-        csi=_csi_volume(spec, labels, found),
+        zones=tuple(zones),
+        driver="" if csi is None else csi.driver,
         plugin=plugin,
         migrated_terms=None if plugin is None else _migrated(terms, labels, plugin),
     )
+    return PersistentVolume(name, site, "" if csi is None else csi.handle, *_reference(spec, found))
 
 
 def read_class(obj: Mapping[str, Any], found: ErrorList) -> StorageClass:
@@ -128,12 +141,14 @@ def read_class(obj: Mapping[str, Any], found: ErrorList) -> StorageClass:
     metadata = found.mapping(obj.get("metadata"), _METADATA)
     annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
     mode = _text(obj, "volumeBindingMode", FieldPath(), found)
+    provisioner, topologies = _text(obj, "provisioner", FieldPath(), found), tuple(_topologies(obj, found))
     return StorageClass(
         name=found.name(metadata, _METADATA),
-        provisioner=intern(_text(obj, "provisioner", FieldPath(), found)),
+        provisioner=intern(provisioner),
         waits=mode == "WaitForFirstConsumer",
-        topologies=tuple(_topologies(obj, found)),
+        topologies=topologies,
         is_default=annotations.get(_DEFAULT_CLASS) == "true",
+        is_zonal=_is_zonal(obj, provisioner, topologies, found),
     )
 
 
@@ -205,6 +220,22 @@ def _parts(obj: Mapping[str, Any], found: ErrorList) -> tuple[dict[str, Any], di
     return found.mapping(obj.get("metadata"), _METADATA), found.mapping(obj.get("spec"), _SPEC)
 
 
+def _is_zonal(
+    obj: Mapping[str, Any],
+    provisioner: str,
+    topologies: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...],
+    found: ErrorList,
+) -> bool:
+    """Return whether volumes of a class are in one zone each: not where parameters replicate them."""
+    path = FieldPath(("parameters",))
+    parameters = found.labels(obj.get("parameters"), path)
+    replicated = parameters.get("replication-type", "none") != "none" or any(
+        value.upper().endswith("ZRS") for key, value in parameters.items() if key.lower() in _SKU
+    )
+    names_zones = any(key in {BETA_ZONE, ZONE} for term in topologies for key, _ in term)
+    return not replicated and (provisioner in _ZONAL or names_zones)
+
+
 def _text(parent: Mapping[str, Any], name: str, path: FieldPath, found: ErrorList) -> str:
     return found.text(parent.get(name), path.child(name))
 
@@ -254,13 +285,12 @@ def _controller_uid(metadata: Mapping[str, Any], found: ErrorList) -> str:
     return ""
 
 
-def _reference(raw: object, found: ErrorList) -> ClaimReference | None:
-    if raw is None:
-        return None
+def _reference(spec: Mapping[str, Any], found: ErrorList) -> tuple[str, str, str]:
+    """Return the namespace, the name and the uid of the claim that a volume refers to."""
     path = _SPEC.child("claimRef")
-    reference = found.mapping(raw, path)
+    reference = found.mapping(spec.get("claimRef"), path)
     namespace, name, uid = (_text(reference, name, path, found) for name in ("namespace", "name", "uid"))
-    return ClaimReference(intern(namespace), name, uid)
+    return intern(namespace), name, uid
 
 
 def _terms(spec: Mapping[str, Any], found: ErrorList) -> tuple[NodeSelectorTerm, ...] | None:

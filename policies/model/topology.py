@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from policies.model.node import Node, without_transient
+from policies.model.storage_objects import StorageClass
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,13 @@ class ClusterTopology:
     Attributes:
         nodes: The nodes; None where only domains are known.
         domains: The values of topology keys that a policy lists, also those without a node at the moment.
+        storage_classes: The classes of volumes; empty where none is known.
         memo: What was derived from it, by whatever that depends on besides; for who derives it.
     """
 
     nodes: tuple[Node, ...] | None = None
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    storage_classes: tuple[StorageClass, ...] = ()
     memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -70,6 +70,11 @@ def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableT
     yield from lines
 
 
+def plain_table() -> Table:
+    """Return a table of columns without lines between them."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
 def item(number: int, text: Text) -> Table:
     """Return an item of a numbered list, whose further lines are as far in as the first."""
     grid = Table.grid(padding=(0, 1, 0, 0))
@@ -77,6 +82,21 @@ def item(number: int, text: Text) -> Table:
     grid.add_column(overflow="fold")
     grid.add_row(f"{number}.", text)
     return grid
+
+
+def domain_name(value: str) -> str:
+    """Return what a domain is called: the value of its label, which may be empty."""
+    return one_line(value) or "(empty)"
+
+
+def unmodeled_note(names: Iterable[str]) -> str:
+    """Return what kube-scheduler looks at in a pod, and a simulation does not."""
+    return f"Not modeled, although kube-scheduler checks it: {', '.join(map(one_line, names))}."
+
+
+def search_ended(tried: str) -> Text:
+    """Return that there may be more suggestions than were found."""
+    return Text(f"There may be more: the search ended after {tried}.")
 
 
 def headline(placement: Placement, replaced: ReplacedPods | None = None) -> Text:

@@ -42,6 +42,10 @@ from policies.model.workload import Workload
 from policies.scheduler.releases import Behavior, behavior_of
 
 
+class MissingObjectError(Exception):
+    """An object that decides what a rule finds is not known; the message says which."""
+
+
 class RuleTarget(StrEnum):
     """The kind of object that a rule runs on."""
 
@@ -241,6 +245,10 @@ def all_rules() -> dict[str, Rule]:
     return found
 
 
+#: Letters of a name from which on they are likely a part that was remembered: the shortest word, "max".
+_REMEMBERED = 3
+
+
 def unknown_rule(rule_id: str) -> str:
     """Return the error text for an id that no rule has, with similar ids.
 
@@ -248,14 +256,16 @@ def unknown_rule(rule_id: str) -> str:
     'unknown rule "max-skew-not-positiv", did you mean "max-skew-not-positive"?'
     >>> unknown_rule("does-not-fit")
     'unknown rule "does-not-fit": it is called "unschedulable" now'
+    >>> unknown_rule("a")
+    'unknown rule "a"; evenkeel lint --list-rules lists all'
     """
     if rule_id in RENAMED:
         return f'unknown rule "{rule_id}": it is called "{RENAMED[rule_id]}" now'
     known = list(all_rules())
-    # People remember a part of a name.
+    # People remember words of a name; a letter or two are in many.
     close = (
         get_close_matches(rule_id[:100], known, 3, cutoff=0.75)
-        or [name for name in known if rule_id in name][:3]
+        or [name for name in known if rule_id in name and len(rule_id) >= _REMEMBERED][:3]
     )
     meant = " or ".join(f'"{name}"' for name in close)
     hint = f", did you mean {meant}?" if close else "; evenkeel lint --list-rules lists all"

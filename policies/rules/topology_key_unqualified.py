@@ -64,7 +64,7 @@ from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.labels import label_key_problems
-from policies.model.topology_keys import is_mistaken, meant_key
+from policies.model.topology_keys import SET_BY_KUBERNETES, is_mistaken, meant_key
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
@@ -91,6 +91,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _problem(path: FieldPath, key: str, effect: str, context: Context) -> Iterator[Problem]:
+    # Nearly every constraint ends here, in every review.
+    if key in SET_BY_KUBERNETES:
+        return
     inventory = context.inventory
     if not is_mistaken(key) or (inventory is not None and inventory.values(key)):
         return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.resources import Requests
@@ -21,8 +21,8 @@ class ChangeKind(StrEnum):
     Removing a gate gives up nothing. Then come mistakes: a misspelled key, and pods that should not count.
     Then nodes that will be free anyway; the inclusion policies, with which nodes that the pod cannot use no
     longer count; further nodes; what the pod requests; then nodes that are reserved. Only then come the
-    guarantees: a number, then all of it, which becomes soft; last what the pod requires and would no longer
-    get.
+    guarantees: a number, then all of it, which becomes soft; then what the pod requires and would no longer
+    get. Last are the data of volumes, and with them the class that their claims are made in.
     """
 
     SCHEDULING_GATES = "schedulingGates"
@@ -44,14 +44,43 @@ class ChangeKind(StrEnum):
     NODE_AFFINITY = "nodeAffinity"
     NODE_NAME = "nodeName"
     CONSTRAINT = "topologySpreadConstraints"
+    CLAIM = "persistentVolumeClaim"
+    STORAGE_CLASS = "storageClass"
 
 
+#: What loses the data of volumes, unless they are restored from a backup.
+LOSES_DATA: Final = frozenset({ChangeKind.CLAIM, ChangeKind.STORAGE_CLASS})
 #: What is changed in the cluster; all else is in the manifest, or where a constraint comes from.
-IN_CLUSTER: Final = frozenset(
-    {ChangeKind.TERMINATION, ChangeKind.CORDON, ChangeKind.NODE_LABEL, ChangeKind.NEW_NODE}
-)
+IN_CLUSTER: Final = LOSES_DATA | {
+    ChangeKind.TERMINATION,
+    ChangeKind.CORDON,
+    ChangeKind.NODE_LABEL,
+    ChangeKind.NEW_NODE,
+}
 
 _RANK: Final = {what: rank for rank, what in enumerate(ChangeKind)}
+
+
+class RemadeClaims(NamedTuple):
+    """Claims that are deleted with their data and made again, for volumes where the pod may go.
+
+    Attributes:
+        namespace: Their namespace.
+        pod: The pod that uses them.
+        names: Their names.
+        storage_class: The class that they are made in; empty for their own.
+        like: The class that this one is like but for waiting for the pod; empty for a class that exists.
+    """
+
+    namespace: str
+    pod: str
+    names: tuple[str, ...]
+    storage_class: str = ""
+    like: str = ""
+
+
+#: Of changes that leave claims alone.
+NOTHING_REMADE: Final = RemadeClaims("", "", ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,18 +90,20 @@ class ClusterChange:
     Attributes:
         what: What is changed, one of ``IN_CLUSTER``.
         nodes: The names of the nodes that change, of new nodes those that they are like.
-        count: How many nodes change.
+        count: How many nodes, or claims, change.
         key: The label that nodes get; the topology key whose domain new nodes are in, empty for any domain.
         value: The value of the label; None for a domain that there is not yet.
         without: The keys of taints that new nodes must not have, though those that they are like have them.
+        remade: The claims that are made again, none where nodes change.
     """
 
     what: ChangeKind
-    nodes: tuple[str, ...]
+    nodes: tuple[str, ...] = ()
     count: int = 1
     key: str = ""
     value: str | None = None
     without: tuple[str, ...] = ()
+    remade: RemadeClaims = NOTHING_REMADE
 
     @property
     def cost(self) -> tuple[float, float]:

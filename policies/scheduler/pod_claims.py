@@ -143,13 +143,15 @@ def with_claims(pod: Pod, name: str) -> Pod:
         template._replace(namespace=pod.namespace, name=f"{template.name}-{name}")
         for template in pod.claim_templates
     )
-    own = pod.volumes.claims[len(pod.made_claims) :]
+    # The pod as it was read has the claims of its name among its own.
+    former = {f"{template.name}-{pod.name}" for template in pod.claim_templates}
+    own = (claim for claim in pod.volumes.claims[len(pod.made_claims) :] if claim.name not in former)
     claims = (*(ClaimVolume(claim.namespace, claim.name) for claim in made), *own)
-    return replace(pod, made_claims=made, volumes=pod.volumes._replace(claims=claims))
+    return replace(pod, name=name, made_claims=made, volumes=pod.volumes._replace(claims=claims))
 
 
 def _with_class(claim: PersistentVolumeClaim, storage: Storage) -> PersistentVolumeClaim:
     """Return a claim that is made now; if it names no class, it gets the default class."""
     if claim.shape.storage_class:
         return claim
-    return claim._replace(shape=claim.shape._replace(storage_class=storage.default_class()))
+    return claim.with_state(shape=claim.shape._replace(storage_class=storage.default_class()))

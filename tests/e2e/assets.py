@@ -20,6 +20,8 @@ class Assets:
     kubectl: str
     #: Envtest's assets have none: then nobody makes ReplicaSets of Deployments and pods of ReplicaSets.
     controller_manager: str | None
+    #: Envtest's assets have none: then no pod gets a node but by a test.
+    scheduler: str | None
 
 
 def find_assets(environment: Mapping[str, str]) -> Assets | None:
@@ -27,7 +29,10 @@ def find_assets(environment: Mapping[str, str]) -> Assets | None:
     if missing_assets(environment):
         return None
     etcd, api_server, kubectl = (_found(name, environment) or "" for name in _NEEDED)
-    return Assets(etcd, api_server, kubectl, _found("kube-controller-manager", environment))
+    controller_manager, scheduler = (
+        _found(name, environment) for name in ("kube-controller-manager", "kube-scheduler")
+    )
+    return Assets(etcd, api_server, kubectl, controller_manager, scheduler)
 
 
 def missing_assets(environment: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ import re
 import secrets
 import signal
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,7 +52,7 @@ class ControlPlane:
         self.version = (int(told["major"]), int(re.sub(r"\D", "", told["minor"])))
         self.has_controllers = assets.controller_manager is not None
         if self.has_controllers:
-            self._start_controllers()
+            self.start_controllers(processes)
 
     def user(self, name: str, token: str) -> Kubectl:
         """Return a kubectl of somebody."""
@@ -134,11 +134,14 @@ class ControlPlane:
         finally:
             os.kill(pid, signal.SIGCONT)
 
-    def _start_controllers(self) -> None:
+    def start_controllers(
+        self, processes: Processes, names: Iterable[str] = CONTROLLERS, log: str = "kube-controller-manager"
+    ) -> Running:
+        """Start some controllers, by the names that all releases know; the log is called after ``log``."""
         command = [
             str(self.assets.controller_manager),
             f"--kubeconfig={self.kubectl.kubeconfig}",
-            f"--controllers={','.join(CONTROLLERS)}",
+            f"--controllers={','.join(names)}",
             "--leader-elect=false",
             "--bind-address=127.0.0.1",
             f"--secure-port={free_port()}",
@@ -149,7 +152,18 @@ class ControlPlane:
         if self.version < (1, 23):
             # There is a second port without TLS, which was taken away in 1.24.
             command.append("--port=0")
-        self._processes.start(command, log=self.folder / "kube-controller-manager.log")
+        return processes.start(command, log=self.folder / f"{log}.log")
+
+    def start_scheduler(self, processes: Processes, config: Path) -> Running:
+        """Start kube-scheduler with a configuration, whose profiles say which pods are its own."""
+        command = [
+            str(self.assets.scheduler),
+            f"--config={config}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={free_port()}",
+            f"--cert-dir={self.folder / 'scheduler'}",
+        ]
+        return processes.start(command, log=self.folder / "kube-scheduler.log")
 
     def tls(self) -> ssl.SSLContext:
         """Return what a client of the API server trusts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
@@ -26,8 +26,7 @@ from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
 from policies.placement.simulate.scheduling_queue import PlannedActions
 from webhook.cli.command import OPTION_ORDER
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+from webhook.cli.options import with_options
 
 #: A number of nodes.
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
@@ -63,11 +62,9 @@ _OPTIONS: Final = (
 )  # fmt: skip
 
 
-def action_options(function: _Command) -> _Command:
+def action_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command, which must be a ``Command``."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, _OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,7 @@ class _Fish(FishComplete):
 #: What makes the script of each shell.
 _SHELLS: Final[dict[str, type[ShellComplete]]] = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish}
 
-#: Shown below the options unchanged: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 For this shell only:  source <(evenkeel completion bash)
 For every bash:       evenkeel completion bash > /etc/bash_completion.d/evenkeel
 For every fish:       evenkeel completion fish > ~/.config/fish/completions/evenkeel.fish
@@ -74,7 +73,7 @@ chmod +x ~/bin/kubectl_complete-evenkeel
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("shell", type=click.Choice(list(_SHELLS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

@@ -19,11 +19,12 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.manifests.words import plural
-from policies.reports import unified_diff as diff
 from policies.reports.lint import text as lint_text
 from policies.reports.lint.run import LintRun
+from policies.reports.patch import unified_diff
 from webhook.cli import lint
 from webhook.cli.command import Command
+from webhook.cli.terminal import ExitCode, finish, note
 from webhook.lint.chart_options import Charts
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import STDIN, Text, read_text, shown_file, write_back
@@ -32,8 +33,6 @@ from webhook.lint.options import LintOptions
 from webhook.lint.parse import parse
 from webhook.lint.run import build_job, without_ignored
 
-#: Exit codes: as lint's on what fix leaves behind.
-CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 #: The severities, least first.
 _SEVERITIES: Final = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 #: The options of lint that mean the same here.
@@ -45,8 +44,7 @@ _OF_LINT: Final = frozenset(
     }
 )  # fmt: skip
 
-#: Shown below the options without wrapping, which click does to all other text.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel fix --diff
 evenkeel fix deploy --select revision-key-missing
 evenkeel fix --inject --policy builtin:soft-spread web.yaml
@@ -88,7 +86,7 @@ class _Read:
 
 @click.command(
     cls=Command,
-    epilog=_EXAMPLES,
+    examples=_EXAMPLES,
     params=[option for option in lint.command.params if option.name in _OF_LINT],
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -96,10 +94,7 @@ class _Read:
 @click.option(
     "--inject", is_flag=True, help="Write the policies' default constraints into workloads that have none."
 )
-@click.pass_context
-def command(
-    context: click.Context, /, *, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: Any
-) -> None:
+def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: Any) -> None:
     """Fix lint findings in manifests where it is safe, without changing anything else.
 
     PATH is a file, a folder, or - for standard input (the result goes to standard output); default: the
@@ -119,7 +114,7 @@ def command(
         raise UsageError("- may not be combined with other paths")
     options = lint.read_options(paths, given)
     today = datetime.now(UTC).date()
-    job = build_job(options.config, today=today, warn=_note)
+    job = build_job(options.config, today=today, warn=note)
     if inject and not any(policy.defaults for policy in job.context.policies):
         raise UsageError(
             "--inject requires a policy with defaults: --policy FILE, such as builtin:soft-spread"
@@ -140,9 +135,9 @@ def command(
     left = _left(result, options.config)
     _tell(result, left, read.unwritten, only_shown=show_diff, to_stderr=show_diff or piped)
     if read.broken or _is_incomplete(read, options.config):
-        context.exit(BAD_INPUT)
+        finish(ExitCode.BAD_INPUT)
     would_change = show_diff and bool(result.texts)
-    context.exit(FINDINGS if would_change or _fails(left, options.config.fail_on) else CLEAN)
+    finish(ExitCode.FINDINGS if would_change or _fails(left, options.config.fail_on) else ExitCode.CLEAN)
 
 
 def _read(options: LintOptions) -> _Read:
@@ -219,7 +214,7 @@ def _write(read: _Read, result: FixResult) -> None:
 def _print_texts(files: Mapping[str, bytes], result: FixResult, *, show_diff: bool) -> None:
     for file, content in files.items():
         fixed = result.texts.get(file, content)
-        click.echo(diff.render(file, content, fixed) if show_diff else fixed, nl=False)
+        click.echo(unified_diff(file, content, fixed) if show_diff else fixed, nl=False)
 
 
 def _tell(
@@ -254,7 +249,3 @@ def _fails(left: list[Finding], fail_on: FailOn) -> bool:
         return False
     failing = _SEVERITIES[_SEVERITIES.index(Severity(fail_on)) :]
     return any(finding.severity in failing for finding in left)
-
-
-def _note(text: str) -> None:
-    click.echo(f"evenkeel: {text}", err=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 import orjson
@@ -23,10 +26,11 @@ from policies.reports.lint.run import LintRun
 from policies.reports.lint.text import Details
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats
-from webhook.cli.lint_progress import lint_progress, uncollected
-from webhook.cli.live import api_server, check_cluster, context_option
+from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest_options import manifest_options, rule_options
+from webhook.cli.options import cluster_option, context_option, live_option, reports_option
 from webhook.cli.rule import print_rules
+from webhook.cli.terminal import ExitCode, finish, note, progress
 from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
@@ -45,11 +49,10 @@ with late_imports():
     from webhook.kube import snapshot, watched_resources
     from webhook.ui import embedded
 
-#: Exit codes: nothing bad enough, findings, an input cannot be read.
-CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
-#: Shown below the options without wrapping, which click does to all other text.
-_EXAMPLES = """\b
+#: Bytes from which a run shows its progress; they take about a second.
+LONG: Final = 2**22
+_EXAMPLES = """\
 evenkeel lint                                       # the working directory, or the paths of evenkeel.yaml
 evenkeel lint deploy charts/web -o text -o sarif=lint.sarif
 helm template shop | evenkeel lint -
@@ -59,13 +62,9 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option(
-    "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete_formats,
-    help=f"Report format ({', '.join((*FORMATS, PAGE))}), optionally with a file to write it to; may be"
-    " repeated.  [default: text]",
-)  # fmt: skip
+@reports_option((*FORMATS, PAGE), complete_formats)
 @rule_options
 @click.option(
     "--fail-on", type=click.Choice([str(level) for level in FailOn]),
@@ -79,13 +78,10 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 @click.option("-q", "--quiet", is_flag=True, help="Print only findings, without a summary.")
 @click.option("-v", "--verbose", is_flag=True, help="List the rules that did not run.")
 @click.option("--statistics", is_flag=True, help="Add the number of findings of each rule to the summary.")
-@click.option(
-    "--cluster", metavar="FILE",
-    help="File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.",
-)  # fmt: skip
-@click.option(
-    "--live", is_flag=True, help="Read the nodes and the Kubernetes version from the live cluster instead."
+@cluster_option(
+    "File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.", default=None
 )
+@live_option("Read the nodes and the Kubernetes version from the live cluster instead.")
 @context_option("live_context")
 @click.option("--baseline", metavar="FILE", help="Do not report the findings in this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to a baseline file and exit.")
@@ -109,10 +105,10 @@ def command(
     if list_rules:
         print_rules()
         return
-    context.exit(_lint(context, paths, given))
+    finish(_lint(context, paths, given))
 
 
-def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
+def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
     outputs = parse_outputs(given.pop("formats"))
     written, least = given.pop("write_baseline"), given.pop("min_severity")
     details = Details(**{name: given.pop(name) for name in ("quiet", "verbose", "statistics")})
@@ -126,7 +122,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     # Nearly everything that is read is kept to the end, and the end is near.
     with uncollected():
         texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
-        job = build_job(options.config, today=datetime.now(UTC).date(), warn=_note, cluster=nodes)
+        job = build_job(options.config, today=datetime.now(UTC).date(), warn=note, cluster=nodes)
         with lint_progress(texts) as show:
             outcome = lint_texts(texts.texts, job, show)
         problems, ignored = without_ignored(
@@ -148,8 +144,8 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             run = replace(run, tool_version=_version()) if needs_version else run
             _report(run, outputs, context, details)
     if texts.missing or run.incomplete or (problems and run.fail_on is not None):
-        return BAD_INPUT
-    return FINDINGS if run.failed and not written else CLEAN
+        return ExitCode.BAD_INPUT
+    return ExitCode.FINDINGS if run.failed and not written else ExitCode.CLEAN
 
 
 def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
@@ -187,8 +183,8 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
         ClusterError: It cannot be read.
     """
     api = api_server(context)
-    version = config.kubernetes_version or cluster_api.known_version(api, _note).exact
-    nodes = snapshot.read_index(api, watched_resources.NODES, warn=_note)
+    version = config.kubernetes_version or cluster_api.known_version(api, note).exact
+    nodes = snapshot.read_index(api, watched_resources.NODES, warn=note)
     return replace(config, cluster=None, kubernetes_version=version), nodes
 
 
@@ -200,7 +196,7 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
         new, gone = baseline.new(result.findings)
         known = len(result.findings) - len(new)
         if gone:
-            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
+            note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
         result.findings[:] = new
     return LintRun(
         result=result,
@@ -267,5 +263,21 @@ def _version() -> str:
     return metadata.version("evenkeel")
 
 
-def _note(text: str) -> None:
-    click.echo(f"evenkeel: {text}", err=True)
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep Python from looking for garbage, of which there is hardly any."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
+def lint_progress(texts: Texts) -> Iterator[Callable[[float], None]]:
+    """Show a bar on a terminal while there is much to do; gives what moves it, by the share that is done."""
+    total = sum(len(text.content) for text in texts.texts)
+    with progress("Linting", long=total >= LONG) as advance:
+        yield advance

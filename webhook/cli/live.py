@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
-
-import click
 
 from policies.manifests.errors import UsageError
 from webhook.late_imports import late_imports
@@ -15,19 +13,6 @@ from webhook.late_imports import late_imports
 with late_imports():
     from webhook.kube import api_server as cluster_api
     from webhook.kube import client
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def context_option(parameter: str = "context") -> Callable[[_Command], _Command]:
-    """Return the option that says which cluster, for a parameter of a command."""
-    return click.option(
-        "--context",
-        parameter,
-        default="",
-        metavar="NAME",
-        help="Context of the kubeconfig.  [default: the current context]",
-    )
 
 
 def check_cluster(*, live: bool, context: str, cluster: str | None) -> None:

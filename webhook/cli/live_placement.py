@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import click
-
 from policies.config.context import AdmissionContext
 from policies.config.context_loader import load_context
 from policies.manifests.documents import ManifestObject
@@ -21,9 +19,9 @@ from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import api_server
 from webhook.cli.manifest import read_content, read_objects, told
-from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
-from webhook.cli.progress import reading_progress
+from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by
 from webhook.cli.targets import fetch
+from webhook.cli.terminal import note, reading_progress, show
 from webhook.http.problems import JSON
 from webhook.kube.api_server import Answer, known_version
 from webhook.kube.service_proxy import Installation, NotInstalledError
@@ -65,7 +63,6 @@ class PlacementQuery:
 
 
 def show_remote(
-    context: click.Context,
     options: PlacementOptions,
     route: str,
     *,
@@ -77,7 +74,6 @@ def show_remote(
     """Print the answer of the cluster's Evenkeel for the given object.
 
     Args:
-        context: The command's.
         options: The object, and the cluster.
         route: The route that answers.
         piped: Columns of the text where there is no terminal.
@@ -113,7 +109,7 @@ def show_remote(
             answers.append(question.json())
             tell(answers[0].body, question.entry)
         else:
-            show(context, render, piped=piped)
+            show(render, piped=piped)
     except NotInstalledError as error:
         note(f"{error}; the cluster is read with your own credentials")
         return None

@@ -15,8 +15,8 @@ from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKinds
-from webhook.cli.progress import reading_progress
 from webhook.cli.targets import spellings
+from webhook.cli.terminal import reading_progress
 from webhook.lint.files import shown_file
 
 #: The name that means standard input.

@@ -22,15 +22,9 @@ from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import list_objects
 from webhook.cli.manifest import STDIN, read_objects, snapshot_progress, told
-from webhook.cli.placement_options import (
-    APPLIED_ALONG,
-    PlacementOptions,
-    bound_to,
-    choose_all_by,
-    choose_by,
-    note,
-)
+from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_all_by, choose_by
 from webhook.cli.targets import Finder, as_manifest
+from webhook.cli.terminal import note
 from webhook.kube.watched_resources import EVERYTHING, WATCHED_RESOURCES
 from webhook.late_imports import late_imports
 from webhook.lint.files import shown_file

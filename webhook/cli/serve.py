@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.late_imports import late_imports
 from webhook.private_folder import SERVER, private_folder
@@ -56,15 +57,14 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-#: Shown below the options unchanged: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 Try it:        evenkeel serve --self-signed --policy policy.yaml
 In a cluster:  evenkeel serve --bind 0.0.0.0:8443 --cert-dir /certs --policy /etc/evenkeel/policy.yaml
 """
 
 
 # The last of two values counts here: what a chart adds for its users comes after its own.
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES, last_counts=True)
 @_with_options
 def command(**values: Any) -> None:  # every option of the settings
     """Serve the admission webhook over TLS until SIGTERM or Ctrl-C.

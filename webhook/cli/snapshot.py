@@ -15,23 +15,22 @@ from policies.manifests.errors import UsageError
 from policies.model.cluster_kinds import LIST_NAMES
 from webhook.atomic_write import atomic_write
 from webhook.cli.command import Command
-from webhook.cli.live import api_server, context_option
-from webhook.cli.placement_options import note
-from webhook.cli.progress import reading_progress
+from webhook.cli.live import api_server
+from webhook.cli.options import context_option
+from webhook.cli.terminal import note, reading_progress
 from webhook.kube.left_out import unread_warning
 from webhook.kube.list import read_objects
 from webhook.kube.snapshot import snapshot_lists, snapshot_time, written_list
 from webhook.kube.watched_resources import EVERYTHING, ListedResource
 
-#: Shown below the options unchanged: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel snapshot --output cluster.json
 evenkeel snapshot --context production --output cluster.json.gz
 evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @context_option()
 @click.option("--output", default="", metavar="FILE", help="File to write; default: stdout.")
 @click.option(

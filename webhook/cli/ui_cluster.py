@@ -19,8 +19,9 @@ from webhook.admission.context import build_context
 from webhook.cli.live import api_server
 from webhook.cli.manifest import STDIN
 from webhook.cli.placement import read_context
-from webhook.cli.placement_options import PlacementOptions, note
+from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.targets import ObjectTarget, fetch
+from webhook.cli.terminal import note
 from webhook.http.problems import JSON
 from webhook.kube.api_server import ApiError, ApiServer, known_version
 from webhook.kube.list import list_objects

@@ -180,7 +180,8 @@ def _with_cluster(
     domains = listed_domains(context.policies)
     if index is None:
         return context, ClusterTopology(domains=domains) if domains else None
-    return replace(context, cluster=index), ClusterTopology(nodes=index.nodes.listed(), domains=domains)
+    known = ClusterTopology(index.nodes.listed(), domains, tuple(index.storage.classes))
+    return replace(context, cluster=index), known
 
 
 def _read_cluster(file: str, warn: Callable[[str], None]) -> ClusterIndex:

@@ -6,8 +6,9 @@ changes nothing; to *schedule* is to bind the pod to the node that the scheduler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -209,17 +210,23 @@ class ClusterSimulation:
         self.preempted[:] = others
         return is_any
 
-    def schedule_fitting(self, request: SchedulingRequest, most: int) -> list[Step]:
+    def schedule_fitting(
+        self, request: SchedulingRequest, most: int, names: Iterator[str] | None = None
+    ) -> list[Step]:
         """Schedule pods that are alike until one fits nowhere, which is the last step then.
 
         Args:
             request: The pod.
             most: How many.
+            names: What they are called; None for names that no pod has.
         """
         steps = list[Step]()
-        while len(steps) < most and not self.stop():
-            # No pod has such a name; nor has one that was scheduled here before.
-            steps.append(self.schedule(request, f"/{self.cluster.pod_count}"))
+        # No pod has such a name; nor has one that was scheduled here before.
+        names = names or (f"/{self.cluster.pod_count}" for _ in range(most))
+        for name in islice(names, most):
+            if self.stop():
+                break
+            steps.append(self.schedule(request, name))
             if steps[-1].node is None:
                 break
         return steps

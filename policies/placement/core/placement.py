@@ -30,6 +30,7 @@ from policies.model.revisions import find_revision
 from policies.model.storage_readers import read_claim_templates
 from policies.model.version import KubernetesVersion
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.placement.core.replica_names import next_ordinal
 from policies.scheduler.configuration import DEFAULT_CONFIG
 from policies.scheduler.defaults import NoConstraints, default_constraints, own_constraints
 from policies.scheduler.evaluate import evaluate
@@ -200,7 +201,7 @@ def prepare(
         raise ValueError("there is no cluster to place anything in")
     with cluster.reading():
         pod, of_revision = _next_pod(workload, cluster, revision_of)
-        pending = _read_next(workload, pod, behavior, tolerated)
+        pending = _read_next(workload, pod, cluster, behavior, tolerated)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
         if kind.kind == DAEMON_SET:
             cluster, running = _without_own_pods(cluster, workload)
@@ -240,7 +241,9 @@ def _next_pod(
     return _as_revision(pod, revision_of.pod), revision_of.revision
 
 
-def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated: frozenset[str]) -> Pod:
+def _read_next(
+    workload: Workload, pod: Workload, cluster: ClusterIndex, behavior: Behavior, tolerated: frozenset[str]
+) -> Pod:
     """Return the next pod as the scheduler reads it.
 
     Raises:
@@ -251,8 +254,10 @@ def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated:
         pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=behavior.reading
     )
     if workload.kind.kind == STATEFUL_SET[1]:
-        templates = read_claim_templates(workload.obj, found)
-        pending = with_claims(replace(pending, claim_templates=templates), pending.name)
+        pending = replace(pending, claim_templates=read_claim_templates(workload.obj, found))
+        if pending.claim_templates:
+            name = next_ordinal(pending.name, workload.replicas, cluster, workload.namespace)
+            pending = with_claims(pending, name)
     errors = [*workload.errors, *found.errors]
     # Where errors were left out, it is not known which parts are good.
     if is_cut(errors) or any(error.rule not in tolerated for error in errors):

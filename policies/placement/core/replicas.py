@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,6 +10,7 @@ from policies.manifests.wire import Count
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.placement.core.placement import Placement, PreparedPod
+from policies.placement.core.replica_names import free_names
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
 
@@ -85,7 +86,10 @@ def fill(
     """
     simulation = ClusterSimulation.of(cluster, question, stop=stop)
     missing = max(start.wanted - start.fitting, 0)
-    steps = simulation.schedule_fitting(question, min(missing, MOST_PLACED))
+    # Which claims a replica of a StatefulSet has depends on its name.
+    pod = question.pod
+    names = free_names(pod.name, simulation.cluster, pod.namespace) if pod.claim_templates else None
+    steps = simulation.schedule_fitting(question, min(missing, MOST_PLACED), names)
     more = count_bound(steps)
     replicas = Replicas(
         wanted=start.wanted,
@@ -107,22 +111,7 @@ def revision_selector(prepared: PreparedPod) -> LabelSelector | None:
 
 
 def replicas_of(prepared: PreparedPod, count: int) -> list[QueuedPod]:
-    """Return so many replicas of a workload, named as no pod of the cluster is.
-
-    The pods of a StatefulSet have the first ordinals that are free; those of other kinds end in a number,
-    where the controller would write a random suffix.
-    """
+    """Return so many replicas of a workload, with the names of ``free_names``."""
     request = prepared.request
-    names = _free_names(request.pod.name, prepared.cluster, request.pod.namespace)
+    names = free_names(request.pod.name, prepared.cluster, request.pod.namespace)
     return [QueuedPod(next(names), request) for _ in range(count)]
-
-
-def _free_names(name: str, cluster: ClusterIndex, namespace: str) -> Iterator[str]:
-    table = cluster.pods_of(namespace)
-    taken = frozenset() if table is None else table.names()
-    base, _, last = name.rpartition("-")
-    number, base = (int(last), base) if last.isdecimal() and base else (1, name)
-    while True:
-        if (made := f"{base}-{number}") not in taken:
-            yield made
-        number += 1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.node import Node
+from policies.model.storage_objects import PersistentVolume
 from policies.model.taints import CORDON_TAINT, SCHEDULING_EFFECTS, Taint, first_untolerated
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.cluster_simulation import ClusterSimulation
@@ -21,6 +22,7 @@ from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.result import FilterResult, SchedulingResult
+from policies.scheduler.volume_deadlocks import find_deadlocks
 
 #: Nodes, and domains, that are tried for each kind of change: a verdict each.
 MOST_TRIED: Final = 4
@@ -52,6 +54,7 @@ def cluster_suggestions(verdict: SchedulingResult, index: ClusterIndex) -> Itera
     yield from search.first(search.labels())
     yield from search.first(search.domains())
     yield from search.first(search.new_nodes())
+    yield from search.first(search.nodes_of_volumes())
 
 
 class _Search:
@@ -136,6 +139,20 @@ class _Search:
             )
             yield change, [_like(model, 0, {})]
 
+    def nodes_of_volumes(self) -> Iterator[tuple[ClusterChange, list[Node]]]:
+        """Yield a node more in the lost domain of each volume that no node reaches, such as a lost zone."""
+        models = self._models(np.ones(len(self._nodes), np.bool_))[:1]
+        for deadlock in find_deadlocks(self._verdict, self._index) if models else ():
+            volume = self._index.storage.volume(deadlock.volume)
+            labels = {} if volume is None or deadlock.reaching else _only_labels(volume)
+            if HOSTNAME in labels or not labels:
+                continue
+            ((model, without),), (key, value) = models, next(iter(labels.items()))
+            change = ClusterChange(
+                what=ChangeKind.NEW_NODE, nodes=(model.name,), key=key, value=value, without=without
+            )
+            yield change, [_like(model, 0, labels)]
+
     def _models(self, among: NDArray[np.bool_]) -> list[tuple[Node, tuple[str, ...]]]:
         """Return nodes that new ones may be like, one a domain; and the keys of taints they must not have."""
         models: dict[tuple[int, ...], tuple[Node, tuple[str, ...]]] = {}
@@ -186,6 +203,14 @@ class _Search:
 def _missing_domains(result: FilterResult) -> int:
     existing = int(np.count_nonzero(result.domains.exists))
     return result.applied.constraint.min_domains - existing if existing else 0
+
+
+def _only_labels(volume: PersistentVolume) -> dict[str, str]:
+    """Return the one label, with its one value, that nodes have which reach a volume; empty for any other."""
+    pairs = dict(volume.site.zones)
+    for term in volume.site.terms or ():
+        pairs |= {entry.key: frozenset(entry.values) for entry in term.expressions}
+    return {key: next(iter(values)) for key, values in pairs.items() if len(pairs) == len(values) == 1}
 
 
 def _like(model: Node, number: int, labels: dict[str, str]) -> Node:

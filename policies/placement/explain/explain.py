@@ -14,6 +14,7 @@ from policies.placement.explain.suggestions import Suggestions, find_suggestions
 from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
 from policies.scheduler.explanation import Explanation, explain
 from policies.scheduler.rejections import EXAMPLES
+from policies.scheduler.volume_deadlocks import VolumeDeadlock, find_deadlocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class Explained:
     Attributes:
         placement: Where the pod would go.
         explanation: What the verdict comes down to.
+        deadlocks: The volumes that leave the pod no node, or the first replica that does not fit.
         suggestions: With what the pod would fit if it fits nowhere; otherwise the first replica that does
             not.
         replicas: How many replicas of the workload fit; None where their number is not known.
@@ -35,6 +37,7 @@ class Explained:
     placement: Placement
     explanation: Explanation
     suggestions: Suggestions
+    deadlocks: tuple[VolumeDeadlock, ...] = ()
     outvoted: OutvotedSpread | None = None
     stuck_message: str = ""
     replicas: Replicas | None = None
@@ -88,6 +91,7 @@ def explain_object(
     return Explained(
         placement=placement,
         explanation=explain(placement.verdict, placement.cluster, examples=examples),
+        deadlocks=find_deadlocks(stuck.verdict, stuck.cluster),
         suggestions=find_suggestions(stuck, context, replicas, stop=stop),
         outvoted=find_outvoted(placement.verdict, placement.cluster),
         stuck_message=stuck.verdict.message,

@@ -22,6 +22,7 @@ from policies.placement.core.given_up import WEAKENING
 from policies.placement.core.placement import Placement, evaluate_workload
 from policies.placement.core.replicas import Replicas, fill
 from policies.placement.core.suggestion_edits import edits_of
+from policies.placement.explain.claim_suggestions import claim_suggestions
 from policies.placement.explain.cluster_suggestions import Changed, cluster_suggestions
 from policies.scheduler.candidates import find_candidates, max_skew_change
 from policies.scheduler.changes import Change, ChangeKind, ClusterChange
@@ -189,7 +190,11 @@ class _Search:
     def _suggestions(self) -> Iterator[Suggestion]:
         """Yield suggestions until the search is to stop; none whose replicas were not all counted then."""
         in_manifest = (self._suggestion(self._wide_enough(state)) for state in self._search())
-        in_cluster = map(self._in_cluster, cluster_suggestions(self._start.verdict, self._cluster))
+        in_cluster = (
+            self._in_cluster(changed)
+            for find in (cluster_suggestions, claim_suggestions)
+            for changed in find(self._start.verdict, self._cluster)
+        )
         yield from takewhile(lambda _suggestion: not self._stop(), chain(in_manifest, in_cluster))
 
     def _suggestion(self, state: _State) -> Suggestion:

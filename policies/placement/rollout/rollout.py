@@ -14,7 +14,7 @@ from policies.manifests.fields import (
     member,
     unsupported_value,
 )
-from policies.model.scaling import RollingUpdate, rolling_update
+from policies.model.scaling import ZERO_PODS, RollingUpdate, rolling_update
 from policies.model.workload import Workload
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare, read_workload
@@ -357,6 +357,12 @@ def _check_strategy(workload: Workload) -> None:
     if update is None or min(update) < 0:
         text = "must be Recreate, or RollingUpdate with numbers or percentages that are not negative"
         raise PlacementError((invalid_value(_STRATEGY, strategy, text, NOT_ROLLED_OUT),))
+    # ValidateRollingUpdateDeployment, apis/apps/validation, Kubernetes 1.36.
+    limits = member(strategy, "rollingUpdate")
+    if all(limits.get(name) in ZERO_PODS for name in ("maxSurge", "maxUnavailable")):
+        text = "may not be 0 when maxSurge is 0"
+        path = _STRATEGY.child("rollingUpdate", "maxUnavailable")
+        raise PlacementError((invalid_value(path, limits["maxUnavailable"], text, NOT_ROLLED_OUT),))
 
 
 def _is_deployment(workload: Workload) -> bool:

@@ -29,7 +29,16 @@ from policies.reports.advise.words import (
     verdict,
 )
 from policies.reports.suggestion.cost import given_up_text
-from policies.reports.words import constraint_title, dropped, item, print_all, section, workload_title
+from policies.reports.words import (
+    constraint_title,
+    dropped,
+    item,
+    plain_table,
+    print_all,
+    section,
+    unmodeled_note,
+    workload_title,
+)
 from policies.scheduler.request import ConstraintOrigin, apply_constraint
 
 
@@ -111,7 +120,7 @@ def _shown(placed: Sequence[PlacedReplicas], advice: Advice) -> list[PlacedRepli
 
 
 def _table(*titles: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     for title in titles:
         table.add_column(title, justify="left" if title == "DOMAIN" else "right", overflow="fold")
     return table
@@ -181,6 +190,6 @@ def _left_out(advice: Advice) -> Iterator[str]:
         yield f"Rollouts of a {one_line(advice.workload.kind.kind)} are not simulated."
     yield f"Not looked at: {'; '.join(NOT_PROVEN)}."
     if unmodeled := advice.trial.prepared.request.unmodeled:
-        yield f"Not modeled, although kube-scheduler checks it: {', '.join(map(one_line, unmodeled))}."
+        yield unmodeled_note(unmodeled)
     if not advice.complete:
         yield f"Ended early: {advice.tried:,} of {advice.considered:,} sets of constraints were tried."

@@ -12,7 +12,7 @@ from policies.model.version import KubernetesVersion
 from policies.placement.audit.audit import Risk, WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.reports.audit.words import is_bound, notes, why
-from policies.reports.lint.answer import ToolVersion
+from policies.reports.lint.json import ToolVersion
 from policies.scheduler.releases import judged_as
 from policies.scheduler.request import ConstraintOrigin
 

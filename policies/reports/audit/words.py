@@ -7,7 +7,7 @@ from typing import Final
 
 from policies.manifests.fields import first_of
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import plural
+from policies.manifests.words import object_title, plural
 from policies.placement.audit.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.scheduler.request import ConstraintOrigin
@@ -46,7 +46,7 @@ def notes(run: AuditRun) -> Iterator[str]:
 
 def title(found: WorkloadAudit) -> str:
     """Return the title of a workload: kind, namespace and name."""
-    return one_line(f"{found.kind} {found.namespace}/{found.name}")
+    return object_title(found.kind, found.namespace, found.name)
 
 
 def pods(found: WorkloadAudit) -> str:
@@ -98,8 +98,13 @@ def room(found: WorkloadAudit) -> str:
     text = f"room for {at_most}{found.room.pods:,} more"
     if found.room.constraint is None:
         return text
-    key = one_line(found.constraints[found.room.constraint].applied.constraint.topology_key)
-    return f"{text} (limited by {key}{f'={one_line(found.room.domain)}' if found.room.domain else ''})"
+    constraint = found.constraints[found.room.constraint].applied.constraint
+    key = one_line(constraint.topology_key)
+    if found.room.domain:
+        key = f"{key}={one_line(found.room.domain)}"
+    elif constraint.min_domains > 1:
+        key = f"minDomains {constraint.min_domains} of {key}"
+    return f"{text} (limited by {key})"
 
 
 def is_bound(found: WorkloadAudit) -> bool:

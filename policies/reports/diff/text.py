@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import ON_SCREEN, listed, plural
+from policies.manifests.words import ON_SCREEN, listed, object_title, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.placement.audit.release_diff import DiffKind, WorkloadDiff
 from policies.reports.words import print_all, sentence
@@ -100,7 +100,7 @@ def _group(
         yield Text("By no single entry of the table of releases:", "bold")
     differing = [found for found in workloads if found.difference is not DiffKind.SCORES]
     for found in differing[:ON_SCREEN]:
-        name = one_line(f"{found.kind} {found.namespace}/{found.name}")
+        name = object_title(found.kind, found.namespace, found.name)
         line = Text.assemble(name, ": ", (what(found), "red" if found.breaks else ""))
         yield Padding(line, (0, 0, 0, 2))
         if found.after.message and not found.before.message:

@@ -26,6 +26,7 @@ from policies.scheduler.explanation import Tier
 from policies.scheduler.rejections import RejectedNodes
 from policies.scheduler.releases import judged_as
 from policies.scheduler.result import Preemption
+from policies.scheduler.volume_deadlocks import VolumeDeadlock
 
 #: Columns of the text: what terminals have had for long.
 TEXT_WIDTH = 80
@@ -68,6 +69,7 @@ class ExplainAnswer:
         policy: The SpreadPolicy that gave the constraints.
         why_no_constraints: Why no constraint is in force; null if there is one.
         constraints: The constraints in force.
+        deadlocks: Volumes that leave the pod no node, or the first replica that does not fit.
         rejections: The nodes that reject the pod, the largest group first.
         ranking: Feasible nodes, the best score first.
         lead: Points by which the first tier leads; null without a second one.
@@ -100,6 +102,7 @@ class ExplainAnswer:
     policy: str | None
     why_no_constraints: NoConstraints | None
     constraints: Sequence[ConstraintStats]
+    deadlocks: Sequence[VolumeDeadlock]
     rejections: Sequence[RejectedNodes]
     ranking: Sequence[Tier]
     lead: Count | None
@@ -140,6 +143,7 @@ def render(explained: Explained) -> bytes:
         policy=placement.policy,
         why_no_constraints=placement.why_none,
         constraints=explanation.constraints,
+        deadlocks=explained.deadlocks,
         rejections=explanation.rejected,
         ranking=explanation.tiers,
         lead=explanation.lead,

@@ -19,6 +19,7 @@ from policies.reports.score.profile import profile_name, profile_text, unmodeled
 from policies.reports.suggestion.text import suggestions_text
 from policies.reports.words import (
     constraint_title,
+    domain_name,
     dropped,
     headline,
     item,
@@ -72,6 +73,8 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
     if verdict.message:
         yield sentence(verdict.message)
     yield from _constraints(explained, width)
+    if explained.deadlocks:
+        yield from section("Volumes against constraints", map(Text, deadlock_lines(explained)))
     if explanation.rejected:
         yield from section("Why nodes reject it", _refusing(verdict, explanation.rejected, groups))
     if explanation.tiers:
@@ -148,6 +151,23 @@ def rejection_lines(verdict: SchedulingResult, refusal: Rejection) -> Iterator[s
             yield NO_MOVE
 
 
+def deadlock_lines(explained: Explained) -> Iterator[str]:
+    """Yield which volumes leave a pod no node, and the constraints that forbid the nodes that they are on."""
+    results = explained.placement.verdict.results
+    for deadlock in explained.deadlocks:
+        where = f"claim {one_line(deadlock.claim)} is bound to volume {one_line(deadlock.volume)}"
+        where += f", reached from {one_line(deadlock.reached_from)}"
+        if not deadlock.reaching:
+            yield f"{where}: no node is there."
+            continue
+        forbidding = listed(
+            f"constraint {at + 1} ({results[at].applied.constraint.topology_key}"
+            f" maxSkew {results[at].applied.constraint.max_skew:,})"
+            for at in deadlock.constraints
+        )
+        yield f"{where}; {forbidding} allows no pod there."
+
+
 def preemption_lines(preemption: Preemption) -> Iterator[str]:
     """Yield where the scheduler would make room for a pod, and whom it would evict there."""
     node = preemption.nominated[0]
@@ -176,7 +196,7 @@ def _breach(verdict: SchedulingResult, breach: SkewViolation) -> str:
         return f"skew {breach.least:,} to {breach.most:,} in {breach.domains:,} domains, {limit}"
     # matching + self match - minimum = skew.
     minimum = breach.matching + applied.self_match - breach.least
-    where = f"{breach.domains:,} domains" if breach.domain is None else one_line(breach.domain) or "(empty)"
+    where = f"{breach.domains:,} domains" if breach.domain is None else domain_name(breach.domain)
     operands = f"{breach.matching:,} matching + {applied.self_match} - minimum {minimum:,}"
     return f"{where}: {operands} = skew {breach.least:,}, {limit}"
 

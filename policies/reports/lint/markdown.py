@@ -9,9 +9,15 @@ from typing import Final
 from policies.manifests.findings import Finding
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import more
-from policies.reports.lint.overlays import message
 from policies.reports.lint.run import LintRun
-from policies.reports.lint.summary import asides, checked_inputs, counts, skipped_count, skipped_groups
+from policies.reports.lint.summary import (
+    asides,
+    checked_inputs,
+    counts,
+    message,
+    skipped_count,
+    skipped_groups,
+)
 
 #: Characters of all rows: GitHub takes comments of 65,536 characters, and this leaves room.
 MAX_LENGTH: Final = 50_000

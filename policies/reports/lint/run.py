@@ -6,7 +6,7 @@ A report of a run is a module with ``render(run) -> str``; ``text`` takes the te
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -15,7 +15,6 @@ from policies.lint.run import LintResult
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.reports.lint.order import in_order, order
 from policies.rules.base import Rule, all_rules
 
 
@@ -108,3 +107,18 @@ class LintRun:
     def severity_of(self, entry: Skipped) -> Severity:
         """Return how bad it is that something was skipped: an error if the run fails by it."""
         return entry.severity(FailOnSkipped.NEVER if self.fail_on is None else self.fail_on_skipped)
+
+
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings by file, line, severity and field; the same findings always in the same order."""
+    return sorted(findings, key=order)
+
+
+def order(finding: Finding) -> tuple[str, int, int, str, str, str]:
+    """Return the sort key of a finding."""
+    location = finding.location
+    rank = _RANK[finding.severity]
+    return location.file, location.line, rank, str(finding.path), finding.rule, finding.message

@@ -12,11 +12,17 @@ import click
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
-from policies.reports.lint.overlays import overlays
 from policies.reports.lint.rule_manual import how_to_fix
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.source_line import mark
-from policies.reports.lint.summary import asides, checked_inputs, counts, skipped_count, skipped_groups
+from policies.reports.lint.summary import (
+    asides,
+    checked_inputs,
+    counts,
+    overlays,
+    skipped_count,
+    skipped_groups,
+)
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 

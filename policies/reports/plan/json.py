@@ -16,9 +16,9 @@ from policies.placement.plan.plan_differences import PlanAction
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.replica_pods import RolloutStep
 from policies.placement.rollout.rollout import Rollout
-from policies.reports.lint.answer import ToolVersion
+from policies.reports.lint.json import ToolVersion
 from policies.reports.plan.run import PlanRun
-from policies.reports.policy.check_json import FindingFields, Line, finding_fields
+from policies.reports.policy.check import FindingFields, Line, finding_fields
 from policies.reports.rollout.words import NOT_IN_ROLLOUT, assumptions, strategy
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.

@@ -11,7 +11,7 @@ from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KubernetesVersion
 from policies.placement.plan.plan import PlacementPlan, UnfinishedWorkload
-from policies.reports.lint.order import in_order
+from policies.reports.lint.run import in_order
 
 #: The formats of a plan.
 FORMATS: Final = ("text", "json", "yaml", "markdown", "html")

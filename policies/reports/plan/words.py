@@ -14,7 +14,7 @@ from policies.placement.plan.plan_differences import Difference, PlanAction
 from policies.placement.plan.plan_domains import PlannedDomains
 from policies.placement.plan.plan_pods import MOST_SCHEDULED
 from policies.placement.rollout.courses import Outcome
-from policies.reports.domain_counts import domain_counts
+from policies.reports.domains import domain_counts
 from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines

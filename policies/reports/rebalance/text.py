@@ -13,7 +13,7 @@ from rich.text import Text
 from policies.manifests.sanitize import one_line
 from policies.placement.core.placement import PreparedPod
 from policies.placement.rebalance.rebalance import Eviction, NoPlan, RebalancePlan
-from policies.reports.domain_counts import domain_counts
+from policies.reports.domains import domain_counts
 from policies.reports.words import item, print_all
 
 

@@ -16,7 +16,17 @@ from policies.manifests.words import ON_SCREEN, more
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
 from policies.reports.score.profile import profile_text, unmodeled_text
-from policies.reports.words import constraint_title, dropped, headline, item, print_all, sentence, unread_text
+from policies.reports.words import (
+    constraint_title,
+    domain_name,
+    dropped,
+    headline,
+    item,
+    print_all,
+    sentence,
+    unmodeled_note,
+    unread_text,
+)
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint
@@ -106,9 +116,7 @@ def _standing(domains: DomainCounts) -> str:
         least, most = matching[existing[0]], matching[existing[-1]]
         counts = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         return f"{counts} in each of {len(existing):,} domains"
-    return ", ".join(
-        f"{one_line(domains.values[domain]) or '(empty)'} {matching[domain]:,}" for domain in existing
-    )
+    return ", ".join(f"{domain_name(domains.values[domain])} {matching[domain]:,}" for domain in existing)
 
 
 def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
@@ -177,7 +185,7 @@ def _rows(verdict: SchedulingResult, keys: list[str], *, wide: bool, total: bool
 def _domain(domains: DomainCounts, node: int) -> str:
     """Return the value of a topology key that a node carries, as kubectl shows an absent one."""
     number = int(domains.of_node[node])
-    return "<none>" if number == MISSING else one_line(domains.values[number]) or "(empty)"
+    return "<none>" if number == MISSING else domain_name(domains.values[number])
 
 
 def _reasons(verdict: SchedulingResult, node: int) -> Iterator[str]:
@@ -220,8 +228,7 @@ def _notes(verdict: SchedulingResult) -> Iterator[Text]:
         yield Text(text, style="dim")
     if verdict.message:
         yield sentence(verdict.message)
-    unmodeled = verdict.request.pod.unmodeled
-    if unmodeled:
-        yield Text(f"Not modeled, although kube-scheduler checks it: {', '.join(unmodeled)}.", style="yellow")
+    if unmodeled := verdict.request.pod.unmodeled:
+        yield Text(unmodeled_note(unmodeled), style="yellow")
     for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
         yield Text(text, style="yellow")

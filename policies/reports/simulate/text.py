@@ -15,17 +15,20 @@ from policies.manifests.words import IN_TABLE, ON_LINE, listed, plural
 from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.placement.simulate.simulate import MOST_COUNTED, DomainChange
-from policies.reports.domain_bars import bar, bar_room
+from policies.reports.domains import bar, bar_room
 from policies.reports.simulate.what_if_text import evicted_text, what_if_text
 from policies.reports.words import (
     as_revision,
     constraint_title,
+    domain_name,
     dropped,
     item,
+    plain_table,
     print_all,
     replica_origin_text,
     section,
     sentence,
+    unmodeled_note,
     unread_text,
     workload_title,
 )
@@ -97,7 +100,7 @@ def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
     prepared = queue.prepared
     labeled = prepared is not None and prepared.workload.kind.revision_label
     of_revision = " of this revision" if labeled else ""
-    of_wanted = f"{replicas.placed:,} of {replicas.wanted:,} replicas{of_revision}"
+    of_wanted = f"{replicas.placed:,} of {plural(replicas.wanted, 'replica')}{of_revision}"
     before = queue.pods or simulated.what_if is not None
     more = "had a node before." if before else "have a node: --replicas N schedules N more."
     if prepared is not None:
@@ -162,7 +165,7 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
     """Return the domains with their pods; of many, how many domains changed alike."""
     ends = (change.after,) if spread is None else (spread.least, spread.median, spread.most)
     columns = (change.before, *ends)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     few = len(change.after) <= IN_TABLE
     table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
     for name in ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX"):
@@ -170,7 +173,7 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
     table.add_column("", no_wrap=True)
     rows = {value: tuple(column[value] for column in columns) for value in change.after}
     if few:
-        lines = [(one_line(value) or "(empty)", row) for value, row in rows.items()]
+        lines = [(domain_name(value), row) for value, row in rows.items()]
     else:
         alike = Counter(rows.values()).items()
         ordered = sorted(alike, key=lambda entry: entry[0][::-1], reverse=True)
@@ -194,7 +197,7 @@ def _by_node(steps: Iterable[Step]) -> Table:
     for step in steps:
         if step.node is not None:
             went.setdefault(step.node, []).append(step.name)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     if len(went) <= IN_TABLE:
         table.add_column("NODE", overflow="fold")
         table.add_column("PODS", justify="right")
@@ -237,8 +240,7 @@ def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
         some = f"{ties:,} of {len(steps):,} pods had several best nodes"
         yield from ("", Text(f"{some}: kube-scheduler chooses one of them at random, {taken}"))
     if unmodeled:
-        asked = ", ".join(unmodeled)
-        yield from ("", Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow"))
+        yield from ("", Text(unmodeled_note(unmodeled), "yellow"))
         unread = simulated.queue.cluster.unread
         for text in unread_text({name: unread[name] for name in unmodeled if name in unread}):
             yield from ("", Text(text, "yellow"))

@@ -13,7 +13,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_TABLE, listed, more, plural
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.simulate.what_if import DomainStages, WhatIf
-from policies.reports.words import constraint_title, item, section, sentence
+from policies.reports.words import constraint_title, domain_name, item, plain_table, section, sentence
 
 
 def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableType]:
@@ -70,7 +70,7 @@ def _summary(happened: WhatIf) -> Iterator[RenderableType]:
         yield Text(f"Lost: {plural(len(disruption.lost), 'node')}: {listed(disruption.lost)}")
     if disruption.added:
         yield Text(f"Added: {plural(len(disruption.added), 'node')}: {listed(disruption.added)}")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column("PODS")
     for title in ("STAY", "DISPLACED", "RECOVERED", "PENDING", "NOT RECREATED", "NOT TRIED"):
         table.add_column(title, justify="right")
@@ -91,7 +91,7 @@ def _counts(displaced: list[DisplacedPod]) -> Iterator[str]:
 
 def _domains(stages: DomainStages) -> Table:
     """Return the matching pods of each domain; of many domains, those that change."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column("DOMAIN", overflow="fold")
     for title in ("BEFORE", "AFTER THE ACTIONS", "RECOVERED"):
         table.add_column(title, justify="right")
@@ -100,7 +100,7 @@ def _domains(stages: DomainStages) -> Table:
     if len(values) > IN_TABLE:
         values = [value for value in values if len({column.get(value) for column in columns}) > 1]
     for value in values[:IN_TABLE]:
-        table.add_row(one_line(value) or "(empty)", *(_count(column, value) for column in columns))
+        table.add_row(domain_name(value), *(_count(column, value) for column in columns))
     if (rest := len(values) - IN_TABLE) > 0:
         table.add_row(more(rest))
     return table
@@ -111,7 +111,7 @@ def _count(column: Mapping[str, int], value: str) -> str:
 
 
 def _moves(recovered: list[DisplacedPod]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     for title in ("POD", "FROM", "TO"):
         table.add_column(title, overflow="fold")
     for entry in recovered[:IN_TABLE]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import plural
+from policies.manifests.words import listed, plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.next_pod import SELECTING_KINDS
 from policies.placement.core.given_up import GivenUp
 from policies.placement.core.placement import Placement
-from policies.scheduler.changes import Change, ChangeKind, ClusterChange
+from policies.scheduler.changes import LOSES_DATA, Change, ChangeKind, ClusterChange
 
 _COSTS: Final = {
     ChangeKind.SCHEDULING_GATES: "nothing waits any more for what the gates were set for",
@@ -39,6 +39,9 @@ def cost_of(change: Change | ClusterChange, placement: Placement) -> str:
         placement: Of the pod before it.
     """
     if isinstance(change, ClusterChange):
+        if change.what in LOSES_DATA:
+            of = listed(change.remade.names)
+            return f"CAUTION: the data of {of} are lost, unless they are restored from a backup"
         return plural(change.count, "node") if change.what is ChangeKind.NEW_NODE else _COSTS[change.what]
     match change.what:
         case ChangeKind.NODE_TAINTS_POLICY:

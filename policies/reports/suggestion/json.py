@@ -15,7 +15,13 @@ from policies.placement.core.replicas import Replicas
 from policies.placement.explain.suggestions import ExternalChange, Suggestion
 from policies.reports.suggestion.cost import cost_of
 from policies.reports.suggestion.text import in_cluster
-from policies.scheduler.changes import IN_CLUSTER, Change, ChangeKind, ClusterChange
+from policies.scheduler.changes import (
+    IN_CLUSTER,
+    LOSES_DATA,
+    Change,
+    ChangeKind,
+    ClusterChange,
+)
 
 #: What is changed of a constraint or a pod.
 _FIELDS: Final = [kind for kind in ChangeKind if kind not in IN_CLUSTER]
@@ -43,10 +49,13 @@ class SuggestedClusterChange(NamedTuple):
     Attributes:
         text: What to do.
         nodes: The first names of the nodes to change.
-        count: How many nodes to change or add.
+        count: How many nodes, or claims, to change or add.
         key: The label that nodes get, or the topology key of new nodes.
         value: Its value; null for any, or for a domain that does not exist yet.
         without_taints: Keys of taints that new nodes must not have.
+        claims: The claims to delete with their data and make again.
+        storage_class: The class to make them in; null for their own.
+        class_like: The class that this new one is like but for WaitForFirstConsumer; null if it exists.
     """
 
     text: str
@@ -55,6 +64,9 @@ class SuggestedClusterChange(NamedTuple):
     key: str | None
     value: str | None
     without_taints: Sequence[str]
+    claims: Sequence[str]
+    storage_class: str | None
+    class_like: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,15 +125,26 @@ def suggested_change(
         enough=replicas is None or replicas.enough,
         costs=[cost_of(change, placement) for change in changes],
         given_up=list(given_up_by(changes, placement.verdict.request)),
-        caution=any(isinstance(change, Change) and change.hollow for change in changes),
+        caution=any(
+            change.hollow if isinstance(change, Change) else change.what in LOSES_DATA for change in changes
+        ),
     )
 
 
 def _in_cluster(change: ClusterChange | None) -> SuggestedClusterChange | None:
     if change is None:
         return None
+    remade = change.remade
     return SuggestedClusterChange(
-        in_cluster(change), change.nodes, change.count, change.key or None, change.value, change.without
+        text=in_cluster(change),
+        nodes=change.nodes,
+        count=change.count,
+        key=change.key or None,
+        value=change.value,
+        without_taints=change.without,
+        claims=remade.names,
+        storage_class=remade.storage_class or None,
+        class_like=remade.like or None,
     )
 
 

@@ -12,14 +12,14 @@ from rich.text import Text
 from policies.manifests.edits import Edit
 from policies.manifests.fields import shown
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import plural
+from policies.manifests.words import listed, plural
 from policies.placement.core.given_up import given_up_by
 from policies.placement.core.placement import Placement
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.suggestions import ExternalChange, Suggestion, Suggestions
 from policies.reports.suggestion.cost import cost_of, given_up_text, how_edited
-from policies.reports.words import at_most, item, named
-from policies.scheduler.changes import ChangeKind, ClusterChange
+from policies.reports.words import at_most, item, named, search_ended
+from policies.scheduler.changes import LOSES_DATA, ChangeKind, ClusterChange, RemadeClaims
 from policies.scheduler.request import ConstraintOrigin
 
 #: Entries of an object or a list that are repeated: a toleration has four.
@@ -56,7 +56,7 @@ def suggestions_text(
         hint = "" if placement.workload.owner else " With --diff N suggestion N is printed as a diff."
         yield Text(f"{how_edited(placement)}{hint}", "dim")
     if not suggestions.complete:
-        yield Text(f"There may be more: the search ended after {suggestions.verdicts:,} verdicts.")
+        yield search_ended(plural(suggestions.verdicts, "verdict"))
 
 
 def _enough(found: tuple[Suggestion, ...], placement: Placement) -> str:
@@ -127,6 +127,8 @@ def _outcome(suggestion: Suggestion, placement: Placement, before: Replicas | No
 
 def in_cluster(change: ClusterChange) -> str:
     """Return the action in the cluster, with the command where there is one."""
+    if change.what in LOSES_DATA:
+        return _remade(change.remade)
     names = ", ".join(map(one_line, change.nodes))
     key, value = one_line(change.key), None if change.value is None else one_line(change.value)
     match change.what:
@@ -147,6 +149,26 @@ def in_cluster(change: ClusterChange) -> str:
         each = "a new domain" if change.count == 1 else "a new domain each"
         return f"add {plural(change.count, 'node')} like {names}, in {each} of {key}{without}"
     return f"add a node like {names}{f' with {key} {value}' if key else ''}{without}"
+
+
+def _remade(claims: RemadeClaims) -> str:
+    """Return how claims are made again, elsewhere."""
+    names, space = " ".join(map(one_line, claims.names)), one_line(claims.namespace)
+    which = listed(claims.names)
+    new, old = one_line(claims.storage_class), one_line(claims.like)
+    how = ""
+    if new:
+        how = f" in StorageClass {new}, which waits for the pod (name it where the claim is declared)"
+    if old:
+        how += (
+            f"; create it like {old} with volumeBindingMode WaitForFirstConsumer, "
+            f"since {old} itself cannot be changed"
+        )
+    return (
+        f"delete the volume of {which} with its data, and make the claim again{how}: "
+        f"kubectl delete pvc {names} -n {space}, then kubectl delete pod {one_line(claims.pod)} -n {space}; "
+        "a StatefulSet makes both again by itself"
+    )
 
 
 def edit_text(edit: Edit) -> str:

@@ -89,6 +89,9 @@ def test_changes() -> None:
         "key": "topology.kubernetes.io/zone",
         "value": "c",
         "withoutTaints": ["team"],
+        "claims": [],
+        "storageClass": None,
+        "classLike": None,
     } == second["inCluster"]
     assert [{"field": f"{field}.maxSkew", "path": [*way, "maxSkew"], "old": 1, "new": 3}] == fourth["edits"]
     assert [

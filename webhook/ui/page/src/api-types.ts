@@ -296,6 +296,8 @@ export interface ExplainAnswer {
   whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The constraints in force. */
   constraints: ConstraintStats[];
+  /** Volumes that leave the pod no node, or the first replica that does not fit. */
+  deadlocks: VolumeDeadlock[];
   /** The nodes that reject the pod, the largest group first. */
   rejections: RejectedNodes[];
   /** Feasible nodes, the best score first. */
@@ -448,6 +450,20 @@ export interface DomainStats {
   feasibleNodes: number;
 }
 
+/** A volume that no node reaches, or only nodes on which hard constraints allow no pod. */
+export interface VolumeDeadlock {
+  /** The claim that is bound to it. */
+  claim: string;
+  /** Its name. */
+  volume: string;
+  /** Which nodes reach it, as requirements of their labels. */
+  reachedFrom: string;
+  /** How many nodes reach it; with none its zone is lost. */
+  reachingNodes: number;
+  /** The positions of the constraints that reject some of these, among those in force. */
+  constraints: number[];
+}
+
 /** Nodes that are rejected for the same reasons. */
 export interface RejectedNodes {
   /** How many nodes. */
@@ -559,7 +575,7 @@ export interface OutvotingPlugin {
 /** Changes that together make the pod fit. */
 export interface SuggestedChange {
   /** What each of them changes. */
-  kinds: ("schedulingGates" | "topologyKey" | "labelSelector" | "matchLabelKeys" | "termination" | "cordon" | "nodeTaintsPolicy" | "nodeAffinityPolicy" | "nodeLabel" | "newNode" | "requests" | "tolerations" | "minDomains" | "maxSkew" | "whenUnsatisfiable" | "nodeSelector" | "nodeAffinity" | "nodeName" | "topologySpreadConstraints")[];
+  kinds: ("schedulingGates" | "topologyKey" | "labelSelector" | "matchLabelKeys" | "termination" | "cordon" | "nodeTaintsPolicy" | "nodeAffinityPolicy" | "nodeLabel" | "newNode" | "requests" | "tolerations" | "minDomains" | "maxSkew" | "whenUnsatisfiable" | "nodeSelector" | "nodeAffinity" | "nodeName" | "topologySpreadConstraints" | "persistentVolumeClaim" | "storageClass")[];
   /** Of the manifest. Entries of lists are removed last. */
   edits: FieldEdit[];
   /** Of constraints that a policy or the scheduler gives, at their place. */
@@ -614,7 +630,7 @@ export interface SuggestedClusterChange {
   text: string;
   /** The first names of the nodes to change. */
   nodes: string[];
-  /** How many nodes to change or add. */
+  /** How many nodes, or claims, to change or add. */
   count: number;
   /** The label that nodes get, or the topology key of new nodes. */
   key: string | null;
@@ -622,6 +638,12 @@ export interface SuggestedClusterChange {
   value: string | null;
   /** Keys of taints that new nodes must not have. */
   withoutTaints: string[];
+  /** The claims to delete with their data and make again. */
+  claims: string[];
+  /** The class to make them in; null for their own. */
+  storageClass: string | null;
+  /** The class that this new one is like but for WaitForFirstConsumer; null if it exists. */
+  classLike: string | null;
 }
 
 /** A part of a constraint that is given up. */
@@ -1619,7 +1641,7 @@ export interface SkippedSource {
   /** Whether the user names it, on the command line or in "evenkeel.yaml", or nothing else of what is named holds a workload. */
   named: boolean;
   /** Why it was skipped. Later releases may add reasons. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "object-missing" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
   /** Why it was skipped, in words, with the error of the tool. */
   message: string;
   /** What would have to be downloaded. */
@@ -1861,7 +1883,7 @@ export interface PlanSkipped {
   /** Kind and name of the object; empty if the whole file is meant. */
   object: string;
   /** Why, for programs. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "object-missing" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
   /** Why. */
   message: string;
   /** What would have to be downloaded. */

@@ -1,4 +1,4 @@
-"""Findings of ``evenkeel policy check`` as one JSON object, whose form ``policy_check.schema.json`` says."""
+"""Findings of ``evenkeel policy check``: JSON of the form ``policy_check.schema.json``, or a line each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Final, TypeAlias, TypedDict
 from policies.config.type_schema import Count, Keywords
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.wire import dumps
-from policies.reports.lint.order import in_order
+from policies.reports.lint.run import in_order
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/policy-check/v1"
@@ -55,7 +55,7 @@ class PolicyCheckReport(TypedDict):
     findings: list[FindingFields]
 
 
-def render(findings: Iterable[Finding], documents: int) -> str:
+def render_json(findings: Iterable[Finding], documents: int) -> str:
     """Return the findings in a number of documents as indented JSON."""
     report: PolicyCheckReport = {
         "schema": SCHEMA,
@@ -76,3 +76,23 @@ def finding_fields(finding: Finding) -> FindingFields:
         "field": str(finding.path),
         "message": finding.message,
     }
+
+
+def render_text(findings: Iterable[Finding]) -> str:
+    """Return one line a finding, ``file:line: field: problem``; what is no error says so after the line.
+
+    >>> from policies.manifests.fields import FieldPath
+    >>> from policies.manifests.findings import Location
+    >>> where = Location("web.yaml", 3)
+    >>> finding = Finding(Severity.WARNING, where, FieldPath(("spec",)), "is odd", "odd-spec")
+    >>> print(render_text([finding]), end="")
+    web.yaml:3: warning: spec: is odd
+    """
+    return "".join(f"{_line(finding)}\n" for finding in in_order(findings))
+
+
+def _line(finding: Finding) -> str:
+    if finding.severity is Severity.ERROR:
+        return str(finding)
+    where, rest = str(finding.location), str(finding).removeprefix(str(finding.location))
+    return f"{where}: {finding.severity}{rest}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.reports.domain_counts import MAX_ENTRIES, domain_counts
+from policies.reports.domains import MAX_ENTRIES, domain_counts
 
 HOSTS = {f"n{number:03}": 0 for number in range(1_000)}
 

@@ -1,8 +1,8 @@
-"""The pods of a constraint's domains, as bars for a terminal."""
+"""The domains of a constraint, as bars for a terminal or on one line that many do not make long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import Final
 
@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from policies.manifests.sanitize import one_line
+from policies.manifests.words import ON_LINE, more, plural
+from policies.reports.words import domain_name, plain_table
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
 
 #: Columns of the longest bar, and of the longest in a narrow terminal.
@@ -46,7 +47,7 @@ def _domains(standing: ConstraintStats, room: int) -> Table:
     for domain in standing.domains:
         nodes = f"{domain.nodes:,}" if domain.counted else "not counted"
         table.add_row(
-            one_line(domain.value) or "(empty)",
+            domain_name(domain.value),
             bar(domain.matching / (longest or 1), room, fits=domain.fits),
             f"{domain.matching:,}",
             nodes,
@@ -105,7 +106,7 @@ def _span(least: int, most: int) -> str:
 
 
 def _table(first: str, *, hard: bool, nodes: bool = True) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column(first, overflow="fold")
     table.add_column("", no_wrap=True)
     table.add_column("MATCHING PODS", justify="right")
@@ -134,3 +135,32 @@ def bar_room(width: int) -> int:
 def bar(share: float, room: int, *, fits: bool | None) -> Text:
     """Return a bar that fills a share of its room; whatever is not zero can be seen."""
     return Text(BLOCK * ceil(share * room), {True: "green", False: "red", None: "cyan"}[fits])
+
+
+#: Entries of the line; those of domains that change come first.
+MAX_ENTRIES: Final = 12
+
+
+def domain_counts(before: Mapping[str, int], after: Mapping[str, int]) -> str:
+    """Return the pods of each domain, of many with equal numbers as one entry.
+
+    >>> domain_counts({"a": 1, "b": 1}, {"a": 1, "b": 2})
+    'b 1 → 2, a 1'
+    >>> domain_counts({f"n{at}": 0 for at in range(9)}, {"n3": 2})
+    'n3 0 → 2, n0 and 7 others 0'
+    """
+    alike: dict[tuple[int, int], list[str]] = {}
+    for name in sorted({*before, *after}):
+        alike.setdefault((before.get(name, 0), after.get(name, 0)), []).append(name)
+    entries: list[tuple[bool, str, int, str]] = []
+    for (was, becomes), names in alike.items():
+        numbers = f"{was:,} → {becomes:,}" if was != becomes else f"{was:,}"
+        groups = [[name] for name in names] if len(names) <= ON_LINE else [names]
+        for group in groups:
+            others = f" and {plural(len(group) - 1, 'other')}" if len(group) > 1 else ""
+            shown = f"{domain_name(group[0])}{others} {numbers}"
+            entries.append((was == becomes, group[0], len(group), shown))
+    entries.sort()
+    rest = sum(domains for _, _, domains, _ in entries[MAX_ENTRIES:])
+    text = ", ".join(shown for *_, shown in entries[:MAX_ENTRIES])
+    return f"{text} {more(rest, 'domain')}" if rest else text or "no domains"

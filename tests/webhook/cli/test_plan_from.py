@@ -15,7 +15,7 @@ from policies.placement.core.placement import read_workload
 from policies.placement.plan.plan_differences import differences
 from tests.builders import a_replica_set, a_workload
 from tests.policies.placement.planned import a_deployment
-from webhook.cli.plan_cluster import fetch_workloads, find_workloads
+from webhook.cli.plan_from import fetch_workloads, find_workloads
 from webhook.kube.api_server import ApiError
 from webhook.kube.snapshot import written_list
 from webhook.lint.files import Text

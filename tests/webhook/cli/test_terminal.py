@@ -10,7 +10,7 @@ from io import StringIO
 
 import pytest
 
-from webhook.cli.progress import interruptible, progress, reading_progress
+from webhook.cli.terminal import interruptible, progress, reading_progress
 
 
 class _Terminal(StringIO):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.reports import unified_diff as diff
+from policies.reports.patch import unified_diff
 
 
 @pytest.mark.parametrize(
@@ -27,19 +27,19 @@ def test_git_applies_it(tmp_path: Path, old: bytes, new: bytes) -> None:
     """git makes the new content of the old one."""
     file = tmp_path / "web.yaml"
     file.write_bytes(old)
-    subprocess.run(["git", "apply", "-"], input=diff.render("web.yaml", old, new), cwd=tmp_path, check=True)
+    subprocess.run(["git", "apply", "-"], input=unified_diff("web.yaml", old, new), cwd=tmp_path, check=True)
 
     assert new == file.read_bytes()
 
 
 def test_nothing() -> None:
     """Equal contents have no diff."""
-    assert b"" == diff.render("a", b"x\n", b"x\n")
+    assert b"" == unified_diff("a", b"x\n", b"x\n")
 
 
 def test_absolute_names() -> None:
     """An absolute name stands as it is."""
-    assert diff.render("/x/a", b"", b"y\n").startswith(b"--- /x/a\n+++ /x/a\n")
+    assert unified_diff("/x/a", b"", b"y\n").startswith(b"--- /x/a\n+++ /x/a\n")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32", "latin-1"])
@@ -47,5 +47,5 @@ def test_any_encoding(encoding: str) -> None:
     """A file is what its bytes are: none but UTF-8 could be read as that."""
     old, new = (f"a: {value}\n\u00e4: 3\n".encode(encoding) for value in (1, 2))
 
-    assert b"" == diff.render("web.yaml", old, old)
-    assert old.split(b"\n")[0] in diff.render("web.yaml", old, new)
+    assert b"" == unified_diff("web.yaml", old, old)
+    assert old.split(b"\n")[0] in unified_diff("web.yaml", old, new)

@@ -1,9 +1,16 @@
-"""The difference between two contents of a file, as ``git apply`` and ``patch`` take it."""
+"""A change of an object: a diff for ``git apply`` and ``patch``, or a command of kubectl."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
+from typing import Any
+
+import orjson
+
+from policies.model.workload import DEFAULT_NAMESPACE
+from policies.model.workload_kinds import WorkloadKind
 
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 #: A patch is of bytes, whatever they encode: each is a character here.
@@ -12,7 +19,7 @@ _BYTES = "latin-1"
 _OLD, _NEW, _SAME = "-", "+", " "
 
 
-def render(file: str, old: bytes, new: bytes) -> bytes:
+def unified_diff(file: str, old: bytes, new: bytes) -> bytes:
     r"""Return a unified diff; empty if there is none.
 
     Args:
@@ -20,7 +27,7 @@ def render(file: str, old: bytes, new: bytes) -> bytes:
         old: Its content, in any encoding.
         new: What it becomes.
 
-    >>> print(render("web.yaml", b"a: 1\nb: 2", b"a: 1\nb: 3\n").decode(), end="")
+    >>> print(unified_diff("web.yaml", b"a: 1\nb: 2", b"a: 1\nb: 3\n").decode(), end="")
     --- a/web.yaml
     +++ b/web.yaml
     @@ -1,2 +1,2 @@
@@ -77,3 +84,16 @@ def _range(start: int, end: int, above: int) -> str:
     """Return the first line of a range and its length; an empty range names the line before it."""
     length = end - start
     return f"{above + start + (1 if length else 0)},{length}"
+
+
+def patch_command(kind: WorkloadKind, metadata: Mapping[str, Any], patch: Mapping[str, Any]) -> str:
+    """Return the command that applies a JSON merge patch to an object of the cluster.
+
+    Args:
+        kind: Its kind.
+        metadata: Its metadata.
+        patch: The patch.
+    """
+    namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
+    words = ["kubectl", "patch", f"{kind.typed}/{metadata.get('name')}", "--namespace", namespace]
+    return shlex.join([*words, "--type", "merge", "--patch", orjson.dumps(patch).decode()])

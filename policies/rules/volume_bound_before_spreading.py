@@ -1,0 +1,147 @@
+"""A hard zone constraint on pods whose volumes are bound before the scheduler spreads the pods.
+
+## What it finds
+A StatefulSet with a `DoNotSchedule` constraint over zones, and a `volumeClaimTemplates` entry whose storage
+class makes zonal disks at once: `volumeBindingMode` is `Immediate`, or left out. Zonal are the disks of AWS
+EBS, Google PD, Azure Disk and Cinder unless they are replicated over zones, and those of a class whose
+`allowedTopologies` name zones. Classes are those of the same repository, and of the cluster. A class that is
+in neither is listed as not known.
+
+## Why it matters
+The provisioner chooses the zone when the claim is made, and does not know the constraint. A pod whose disk is
+in a zone that is full by `maxSkew` stays pending, and a disk does not move: only deleting the claim, with its
+data, or giving up the constraint helps.
+
+## Fails
+```yaml
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: ssd}
+provisioner: ebs.csi.aws.com
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 3
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers: [{name: db, image: "registry.example/db:1"}]
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: db}}
+  volumeClaimTemplates:
+    - metadata: {name: data}
+      spec:
+        accessModes: [ReadWriteOnce]
+        storageClassName: ssd
+        resources: {requests: {storage: 10Gi}}
+```
+
+## Passes
+```yaml
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: ssd}
+provisioner: ebs.csi.aws.com
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 3
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers: [{name: db, image: "registry.example/db:1"}]
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: db}}
+  volumeClaimTemplates:
+    - metadata: {name: data}
+      spec:
+        accessModes: [ReadWriteOnce]
+        storageClassName: ssd
+        resources: {requests: {storage: 10Gi}}
+```
+
+## How to fix
+Use a class with `volumeBindingMode: WaitForFirstConsumer`. Neither the mode of a class nor the class of a
+claim can be changed: make a new class, and the StatefulSet anew with it
+(`kubectl delete statefulset --cascade=orphan`). Volumes that exist stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.findings import Severity
+from policies.model.storage_objects import StorageClass
+from policies.model.storage_readers import read_claim_templates
+from policies.model.topology_keys import BETA_ZONE, ZONE
+from policies.model.workload import ConstraintEntry, Workload
+from policies.rules.base import AtAdmission, Context, MissingObjectError, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode"
+AT_ADMISSION = AtAdmission.SKIP
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each claim template whose class binds at once, under a hard zone constraint."""
+    if workload.kind.kind != "StatefulSet":
+        return
+    binding = [entry for entry in workload.constraints if _binds(entry, workload, context)]
+    if not binding:
+        return
+    for number, template in enumerate(read_claim_templates(workload.obj, ErrorList())):
+        if template.volume:
+            continue
+        found = _classes(template.shape.storage_class, workload, context)
+        # Of several definitions, as of environments, the one that is in force is not known.
+        if found and all(not entry.waits and entry.is_zonal for entry in found):
+            key = binding[0].constraint.topology_key
+            text = (
+                f"StorageClass {found[0].name} binds at once, in any zone, and DoNotSchedule over {key} may "
+                "forbid that zone: the pod then stays pending"
+            )
+            yield Problem(FieldPath(("spec", "volumeClaimTemplates")).index(number), text)
+
+
+def _binds(entry: ConstraintEntry, workload: Workload, context: Context) -> bool:
+    """Return whether a constraint can keep some replica out of a zone."""
+    constraint, replicas = entry.constraint, context.repository.replicas(workload)
+    if not entry.is_hard or constraint.topology_key not in {ZONE, BETA_ZONE}:
+        return False
+    zones = None if context.inventory is None else context.inventory.values(constraint.topology_key)
+    if zones is not None and len(zones) < 2:  # one zone has every volume
+        return False
+    selector = constraint.selector
+    counts = selector is not None and not selector.empty and selector.matches(workload.template.labels)
+    return counts and (replicas is None or replicas.most > constraint.max_skew)
+
+
+def _classes(name: str, workload: Workload, context: Context) -> list[StorageClass]:
+    """Return what is known of a class: the cluster's, else those of that name in the repository.
+
+    Raises:
+        MissingObjectError: The class is in neither, or it is the default one, which the cluster has.
+    """
+    in_cluster = () if context.inventory is None else context.inventory.storage_classes
+    classes = [*in_cluster, *context.repository.storage_classes]
+    found = [entry for entry in classes if (entry.name == name if name else entry.is_default)]
+    if not found:
+        what = f'StorageClass "{name}"' if name else "the default StorageClass"
+        raise MissingObjectError(f"{what} of {workload.name or 'its claims'} is not known")
+    return found

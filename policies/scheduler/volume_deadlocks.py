@@ -1,0 +1,70 @@
+"""Volumes that tie a pod to nodes on which its hard constraints allow none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from policies.manifests.wire import Count, SentAs
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.plugins.volumebinding import reaching
+from policies.scheduler.plugins.volumezone import in_zones
+from policies.scheduler.rejections import terms_text, zone_text
+from policies.scheduler.result import FilterResult, SchedulingResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeDeadlock:
+    """A volume that no node reaches, or only nodes on which hard constraints allow no pod.
+
+    Attributes:
+        claim: The claim that is bound to it.
+        volume: Its name.
+        reached_from: Which nodes reach it, as requirements of their labels.
+        reaching: How many nodes reach it; with none its zone is lost.
+        constraints: The positions of the constraints that reject some of these, among those in force.
+    """
+
+    claim: str
+    volume: str
+    reached_from: str
+    reaching: Annotated[Count, SentAs("reachingNodes")]
+    constraints: tuple[int, ...]
+
+
+def find_deadlocks(verdict: SchedulingResult, index: ClusterIndex) -> tuple[VolumeDeadlock, ...]:
+    """Return the volumes that, with hard constraints, leave a pod no node; none for a pod that fits.
+
+    Args:
+        verdict: The result.
+        index: The cluster that was evaluated, unchanged since.
+    """
+    if verdict.feasible_count or not verdict.names:
+        return ()
+    with index.reading():
+        return tuple(_deadlocks(verdict, NodeView(index, verdict.request.pod)))
+
+
+def _deadlocks(verdict: SchedulingResult, view: NodeView) -> Iterator[VolumeDeadlock]:
+    hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, FilterResult)]
+    for claim in view.claims.bound if view.knows_claims else ():
+        volume = view.index.storage.volume(claim.volume)
+        if volume is None:
+            continue
+        reached = reaching(view, volume) & in_zones(view, volume)
+        allowed = reached.copy()
+        for _, result in hard:
+            allowed &= result.satisfied
+        if reached.all() or allowed.any():
+            continue
+        yield VolumeDeadlock(
+            claim=claim.name,
+            volume=volume.name,
+            reached_from=terms_text(volume.site.terms) if volume.site.terms else zone_text(volume.site.zones),
+            reaching=int(np.count_nonzero(reached)),
+            constraints=tuple(at for at, result in hard if (reached & ~result.satisfied).any()),
+        )

@@ -1,0 +1,153 @@
+"""Which classes, constraints and clusters make volumes that are bound too early."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.lint.run import Selection, lint
+from policies.manifests.documents import load, objects
+from policies.manifests.fields import ErrorList
+from policies.manifests.skipped import SkipReason
+from policies.model.node import read_node
+from policies.model.storage_readers import read_class
+from policies.model.topology import ClusterTopology
+from tests.policies.rules.documents import text_of
+
+RULE = "volume-bound-before-spreading"
+ZONE = "topology.kubernetes.io/zone"
+IMMEDIATE: dict[str, Any] = {"provisioner": "ebs.csi.aws.com"}
+
+
+def _class(name: str = "ssd", *, default: bool = False, **fields: Any) -> dict[str, Any]:
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
+    metadata = {"name": name, "annotations": annotations}
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata, **fields}
+
+
+def _stateful_set(*, replicas: int = 3, storage_class: str | None = "ssd", **fields: Any) -> dict[str, Any]:
+    labels = {"app": "db"}
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": labels},
+        **fields,
+    }
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    if storage_class is not None:
+        claim["storageClassName"] = storage_class
+    spec = {"containers": [{"name": "db"}], "topologySpreadConstraints": [constraint]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "db"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
+        },
+    }
+
+
+def _run(
+    *manifests: dict[str, Any], inventory: ClusterTopology | None = None
+) -> tuple[int, list[SkipReason]]:
+    """Return how many findings there are, and why objects were not judged."""
+    found = [entry for document in load(text_of(*manifests), "test.yaml") for entry in objects(document)]
+    result = lint(
+        found,
+        AdmissionContext(policies=()),
+        selection=Selection(select=frozenset({RULE})),
+        inventory=inventory,
+    )
+    return len(result.findings), [entry.reason for entry in result.cut]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param(IMMEDIATE, 1, id="unset: binds at once"),
+        pytest.param(IMMEDIATE | {"volumeBindingMode": "Immediate"}, 1, id="Immediate"),
+        pytest.param(IMMEDIATE | {"volumeBindingMode": "WaitForFirstConsumer"}, 0, id="WaitForFirstConsumer"),
+        pytest.param({"provisioner": "efs.csi.aws.com"}, 0, id="a file system that every zone reaches"),
+        pytest.param({"provisioner": "kubernetes.io/no-provisioner"}, 0, id="volumes made by hand"),
+        pytest.param({"provisioner": "kubernetes.io/gce-pd"}, 1, id="the in-tree name of a zonal disk"),
+        pytest.param(
+            {"provisioner": "pd.csi.storage.gke.io", "parameters": {"replication-type": "regional-pd"}},
+            0,
+            id="a disk of several zones",
+        ),
+        pytest.param(
+            {"provisioner": "disk.csi.azure.com", "parameters": {"skuName": "Premium_ZRS"}},
+            0,
+            id="a disk that Azure replicates over zones",
+        ),
+        pytest.param(
+            {
+                "provisioner": "disks.example.com",
+                "allowedTopologies": [{"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}],
+            },
+            1,
+            id="an unknown driver, allowed in zones",
+        ),
+        pytest.param({"provisioner": "disks.example.com"}, 0, id="an unknown driver: nobody knows"),
+    ],
+)
+def test_classes(fields: dict[str, Any], expected: int) -> None:
+    """Only a class that is known to make zonal disks, before the pod has a node, is a problem."""
+    assert (expected, []) == _run(_class(**fields), _stateful_set())
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({"whenUnsatisfiable": "ScheduleAnyway"}, 0, id="soft"),
+        pytest.param({"topologyKey": "kubernetes.io/hostname"}, 0, id="over hosts"),
+        pytest.param({"topologyKey": "failure-domain.beta.kubernetes.io/zone"}, 1, id="the former key"),
+        pytest.param({"maxSkew": 3}, 0, id="3 replicas, maxSkew 3: never binds"),
+        pytest.param({"replicas": 1}, 0, id="1 replica"),
+        pytest.param({"labelSelector": {"matchLabels": {"app": "other"}}}, 0, id="counts other pods"),
+    ],
+)
+def test_constraints(fields: dict[str, Any], expected: int) -> None:
+    """Only a constraint that can keep a replica out of a zone is a problem."""
+    assert (expected, []) == _run(_class(**IMMEDIATE), _stateful_set(**fields))
+
+
+@pytest.mark.parametrize(
+    ("classes", "storage_class", "expected"),
+    [
+        pytest.param([], "ssd", (0, [SkipReason.OBJECT_MISSING]), id="no class: not judged, and said"),
+        pytest.param(
+            [_class("hdd", **IMMEDIATE)], "ssd", (0, [SkipReason.OBJECT_MISSING]), id="another class"
+        ),
+        pytest.param([_class(**IMMEDIATE)], None, (0, [SkipReason.OBJECT_MISSING]), id="no default known"),
+        pytest.param([_class(default=True, **IMMEDIATE)], None, (1, []), id="the default class"),
+        pytest.param(
+            [_class(**IMMEDIATE), _class(volumeBindingMode="WaitForFirstConsumer", **IMMEDIATE)],
+            "ssd",
+            (0, []),
+            id="two of that name, one waits: which is in force is not known",
+        ),
+    ],
+)
+def test_unknown_classes(
+    classes: list[dict[str, Any]], storage_class: str | None, expected: tuple[int, list[SkipReason]]
+) -> None:
+    """The rule does not guess, and an object that it cannot judge is not green."""
+    assert expected == _run(*classes, _stateful_set(storage_class=storage_class))
+
+
+@pytest.mark.parametrize(("zones", "expected"), [("a", 0), ("ab", 1)])
+def test_the_class_of_a_cluster(zones: str, expected: int) -> None:
+    """The cluster's classes count, and with one zone all volumes are there."""
+    nodes = tuple(
+        read_node({"metadata": {"name": zone, "labels": {ZONE: zone}}}, ErrorList()) for zone in zones
+    )
+    inventory = ClusterTopology(nodes, {}, (read_class(_class(**IMMEDIATE), ErrorList()),))
+
+    assert (expected, []) == _run(_stateful_set(), inventory=inventory)
