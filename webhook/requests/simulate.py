@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath, forbidden, invalid_value, required_value
-from policies.manifests.wire import Keywords, Received, document_name
+from policies.manifests.wire import Keywords, Received, document_name, dumps
 from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pod_objects import PodObjects
@@ -115,6 +115,13 @@ class SimulateRequest(SimulationFields, PlacementFields):
         """Whether the workload is rolled out or scaled, instead of scheduling replicas."""
         return bool(self.rollout) or self.scale is not None
 
+    @property
+    def displaces(self) -> bool:
+        """Whether pods of the cluster may lose their node: by actions, or for pods that have a priority."""
+        pods = [obj for obj in (self.workload, *(self.queue or ())) if obj is not None]
+        # A class named or a number; a field of another object that is called so does no harm.
+        return bool(self.actions) or any(b'"priority' in dumps(obj) for obj in pods)
+
     def exclusions(self) -> Iterator[tuple[str, str]]:
         """Yield the attributes that are set and must not be, each with the one that excludes it."""
         for name, others in _EXCLUDED.items():
@@ -178,7 +185,7 @@ def run(
         known = KnownPods()
     if request.cluster is not None:
         running = PodObjects()
-    looks: list[PodObjects | KnownPods] = [running] if running is not None else []
+    looks: list[PodObjects | KnownPods] = [running] if running is not None and request.displaces else []
     looks += [known] if request.rolls_out else []
 
     def look(obj: dict[str, Any]) -> None:

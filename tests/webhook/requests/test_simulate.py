@@ -11,6 +11,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList
 from policies.manifests.wire import dumps
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
+from policies.model.topology_keys import ZONE
 from policies.placement.rollout.rollout import MOST_REPLICAS
 from policies.placement.simulate.scheduling_queue import MOST_PODS, SimulationSettings
 from policies.scheduler.node_sampling import ADAPTIVE
@@ -231,6 +232,19 @@ def test_actions() -> None:
     assert "n2" == answer["steps"][0]["node"]
     assert [True, False] == [each["whatIf"]["podsKnown"] for each in (answer, unknown)]
     assert [0, 2] == [each["whatIf"]["notTried"] for each in (answer, unknown)]
+
+
+def test_evictions() -> None:
+    """What replaces a victim is known by the pods of the request's own cluster, and goes where it fits."""
+    containers = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    spec = {"nodeName": "n1", "containers": containers}
+    old = a_pod(name="old", spec=spec, owner=("apps/v1", "ReplicaSet", "old"))
+    new = a_pod(name="new", spec={"priority": 5, "nodeSelector": {ZONE: "a"}, "containers": containers})
+    answer = _answer({"queue": [new], "cluster": CLUSTER | {"pods": [old]}})
+    (step,), (evicted,) = answer["steps"], answer["evicted"]
+
+    assert ("n1", ["shop/old"]) == (step["node"], step["evicted"])
+    assert ("n1", "n2", "shop/new") == (evicted["lostNode"], evicted["node"], evicted["evictedFor"])
 
 
 def test_actions_within_the_work_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
