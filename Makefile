@@ -11,6 +11,8 @@ help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(SETUP): pyproject.toml conformance/pyproject.toml
+	# What setuptools left in an older checkout would hide what is installed.
+	rm -rf *.egg-info conformance/*.egg-info
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]' --editable ./conformance
 	@touch $@

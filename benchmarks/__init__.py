@@ -1,1 +1,1 @@
-"""What Evenkeel costs: speed and memory, as ratios to a floor measured in the same run."""
+"""The costs of Evenkeel: speed and memory, as ratios to a floor measured in the same run."""

@@ -26,6 +26,7 @@ from benchmarks import (
     slow_clients,
     snapshot,
     survive,
+    volumes,
 )
 
 if __name__ == "__main__":
@@ -39,6 +40,7 @@ if __name__ == "__main__":
     browser.run()
     snapshot.run()
     following.run()
+    volumes.run()
     skew.run()
     lint.run()
     crowd.run()

@@ -32,7 +32,7 @@ _PAINTED: Final = (
 
 
 class Figures(NamedTuple):
-    """What was measured of one page.
+    """The figures of one page.
 
     Attributes:
         first_view_s: Seconds from the start of the navigation to the painted map.

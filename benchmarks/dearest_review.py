@@ -26,7 +26,7 @@ CHANGED: Final = 0.7
 
 
 class Try(NamedTuple):
-    """What the review of a combination costs."""
+    """The cost of the review of a combination."""
 
     milliseconds: float
     number: int

@@ -67,7 +67,7 @@ def _index(cluster: Cluster) -> ClusterIndex:
 
 
 def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
-    """Return what PodTopologySpread does at PreFilter, Filter, PreScore, Score and NormalizeScore."""
+    """Return a function that runs PodTopologySpread: PreFilter, Filter, PreScore, Score, NormalizeScore."""
     request = evaluate_manifest(pod, AdmissionContext(policies=(), cluster=index)).verdict.request
 
     def plugin() -> object:

@@ -38,11 +38,11 @@ _EVENTS = 3_000
 #: Pod events in one turn of the sender, so that its sleeps are longer than the clock's grain. Arbitrary.
 _BURST = 10
 #: Seconds until all is known after which something is wrong. Arbitrary.
-_PATIENCE_S = 300.0
+PATIENCE_S = 300.0
 #: Seconds that another thread sleeps in one go, to see for how long it is kept waiting. Arbitrary.
 _NAP_S = 0.005
 #: Objects after which the collector looks for cycles, as ``webhook/gunicorn/application.py`` sets it.
-_COLLECT_AFTER = 20_000
+COLLECT_AFTER = 20_000
 #: The version of everything that was recorded.
 _VERSION: Final = "1000000"
 
@@ -52,20 +52,7 @@ def run() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         record(objects(USUAL), folder)
-        files = servers.make_certificates(folder)
-        command = [sys.executable, "-m", "benchmarks.following"]
-        serving = [*command, "serve", name, str(files.certificate), str(files.key)]
-        with subprocess.Popen(serving, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            address = server.stdout.readline().strip()
-            kubeconfig = write_kubeconfig(folder, f"https://127.0.0.1:{address}", files.ca)
-            try:
-                followed = subprocess.run(
-                    [*command, "follow", str(kubeconfig)], check=True, capture_output=True, text=True
-                )
-            finally:
-                server.terminate()
-        seconds, processor, before, resident, peak, share, latency = json.loads(followed.stdout)
+        seconds, processor, before, resident, peak, share, latency = followed(folder, "benchmarks.following")
         size, floor = _floor(folder)
     print(f"Live cluster of {size / 1e6:.0f} MB, {USUAL.nodes:,} nodes, {USUAL.pods:,} pods:")
     print(
@@ -75,6 +62,28 @@ def run() -> None:
     print(f"  resident {resident:.0f} MB (aim {AIM_MB:g}), peak {peak:.0f} MB, before {before:.0f} MB")
     print(f"  longest wait of another thread meanwhile {latency * 1e3:.0f} ms")
     print(f"  {EVENTS_S:,} pod events/s take {share:.1%} of a core (aim {AIM_SHARE:.0%})")
+
+
+def followed(folder: Path, module: str) -> list[float]:
+    """Return what a module prints that follows the recorded cluster of a folder, served meanwhile."""
+    files = servers.make_certificates(folder)
+    command = [sys.executable, "-m", "benchmarks.following"]
+    serving = [*command, "serve", str(folder), str(files.certificate), str(files.key)]
+    with subprocess.Popen(serving, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        kubeconfig = write_kubeconfig(folder, f"https://127.0.0.1:{address}", files.ca)
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", module, "follow", str(kubeconfig)],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+        finally:
+            server.terminate()
+    found: list[float] = json.loads(done.stdout)
+    return found
 
 
 def record(everything: Iterable[dict[str, Any]], folder: Path, *, page: int = PAGE) -> None:
@@ -116,8 +125,8 @@ def as_sent(obj: dict[str, Any], number: int) -> dict[str, Any]:
     sent = obj | {
         "metadata": {
             "creationTimestamp": "2026-01-01T00:00:00Z",
-            **metadata,
             "uid": f"6f3b1c9e-0000-4000-8000-{number:012x}",
+            **metadata,
             "resourceVersion": str(900_000 + number),
             "managedFields": [_managed("kube-controller-manager", owned)],
         }
@@ -251,7 +260,7 @@ def _floor(folder: Path) -> tuple[int, float]:
     size, spent = 0, 0.0
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER)
+    gc.set_threshold(COLLECT_AFTER)
     for resource in WATCHED_RESOURCES:
         for path in folder.glob(f"{resource.kind}-*"):
             body = path.read_bytes()
@@ -325,15 +334,15 @@ def _follow(kubeconfig: str) -> None:
     # As the server does before it begins to work.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER)
-    before = _megabytes("VmRSS")
+    gc.set_threshold(COLLECT_AFTER)
+    before = megabytes("VmRSS")
     started, used = time.perf_counter(), time.process_time()
     cluster.start()
-    latency = max(_late(_PATIENCE_S, until=lambda: cluster.synced))
+    latency = max(_late(PATIENCE_S, until=lambda: cluster.synced))
     seconds, processor = time.perf_counter() - started, time.process_time() - used
     # Whatever is measured must be there: of each three events one leaves its pod removed.
     assert USUAL.pods - _EVENTS <= cluster.index.pod_count <= USUAL.pods
-    resident, peak = _megabytes("VmRSS"), _megabytes("VmHWM")
+    resident, peak = megabytes("VmRSS"), megabytes("VmHWM")
     share = _share(cluster)
     cluster.stop()
     print(json.dumps([seconds, processor, before, resident, peak, share, latency]))
@@ -363,7 +372,8 @@ def _share(cluster: ClusterCache) -> float:
     return used / wall
 
 
-def _megabytes(name: str) -> float:
+def megabytes(name: str) -> float:
+    """Return a size of this process in MB, by its name in ``/proc/self/status``."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition(f"{name}:")[2].split()[0]) * 1024 / 1e6
 

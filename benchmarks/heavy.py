@@ -79,7 +79,7 @@ def _reviews(server: Running, folder: Path) -> None:
 
 
 def _heavy_requests() -> dict[str, tuple[str, bytes]]:
-    """Return what each kind of caller asks: a route and a body."""
+    """Return the request of each kind of caller: a route and a body."""
     pod = probe_pod()
     deployment = _deployment("probe", pod, _REPLICAS)
     workloads = [_deployment(f"web-{number}", pod, 3) for number in range(_LINTED)]

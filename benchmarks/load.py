@@ -37,7 +37,7 @@ _PROCESSES = 2
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What came of a run; latencies in milliseconds."""
+    """The result of a run; latencies in milliseconds."""
 
     per_second: float
     p50_ms: float
@@ -47,7 +47,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is asked, and how hard."""
+    """The requests to send, and how many at once."""
 
     path: str
     body: bytes

@@ -1,4 +1,4 @@
-"""What a policy would change for 10,000 existing workloads: in the time of a review, and at what memory.
+"""The effect of a policy on 10,000 existing workloads: in the time of a review, and at what memory.
 
 The worst case is a policy that selects all of them, where none was in force. The floor is to read the
 workloads alone.

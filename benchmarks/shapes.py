@@ -25,7 +25,7 @@ SLOWEST: Final = 10
 
 
 class Cost(NamedTuple):
-    """What a review of a shape costs at most."""
+    """The highest cost of a review of a shape."""
 
     milliseconds: float
     shape: str

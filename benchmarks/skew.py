@@ -137,7 +137,7 @@ def _together(
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what some work returns, and its processor time."""
+    """Return the result of some work, and its processor time."""
     began = time.process_time()
     found = work()
     return found, time.process_time() - began

@@ -19,7 +19,7 @@ _UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", t
 
 
 def clock_problem(skew: timedelta, whose: str = "this machine") -> str:
-    """Return what is wrong with a clock that is ahead of the API server's by so much; empty if nothing is.
+    """Return the problem of a clock that is off from the API server's by ``skew``; empty if there is none.
 
     >>> clock_problem(timedelta(minutes=30))
     ''

@@ -100,7 +100,7 @@ def signer_of(serving: KeyPair, cas: Iterable[x509.Certificate]) -> x509.Certifi
 
 
 def _fields(certificate: x509.Certificate, now: datetime) -> dict[str, Any]:
-    """Return what a certificate says, by names as Kubernetes and cert-manager spell them."""
+    """Return the fields of a certificate, by names as Kubernetes and cert-manager spell them."""
     return {
         "subject": certificate.subject.rfc4514_string(),
         "issuer": certificate.issuer.rfc4514_string(),
@@ -132,7 +132,7 @@ def _problems(
     now: datetime,
     margin: timedelta,
 ) -> Iterator[str]:
-    """Yield what is wrong with a certificate."""
+    """Yield the problems of a certificate."""
     begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if key_fits is False:
         yield "the private key belongs to another certificate"

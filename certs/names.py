@@ -57,7 +57,7 @@ class Service:
         return self.name, qualified, f"{qualified}.svc", f"{qualified}.svc.cluster.local"
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the parts, one line each."""
+        """Return the problems of the parts, one line each."""
         return [
             f"{what}: Invalid value: {_shown(part)}: must be an RFC 1123 label, as Kubernetes names are"
             for what, part in (("Service name", self.name), ("namespace", self.namespace))

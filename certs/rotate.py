@@ -3,7 +3,7 @@
 API servers must never meet a serving certificate that they do not trust. So a CA is trusted everywhere before
 it signs, and stays trusted while a replica may serve what it signed:
 
-- A serving certificate is issued anew with a third of its life left.
+- A serving certificate is renewed with a third of its life left.
 - A CA is replaced with a third of its life left, or where it can no longer sign. The new one joins the
   trusted CAs, and the serving certificate stays that of the *retired* CA before.
 - When the new CA has been in every webhook configuration for ``SETTLE``, it issues the serving certificate.
@@ -56,7 +56,7 @@ class Action(StrEnum):
 
 
 class Demand(StrEnum):
-    """What a person wants replaced before it is due."""
+    """The certificates that a user wants replaced before they are due."""
 
     NOTHING = "nothing"
     SERVING = "serving"
@@ -69,7 +69,7 @@ _FULFILLING = {Demand.SERVING: Action.ISSUE, Demand.CA: Action.REPLACE_CA}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to do next, and why, as half a sentence."""
+    """The next action, and its reason, as half a sentence."""
 
     action: Action
     reason: str = ""
@@ -77,7 +77,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """What came of a rotation.
+    """The outcome of a rotation.
 
     Attributes:
         keyring: What the Secret must hold now.
@@ -105,7 +105,7 @@ class Trust:
     since: datetime | None = None
 
     def observe(self, bundles: Iterable[frozenset[x509.Certificate]], now: datetime) -> Trust:
-        """Return what is known after another look."""
+        """Return the trust after another look."""
         bundles = tuple(bundles)
         # A clock that was set back must not add the time by which it was ahead.
         return Trust(bundles=bundles, since=min(self.since or now, now) if bundles == self.bundles else now)

@@ -36,8 +36,8 @@ def _now() -> datetime:
 class ServingContext:
     """Holds the context for a certificate file and a key file, and renews it when they change.
 
-    With a file of client CAs a client is asked for a certificate: one of them must have signed it, or there
-    is no connection; a client without one is served, and ``getpeercert`` shows it.
+    With a file of client CAs a client is requested to send a certificate: one of them must have signed it,
+    or there is no connection; a client without one is served, and ``getpeercert`` shows it.
 
     A new certificate that is not valid yet replaces a valid one only when its time has come: its issuer may
     have had a wrong clock, and no client would accept it.
@@ -60,7 +60,7 @@ class ServingContext:
         Args:
             certificate: The file of the certificate and its chain.
             key: The file of its private key.
-            client_ca: The file of the CAs of client certificates; None to ask for none.
+            client_ca: The file of the CAs of client certificates; None to request none.
             on_change: Called once for every change, by the thread that saw it; also for the first load.
             now: The clock.
 
@@ -167,7 +167,7 @@ def server_context(pair: KeyPair, client_cas: bytes = b"") -> ssl.SSLContext:
 
     Args:
         pair: The pair.
-        client_cas: PEM; one of them must have signed a client's certificate. Empty to ask for none.
+        client_cas: PEM; one of them must have signed a client's certificate. Empty to request none.
 
     Raises:
         ssl.SSLError: OpenSSL refuses the pair.

@@ -30,7 +30,7 @@ _BODIES: Final = ("request", "expected")
 
 
 class Operation(StrEnum):
-    """What a request asks for: the last part of the route that answers it."""
+    """The requested operation: the last part of the route that answers it."""
 
     SCORE = "score"
     SIMULATE = "simulate"
@@ -45,7 +45,7 @@ class ConformanceCase:
         features: The ids of the features that it is about.
         release: The release of Kubernetes that behaves so.
         source: Where the expected answer comes from.
-        operation: What the request asks for.
+        operation: The requested operation.
         request: The score or simulate request.
         expected: What of the answer is known; ``comparison`` says how it is compared.
     """
@@ -80,7 +80,7 @@ class ConformanceCase:
 
 
 def _errors(case: dict[str, Any]) -> Iterator[FieldError]:
-    """Yield what is missing of a case, and the features and operations that do not exist."""
+    """Yield the fields that a case lacks, and the features and operations that do not exist."""
     for name in (*_TEXTS, *_BODIES, "features", "operation"):
         if not case.get(name):
             yield required_value(_ROOT.child(name), "every case has it", _CASE_INVALID)

@@ -24,16 +24,14 @@ from policies.manifests.errors import UsageError
 from policies.manifests.sanitize import one_line
 from webhook.cli.command import Command
 from webhook.cli.manifest import STDIN
-from webhook.cli.progress import progress
+from webhook.cli.options import format_option
+from webhook.cli.terminal import ExitCode, finish, note, progress
 
-#: Exit codes: nothing failed, something did, the run could not be finished.
-CONFORMS, FAILED, CANNOT_RUN = 0, 1, 3
 #: Bytes of a token; tokens of Kubernetes have about a thousand.
 _MOST_TOKEN_BYTES: Final = 65536
 #: How URLs begin; anything else is a command.
 _SCHEMES: Final = ("http://", "https://")
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES: Final = """\b
+_EXAMPLES: Final = """\
 evenkeel conformance
 evenkeel conformance --against 'evenkeel score --jsonl'
 evenkeel conformance --against './simulator --stdin' --feature KEP-895 --feature KEP-3022
@@ -43,7 +41,7 @@ evenkeel conformance --case spread-00012 --print | jq .request
 _RENDERERS: Final = {"text": report_text.render, "json": report_json.render}
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @click.option(
     "--against",
     default="",
@@ -87,14 +85,8 @@ _RENDERERS: Final = {"text": report_text.render, "json": report_json.render}
 @click.option(
     "--ca-file", default="", metavar="FILE", help="CA certificates for the URL.  [default: the system's]"
 )
-@click.option(
-    "-o", "--format", "form", type=click.Choice(list(_RENDERERS)), default="text", show_default=True,
-    help="Report for people or for programs.",
-)  # fmt: skip
-@click.pass_context
+@format_option(*_RENDERERS, text="Report for people or for programs.")
 def command(
-    context: click.Context,
-    /,
     *,
     against: str,
     simulate_against: str,
@@ -135,12 +127,12 @@ def command(
             run_cases((case for _, case in chosen), answering, run, lambda: show(run.total.total() / count))
     click.echo(_RENDERERS[form](run), nl=False)
     if run.stopped and form != "text":
-        click.echo(f"evenkeel: {run.stopped}", err=True)
-    context.exit(CANNOT_RUN if run.stopped else FAILED if run.failed else CONFORMS)
+        note(run.stopped)
+    finish(ExitCode.CANNOT_RUN if run.stopped else ExitCode.FINDINGS if run.failed else ExitCode.CLEAN)
 
 
 def _tested(against: str, token_file: str, ca_file: str, timeout_s: float) -> Implementation:
-    """Return what is tested.
+    """Return the implementation under test.
 
     Raises:
         OSError: A file cannot be read.

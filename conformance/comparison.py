@@ -1,4 +1,4 @@
-"""What an answer has in common with what kube-scheduler answered: same, different, or not answered.
+"""The comparison of an answer with kube-scheduler's: same, different, or not answered.
 
 Only what a case expects is compared. A field that the answer lacks, or has as null, is not answered, which is
 no difference: an implementation may answer less than Evenkeel does.

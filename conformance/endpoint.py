@@ -120,7 +120,7 @@ class Endpoint:
         return response.status, body
 
     def _failure(self, error: Exception, deadline: _Deadline) -> EvenkeelError:
-        """Return what a request without an answer means: the end of the run if none was ever answered."""
+        """Return the error of a request without an answer: it ends the run if none was ever answered."""
         self._failures += 1
         if deadline.passed or isinstance(error, TimeoutError):
             why = f"no answer within {self._timeout_s:g} s"

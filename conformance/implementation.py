@@ -1,4 +1,4 @@
-"""What is tested: something that answers score requests, and how it fails to."""
+"""The implementation under test: it answers score requests, or fails to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Implementation(Protocol):
 
     Attributes:
         title: How reports call it.
-        operations: What can be asked of it.
+        operations: What it can answer.
     """
 
     title: str

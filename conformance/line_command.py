@@ -33,7 +33,7 @@ class LineCommand:
 
         Args:
             command: The program and its arguments, quoted as for a shell.
-            operation: What its requests ask for.
+            operation: The operation of its requests.
             timeout_s: Seconds for each answer.
 
         Raises:

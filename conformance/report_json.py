@@ -77,7 +77,7 @@ class FailedCase(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConformanceReport:
-    """What ``evenkeel conformance`` found.
+    """The result of ``evenkeel conformance``.
 
     Attributes:
         schema: The form's name; its number changes when a field is renamed, goes away or means something

@@ -1,4 +1,4 @@
-"""What the reports of a conformance run say of one case, in the words of all formats."""
+"""The sentences about one case in the reports of a conformance run, for all formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.comparison import AnswerDifference
 from conformance.run import CaseResult
 from policies.manifests.sanitize import one_line
 
-#: Characters of a value; the first of them tell what differs.
+#: Characters of a value; the first of them show what differs.
 _VALUE_LENGTH: Final = 200
 
 

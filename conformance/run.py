@@ -17,7 +17,7 @@ from policies.manifests.sanitize import one_line
 
 
 class CaseOutcome(StrEnum):
-    """What became of a case, as far as one feature is concerned.
+    """The outcome of a case, as far as one feature is concerned.
 
     PASSED: everything that the case expects is answered as kube-scheduler does. PARTIAL: so is everything
     that is answered, which is not everything. FAILED: something differs, or there is no answer that can be
@@ -33,7 +33,7 @@ class CaseOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """What became of one case.
+    """The outcome of one case.
 
     Attributes:
         id: The case's name.
@@ -64,7 +64,7 @@ class CaseResult:
         )
 
     def outcome(self, feature: Feature | None = None) -> CaseOutcome:
-        """Return what became of the case for a feature; for None, of all fields."""
+        """Return the outcome of the case for a feature; for None, of all fields."""
         comparison = self.comparison
         if comparison is None:
             if not self.problem:

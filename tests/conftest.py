@@ -96,7 +96,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
-    """Return what the golden file of a name, beside the test, holds; with --update-golden write it first."""
+    """Return the content of a name's golden file, beside the test; with --update-golden write it first."""
 
     def expected(name: str, actual: str) -> str:
         path = request.path.parent / "golden" / name

@@ -1,4 +1,4 @@
-"""A file that is written as a whole or not at all: whoever reads it meanwhile finds what was there before."""
+"""A file that is written as a whole or not at all: a reader meanwhile finds what was there before."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def atomic_write(name: str) -> Iterator[IO[bytes]]:
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        # It would name a file that nobody asked for.
+        # It would name a file that was not requested.
         raise OSError(error.errno, error.strerror, name) from error
     try:
         with os.fdopen(handle, "wb") as file:

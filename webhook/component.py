@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Component:
-    """A part of a server, started and stopped once, and asked how it is; by default all is in order."""
+    """A part of a server, started and stopped once, which reports its state; by default all is in order."""
 
     def start(self) -> None:
         """Begin, in a worker: threads are not inherited by a fork."""
@@ -30,4 +30,4 @@ class Component:
         return []
 
     def observe(self, telemetry: Telemetry) -> None:
-        """Tell the metrics how it is."""
+        """Report its state as metrics."""

@@ -1,15 +1,14 @@
-"""A folder of one process that nobody else can read, gone when the process is.
+"""A folder of one process that no one else can read, gone when the process is.
 
 A server keeps keys and metrics there, a plan the files of a revision, the page the address that its browser
 is led to. A process that is killed (SIGKILL, a
 lost node, no memory left) cannot clean up, so the next one does: a living process and its workers hold a
-lock on their folder, and what nobody holds is left over. In a pod the folder for temporary files outlives
-its containers.
+lock on their folder, and a folder without a lock is left over. In a pod the folder for temporary files
+outlives its containers. Windows can lock no folder: what a killed command leaves stays there.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -17,6 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+
+#: Whether a folder can be locked.
+_LOCKS: Final = hasattr(os, "O_DIRECTORY")
+if _LOCKS:
+    import fcntl
 
 #: How the folders of servers begin, and those of revisions; no other purpose's may.
 SERVER: Final = "evenkeel-serve-"
@@ -28,7 +32,7 @@ GIT_FOLDER: Final = "evenkeel-git-"
 
 @contextmanager
 def private_folder(prefix: str) -> Iterator[Path]:
-    """Give a folder that nobody else can read and that ends with this process.
+    """Give a folder that no one else can read and that ends with this process.
 
     Args:
         prefix: How the folders of this purpose begin; those that are left over are removed.
@@ -36,6 +40,10 @@ def private_folder(prefix: str) -> Iterator[Path]:
     Raises:
         OSError: It cannot be made.
     """
+    if not _LOCKS:
+        with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as only:
+            yield Path(only)
+        return
     _remove_left_over(prefix)
     folder, lock = _make(prefix)
     owner = os.getpid()
@@ -69,7 +77,7 @@ def _remove_left_over(prefix: str) -> None:
 
 
 def _remove_if_left_over(folder: Path) -> None:
-    """Remove a folder of ours unless somebody holds it.
+    """Remove a folder of ours unless a process holds it.
 
     Raises:
         OSError: It is held, cannot be opened, or is gone.

@@ -1,7 +1,7 @@
 """The objects that a registered webhook is sent, and the faults that leave none. Pure. Pure.
 
 A configuration belongs to the administrators of the cluster, who may narrow it as they like. A fault is only
-what leaves nothing to review: while the webhook fails open, nobody else notices.
+what leaves nothing to review: while the webhook fails open, no one else notices.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from policies.config.controllers import BUILT_IN_GROUPS
 from policies.model.labels import LabelSelector, Operator
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 
-#: Whoever creates an object with it as a dry run is told which webhooks were asked.
+#: The answer to a dry run of an object with it names the webhooks that were called.
 PROBE_ANNOTATION: Final = "evenkeel.dev/probe"
 #: The paths of the two webhooks of workloads, and for which operations each does something.
 OPERATIONS: Final = {"/mutate": frozenset({"CREATE"}), "/validate": frozenset({"CREATE", "UPDATE"})}
 #: What /validate reviews besides workloads: group and resource.
 _OTHERS: Final = ((spread_policy.GROUP, spread_policy.PLURAL), ("", "namespaces"))
-#: The value of a label that a selector asks to be there.
+#: The value of a label that a selector requires to exist.
 _ANY_VALUE: Final = "any"
 
 
@@ -38,7 +38,7 @@ def reviews(kind: WorkloadKind, path: str) -> bool:
 def is_sent(webhook: Mapping[str, Any], kind: WorkloadKind, operations: Collection[str]) -> bool:
     """Return whether the rules of a webhook match objects of a kind, whatever its selectors leave of them.
 
-    Of a kind that the server was told of its group is compared: what its resource is called is not known.
+    Of a kind of ``--workload-kind`` its group is compared: what its resource is called is not known.
     """
     plural = f"{kind.kind.lower()}s" if kind in KNOWN_KINDS else ""
     return _is_sent(webhook, kind.group, plural, operations, scope="Namespaced")
@@ -59,7 +59,7 @@ def faults(
         path: Where webhooks of such a configuration are answered.
         kinds: The kinds of workload that are looked at.
         namespaces: The labels of all namespaces; None where they are not known.
-        selects: Tells whether there is an object that a selector selects.
+        selects: Returns whether there is an object that a selector selects.
     """
     if (called := _path(webhook.get("clientConfig") or {})) != path:
         yield f"calls {called}, not {path}, where nothing answers as it should"

@@ -1,4 +1,4 @@
-"""The certificate of a file that somebody else renews: whether it is valid, and what becomes of changes."""
+"""The certificate of a file that another program renews: whether it is valid, and what becomes of changes."""
 
 from __future__ import annotations
 

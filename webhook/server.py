@@ -53,7 +53,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     events = EventLog(settings.log_format, settings.log_level, descriptor=descriptor)
     logs.set_up(events, settings.log_level)
     host, _ = parse_bind(settings.bind)
-    # First, because it waits for an API server that is away: the release is asked for once.
+    # First, because it waits for an API server that is away: the release is requested once.
     files = _certificate_files(settings, folder, host)
     telemetry = Telemetry(version)
     certificates = _serving_context(settings, files, telemetry)
@@ -95,7 +95,7 @@ def _server_state(
         policies,
         assembly.status_writer(settings, cache, policies, current),
         assembly.skew_controller(settings, cache, current, telemetry),
-        # Who keeps the certificate judges it by the clock of the API server, which verifies it. It stops
+        # Who keeps the certificate checks it by the clock of the API server, which verifies it. It stops
         # first: another replica waits for its Lease, and time may run out.
         assembly.certificate_controller(settings, folder, cache)
         if settings.cert_secret

@@ -68,13 +68,13 @@ def _help(text: str) -> dict[str, str]:
 class Settings:
     """The options of ``evenkeel serve``; a field's name is its option's name.
 
-    Every value is checked on creation, so the rest of the program never asks again.
+    Every value is checked on creation, so the rest of the program never checks again.
 
     Raises:
         UsageError: Options that do not go together, or a number out of bounds.
     """
 
-    #: HOST:PORT; loopback by default, so that nobody serves the network by accident.
+    #: HOST:PORT; loopback by default, so that no one serves the network by accident.
     bind: str = field(
         default="127.0.0.1:8443", metadata=_help("Address and port to listen on; [::1]:8443 for IPv6.")
     )
@@ -192,7 +192,7 @@ class Settings:
         default=TRUSTED_CONTROLLERS,
         metadata=_help(
             "Service account that is believed about the custom resource that owns what it sends, as "
-            "system:serviceaccount:NAMESPACE:NAME; may be repeated, and an empty one is nobody."
+            "system:serviceaccount:NAMESPACE:NAME; may be repeated, and an empty one names none."
         ),
     )
 
@@ -213,7 +213,7 @@ class Settings:
     max_body_bytes: int = field(
         default=3 * 1024 * 1024, metadata=_help("Largest body of a lint request, in bytes.")
     )
-    #: Bytes. A cluster of 2,500 nodes and 40,000 small pods. Parsing a MiB stops everybody else for some
+    #: Bytes. A cluster of 2,500 nodes and 40,000 small pods. Parsing a MiB stops every other client for some
     #: 10 ms and takes 6 MiB of memory for a while.
     max_score_body_bytes: int = field(
         default=32 * 1024 * 1024,
@@ -234,7 +234,7 @@ class Settings:
     #: Seconds. Longer than the 90 s for which the API server keeps idle connections, so that it closes them
     #: and never sends into a connection that is being closed here.
     keepalive_s: float = field(default=120.0, metadata=_help("Seconds that an idle connection is kept open."))
-    #: Seconds. Kubernetes tells the pod and the load balancers at the same time: requests keep arriving on
+    #: Seconds. Kubernetes notifies the pod and the load balancers at the same time: requests keep arriving on
     #: new connections for a second or two after SIGTERM.
     drain_s: float = field(
         default=3.0, metadata=_help("Seconds after SIGTERM in which new connections are still accepted.")

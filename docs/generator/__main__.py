@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _files() -> Mapping[Path, str]:
-    """Return what each generated file should hold."""
+    """Return the content that each generated file should have."""
     reference = {
         "commands.md": commands.page_of_commands(),
         "settings.md": commands.page_of_settings(),

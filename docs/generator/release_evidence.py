@@ -37,7 +37,7 @@ _SERVER: Final = AdmissionContext(policies=())
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the corpus shows of one release.
+    """The evidence of the corpus for one release.
 
     Attributes:
         measured: How many cases were recorded from it.
@@ -51,7 +51,7 @@ class Evidence:
 
 
 def read_evidence() -> dict[str, Evidence]:
-    """Return what is kept, by release as the cases name it."""
+    """Return the stored evidence, by release as the cases name it."""
     return {
         release: Evidence(
             found["measured"],
@@ -104,7 +104,7 @@ def tells(
 
 
 def measure() -> dict[str, dict[str, Any]]:
-    """Return what all cases of the corpus tell, in the form of the file."""
+    """Return the evidence of all cases of the corpus, in the form of the file."""
     found: dict[str, dict[str, Any]] = {}
     for position, (_, case) in enumerate(open_corpus().cases()):
         entry = found.setdefault(case.release, {"measured": 0, "stated": 0, "told": {}})

@@ -51,7 +51,7 @@ def _changes() -> str:
 
 
 def report(version: KubernetesVersion) -> Iterator[str]:
-    """Yield what is behind the answers for a release, line by line."""
+    """Yield the evidence behind the results for a release, line by line."""
     evidence = read_evidence()
     judged = judged_as(version)
     yield f"Kubernetes {version.exact}" + ("" if judged == version else f", judged as {judged}")
@@ -70,7 +70,7 @@ def report(version: KubernetesVersion) -> Iterator[str]:
 
 
 def _untold(version: KubernetesVersion, measured: list[KubernetesVersion]) -> Iterator[str]:
-    """Yield what there is to say of a release from which nothing was recorded."""
+    """Yield notes on a release from which nothing was recorded."""
     yield "  No verdict of it was recorded."
     before, after = [v for v in measured if v < version], [v for v in measured if v > version]
     nearest = (

@@ -84,7 +84,7 @@ def _shown(default: object) -> str:
 
 
 def _descriptions(params: type) -> dict[str, str]:
-    """Return what a docstring says of each attribute, on one line each."""
+    """Return the text on each attribute in a docstring, on one line each."""
     text = inspect.cleandoc(params.__doc__ or "")
     found = re.findall(r"^ {4}(\w+): (.+(?:\n {5,}.+)*)", text, flags=re.MULTILINE)
     return {name: " ".join(words.split()) for name, words in found}

@@ -10,7 +10,7 @@ from typing import Final
 from docs.generator.schemas import Schema
 from policies.config.type_schema import Definitions
 from policies.reports.audit.json import AuditAnswer
-from policies.reports.lint.answer import LintReport
+from policies.reports.lint.json import LintReport
 from policies.reports.plan.json import PlanReport
 from webhook.ui.answers import PageError
 from webhook.ui.embedded import EmbeddedReport

@@ -103,7 +103,7 @@ def weigh(
     Args:
         error: What is wrong.
         severity: How bad that is, unless the settings say otherwise.
-        settings: What the policies say of the rule.
+        settings: The policies' settings of the rule.
         strictest: The enforcement of the policies.
         by_linter: How bad the linter calls it.
     """
@@ -178,7 +178,7 @@ def _worst_first(found: list[Violation]) -> list[Violation]:
 
 
 def repeats_of(errors: Iterable[FieldError]) -> Iterator[int]:
-    """Yield, for each error, how many of its rule came before it: the first of each rule tells most."""
+    """Yield, for each error, how many of its rule came before it: the first of each is the most useful."""
     seen = Counter[str]()
     for error in errors:
         yield seen[error.rule]
@@ -190,7 +190,7 @@ def _same_pods(workload: Workload, old: Workload) -> bool:
     if workload.template.labels != old.template.labels:
         return False
     kind = workload.kind
-    # A PodTemplate has no spec, and a kind that the server was told of may keep its parts anywhere.
+    # A PodTemplate has no spec, and a kind of ``--workload-kind`` may keep its parts anywhere.
     parts = {"spec", *(way[0] for way in (kind.template, kind.selector, kind.replicas) if way)}
     return all(workload.obj.get(part) == old.obj.get(part) for part in parts)
 
@@ -202,7 +202,7 @@ class _Runner(NamedTuple):
         cost: The object as it would be stored.
         given: What the rules are given besides.
         context: What is decided by.
-        settings: What the policies say of rules, by their ids.
+        settings: The policies' settings of rules, by their ids.
         strictest: The enforcement of the policies.
     """
 

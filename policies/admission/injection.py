@@ -2,7 +2,7 @@
 
 ``kubectl apply`` merges a constraint of one's own into the injected one with the same topology key, and what
 it leaves out stays. With server-side apply the injected ones belong to the user who applied the workload, so
-that they go with the last of one's own. The annotation that says where they came from stays in both cases.
+that they go with the last of one's own. The annotation that names their policy stays in both cases.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _kept_injection = lru_cache(maxsize=256)(_injection)
 
 
 def injection_patch(plan: Injection, path: FieldPath, *, annotated: bool) -> tuple[AddOperation, ...]:
-    """Return the smallest patch: the list, and the annotation that says where it came from.
+    """Return the smallest patch: the list, and the annotation that names its policy.
 
     Args:
         plan: What is added.

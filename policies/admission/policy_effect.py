@@ -68,7 +68,7 @@ class PolicyEffects:
         self._judged: dict[tuple[str, str, str], _Judged] = {}
 
     def add(self, obj: Mapping[str, Any], context: AdmissionContext) -> None:
-        """Judge an object; what is no workload of its own is passed over.
+        """Evaluate an object; what is no workload of its own is passed over.
 
         Args:
             obj: The object as the API server has it.
@@ -162,6 +162,6 @@ def _without_hash(labels: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def revision_of(metadata: Mapping[str, Any]) -> int:
-    """Return the number of the revision of a Deployment that a ReplicaSet holds; 0 if it says none."""
+    """Return the number of the revision of a Deployment that a ReplicaSet holds; 0 if it has none."""
     text = text_member(member(metadata, "annotations"), _REVISION)
     return int(text[:18]) if text.isascii() and text.isdecimal() else 0

@@ -1,8 +1,8 @@
 """The changes that other policies, or another namespace, would make for the workloads of a cluster.
 
-Each workload is judged twice, as if it were created now: by what is in force and by what would be. Updates of
-stored workloads are judged more leniently, so nothing that runs stops; what changes is what happens when the
-workload is applied as new, or its pods are created again.
+Each workload is evaluated twice, as if it were created now: by what is in force and by what would be. Updates
+of stored workloads are checked more leniently, so nothing that runs stops; what changes is what happens when
+the workload is applied as new, or its pods are created again.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class SampleResult:
         verdict: Denied, else injected, else warned, else allowed.
         rules: The ids of the rules that it breaks, sorted.
         texts: What a person would read.
-        expected_rules: The ids that it says it breaks, sorted; None if it says nothing.
+        expected_rules: The ids that it declares to break, sorted; None if it declares none.
     """
 
     verdict: AdmissionVerdict

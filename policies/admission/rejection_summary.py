@@ -15,12 +15,12 @@ from policies.scheduler.result import Code, FilterResult, SchedulingResult
 #: How the reason begins that a node lacks a resource: ``InsufficientResourceError``,
 #: ``pkg/scheduler/framework/plugins/noderesources/fit.go``.
 INSUFFICIENT = "Insufficient "
-#: The units in which bytes are told, smallest first.
+#: The units in which bytes are reported, smallest first.
 _BINARY_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def may_change(verdict: SchedulingResult) -> bool:
-    """Tell whether some node that refuses the pod could take it once pods there have gone."""
+    """Return whether some node that refuses the pod could take it once pods there have gone."""
     return not bool(_never(verdict).all())
 
 
@@ -29,7 +29,7 @@ def rejection_summaries(verdict: SchedulingResult, index: ClusterIndex) -> Itera
 
     Args:
         verdict: Of a pod that fits nowhere.
-        index: The cluster that was asked, not changed since.
+        index: The cluster that was evaluated, not changed since.
     """
     spread = _passing(verdict, besides=Plugin.POD_TOPOLOGY_SPREAD)
     fit = _passing(verdict, besides=Plugin.NODE_RESOURCES_FIT)
@@ -61,7 +61,7 @@ def _passing(verdict: SchedulingResult, *, besides: Plugin) -> NDArray[np.bool_]
 
 
 def _of_constraints(verdict: SchedulingResult, asked: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield a line for each hard constraint that refuses some of the nodes asked."""
+    """Yield a line for each hard constraint that rejects some of the given nodes."""
     for result in verdict.results:
         if isinstance(result, FilterResult) and (refused := asked & ~result.satisfied).any():
             key = result.applied.constraint.topology_key
@@ -88,7 +88,7 @@ def _closest(result: FilterResult, refused: NDArray[np.bool_]) -> str:
 
 
 def _of_resources(verdict: SchedulingResult, index: ClusterIndex, asked: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield a line for each resource that some of the nodes asked lack."""
+    """Yield a line for each resource that some of the given nodes lack."""
     requests = dict(verdict.request.pod.requests)
     lacking: dict[str, NDArray[np.bool_]] = {}
     for fit in verdict.rejections:

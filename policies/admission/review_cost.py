@@ -38,7 +38,7 @@ ENTRY_STEPS, AGAIN_STEPS, TERM_STEPS = 5, 1, 300
 REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS = 3, 10, 10, 32
 #: Searches for the room under keys together that are paid with the nodes, and steps of each further one.
 FREE_SEARCHES, SEARCH_STEPS = 2, 100_000
-#: Entries of a whole template up to which the next pod is judged.
+#: Entries of a whole template up to which the next pod is evaluated.
 MAX_TEMPLATE: Final = 10_000
 #: Steps of the forecast for an entry of the template, and for a term of pod affinity besides the nodes and
 #: pods that it is compared with.
@@ -157,7 +157,7 @@ class ReviewCost:
         return steps <= MAX_READ_STEPS and (not on_nodes or self._rule_steps <= MAX_STEPS)
 
     def of_forecast(self, *, nodes: int, pods: int, all_pods: int) -> str:
-        """Return why the next pod cannot be judged; empty if it can.
+        """Return why the next pod cannot be evaluated; empty if it can.
 
         Args:
             nodes: How many the cluster has.
@@ -255,12 +255,12 @@ def _requirements(workload: Workload) -> int:
 
 
 def _requests(workload: Workload) -> int:
-    """Count the resources that a pod asks for."""
+    """Count the resources that a pod requests."""
     return len(pod_requests(workload.template.spec, FieldPath(), ErrorList()))
 
 
 def _selecting(workload: Workload) -> int:
-    """Count constraints, and what they ask of the labels of pods."""
+    """Count constraints, and what they require of the labels of pods."""
     selectors = [entry.constraint.selector for entry in workload.constraints]
     expressions = [one for selector in selectors if selector for one in selector.match_expressions]
     values = sum(len(entry.values) // VALUES_A_COMPARISON for entry in expressions)

@@ -1,7 +1,7 @@
 """The decision on an object that could not be reviewed: too large, not readable, or the review failed.
 
 Who writes an object chooses its form, and an HTTP error of a webhook is no refusal where ``failurePolicy`` is
-``Ignore``. So an object that a policy may deny is denied if nobody could look at it.
+``Ignore``. So an object that a policy may deny is denied if it could not be reviewed.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _judge(workload: Workload, context: AdmissionContext, when: NextPodTiming) -
         try:
             placement = evaluate_workload(workload, context)
         except PlacementError:
-            return None  # The API server says itself why there will be no pod.
+            return None  # The API server itself reports why there will be no pod.
         verdict = placement.verdict
         pod = verdict.request.pod
         if verdict.feasible.any() or pod.gated or pod.node_name:
@@ -186,7 +186,7 @@ def _is_rolling(workload: Workload) -> bool:
 
 
 def _replicas(workload: Workload) -> int:
-    """Return how many pods a workload keeps; 1 for kinds that do not say, 0 where that is no number."""
+    """Return how many pods a workload keeps; 1 for kinds without a number, 0 where that is no number."""
     return 1 if workload.kind.replicas is None else workload.replicas or 0
 
 
@@ -207,7 +207,7 @@ def _may_preempt(spec: Mapping[str, Any]) -> bool:
 
 
 def _largest_first(reasons: str) -> str:
-    """Sort the scheduler's reasons by their numbers of nodes, and leave out what the head has said.
+    """Sort the scheduler's reasons by their numbers of nodes, and leave out what the head has.
 
     What a reason has in brackets follows a colon, so that it reads as part of the reason.
 

@@ -37,7 +37,7 @@ from policies.manifests.words import more
 from policies.model.api_rules import API_RULES
 from policies.model.workload import Owner, Workload
 
-#: The audit annotation that says why the cluster was not asked.
+#: The audit annotation that gives the reason why the cluster was not used.
 WITHHELD = "withheld"
 #: The audit annotation that names the rules that were not run, and why.
 NOT_JUDGED = "not-judged"
@@ -208,7 +208,7 @@ def _with_forecast(decision: Decision, unfit: Forecast, enforcement: Enforcement
 
 
 def _with_withheld(decision: Decision, why: str, enforcement: Enforcement) -> Decision:
-    """Say that silence means nothing now, which is worth less than anything else that is reported."""
+    """Warn that silence means nothing now, which is worth less than anything else that is reported."""
     told = enforcement is not Enforcement.AUDIT and not decision.errors
     warning = AdmissionWarning(f"not checked against the cluster's nodes and pods: {why}")
     return replace(
@@ -220,7 +220,7 @@ def _with_withheld(decision: Decision, why: str, enforcement: Enforcement) -> De
 
 
 def _with_unproved(decision: Decision, workload: Workload, owner: Owner) -> Decision:
-    """Say that an object was judged as if it had no owner; who reads a denial may have expected otherwise."""
+    """Warn that an object was evaluated as if it had no owner; readers of a denial may not expect that."""
     if workload.user is None:
         return decision
     # All three are texts of other people, of any length.
@@ -235,7 +235,7 @@ def _with_unproved(decision: Decision, workload: Workload, owner: Owner) -> Deci
 def _with_skipped(
     decision: Decision, skipped: tuple[SkippedRules, ...], enforcement: Enforcement
 ) -> Decision:
-    """Say which rules were not run: silence means nothing there."""
+    """Report which rules were not run: silence means nothing there."""
     told = enforcement is not Enforcement.AUDIT
     remarks = [AdmissionWarning(f"{_counted(entry.rules)} not checked: {entry.why}") for entry in skipped]
     return replace(

@@ -32,7 +32,7 @@ class AdmissionWarning:
 
     Attributes:
         text: The problem.
-        topic: The id of the rule, or the annotation that it is about; empty where the text says all.
+        topic: The id of the rule, or the annotation that it is about; empty where the text has no subject.
         paths: The fields that have the problem.
     """
 

@@ -1,1 +1,1 @@
-"""The documents that configure Evenkeel, and what they say about one object."""
+"""The documents that configure Evenkeel, and what they mean for one object."""

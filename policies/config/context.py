@@ -58,11 +58,11 @@ class AdmissionContext:
         live: Whether that cluster is followed, so that what is missing there may come.
         withheld: Why the cache of a connected cluster cannot be used; empty if it can, or none is.
         kubernetes_version: The cluster's release.
-        judged_as: What that release does, in place of what the table of releases says; None for the table.
+        judged_as: What that release does, in place of the table of releases; None for the table.
         kinds: The kinds of workload that are looked at.
         trusted_controllers: The users that are believed if they name an owner of a custom kind.
-        replica_sources: What else says how many replicas are meant of a workload that leaves the number out.
-        reads_stored: Whether objects that are read are those of the cluster, also without a uid that says it.
+        replica_sources: The number of replicas of a workload that leaves it out, from other objects.
+        reads_stored: Whether objects that are read are those of the cluster, also without a uid.
         release: What that release does with the fields of constraints.
         snapshot: The cluster's services, namespaces and owners; None if none is connected.
     """

@@ -1,8 +1,8 @@
 """Which users are believed when they send an object that names a controller as its owner.
 
 Anyone can write an ownerReference, and the API server does not check that the owner exists. Nor would that
-prove anything: whoever may make the owner, or may read its uid, can write what refers to it. Only the user of
-the request is a proof.
+prove anything: anyone who may make the owner, or may read its uid, can write what refers to it. Only the user
+of the request is a proof.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BUILT_IN_CONTROLLERS: Final = (
     ),
     "system:kube-controller-manager",
 )
-#: Who makes objects of the templates of the custom kinds that are known without being told, as their projects
+#: Who makes objects of the templates of the custom kinds that are known without an option, as their projects
 #: install them. What Knative makes of a Service belongs to a Revision, whose template is not reviewed.
 #: Source: ``manifests/install.yaml``, Argo Rollouts 1.8; ``charts/kruise``, OpenKruise 1.8.
 TRUSTED_CONTROLLERS: Final = (
@@ -52,7 +52,7 @@ _ACCOUNT: Final = re.compile(
 
 
 def parse_trusted_controllers(users: Iterable[str]) -> frozenset[str]:
-    """Read the setting that names trusted controllers; an empty text is nobody.
+    """Read the setting that names trusted controllers; an empty text names none.
 
     Raises:
         UsageError: One is no service account's user, so that no request would ever be from it.

@@ -21,7 +21,7 @@ SHORT_NAME: Final = "spol"
 CEL: Final = "x-kubernetes-validations"
 #: Ends a pattern at the text's real end; in Go ``$`` does that itself, and knows no lookahead.
 _TEXT_END: Final = r"$(?!\n)"
-#: Keywords of a JSON Schema that a structural schema does not have, or that say nothing there.
+#: Keywords of a JSON Schema that a structural schema does not have, or that have no effect there.
 _LEFT_OUT: Final = frozenset({"additionalProperties", "examples", "title", "const", "propertyNames"})
 
 _IN: Final = "['In', 'NotIn']"

@@ -118,7 +118,7 @@ def opts_out(annotations: Mapping[str, str]) -> bool:
 
 
 def reason_of_object(workload: Workload) -> Skip | None:
-    """Return why an object gets nothing, as far as it tells itself."""
+    """Return why an object gets nothing, as far as the object itself shows."""
     if workload.shape_errors or not workload.metadata:
         return Skip.INVALID
     if workload.template.constraints is not None:

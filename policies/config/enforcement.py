@@ -32,7 +32,7 @@ UNSCHEDULABLE = "unschedulable"
 MAX_ENTRIES = 100
 #: Characters of one such line; a longer one has no effect. The audit log repeats every reason that has one.
 MAX_LINE = 1000
-#: What policies say of a rule that none of them mentions.
+#: The settings of a rule that no policy mentions.
 NO_SETTINGS = RuleSettings()
 #: Starts what is in brackets at the end of a reason that has an expiry.
 _UNTIL = "until"
@@ -93,12 +93,12 @@ class EnforcementTarget(NamedTuple):
 def enforcement_of(severity: Severity, settings: RuleSettings, strictest: Enforcement) -> Enforcement:
     """Return the enforcement for a finding on an object.
 
-    What a policy says of the rule itself counts. Else a warning denies nothing, and a note is for the audit
+    A policy's setting of the rule itself counts. Else a warning denies nothing, and a note is for the audit
     log alone.
 
     Args:
         severity: How bad the finding is.
-        settings: What the policies say of the rule.
+        settings: The policies' settings of the rule.
         strictest: The enforcement of the policies.
     """
     if settings.enforcement is not None:
@@ -135,7 +135,7 @@ def strictest_of(policies: Iterable[SpreadPolicy]) -> Enforcement:
 
 
 def rule_settings(policies: Iterable[SpreadPolicy], rule: str) -> RuleSettings:
-    """Return the settings of the first policy that says something of a rule."""
+    """Return the settings of the first policy that has some for a rule."""
     found = (policy.rules[rule] for policy in policies if rule in policy.rules)
     return next(found, NO_SETTINGS)
 
@@ -154,7 +154,7 @@ class Exempting:
 
     Attributes:
         policies: Those that hold it.
-        annotated: What its annotations say.
+        annotated: What its annotations exempt from.
         target: What exceptions select it by.
         today: The day for the expiry of exceptions; None lets every one hold.
     """
@@ -198,14 +198,14 @@ class Exempting:
         return f"{rule} has no effect: policy {policy.name} denies, and allows no exemption by annotation"
 
     def _selected_by(self, exception: PolicyException) -> bool:
-        """Tell whether an exception is one for the object: compared once, however many rules are broken."""
+        """Return whether an exception is one for the object: compared once, however many rules are broken."""
         known = self._selected.get(id(exception))
         if known is None:
             known = self._selected[id(exception)] = exception.selects(*self.target, today=self.today)
         return known
 
     def _forbidding(self, rule: str) -> SpreadPolicy | None:
-        """Return the first policy that denies for a rule whatever annotations say."""
+        """Return the first policy that denies for a rule whatever annotations exempt."""
         for policy in self.policies:
             settings = policy.rules.get(rule, NO_SETTINGS)
             denies = (settings.enforcement or policy.enforcement) is Enforcement.DENY

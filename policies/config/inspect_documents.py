@@ -28,7 +28,7 @@ def inspect(
     scheduler: SchedulerConfig | None = None,
     has_cluster: bool = False,
 ) -> list[Finding]:
-    """Return everything worth telling about documents, each of which ``is_known``.
+    """Return all advice on documents, each of which ``is_known``.
 
     Args:
         documents: What to inspect.

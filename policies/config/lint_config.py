@@ -72,7 +72,7 @@ class ChartReleases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintConfig:
-    """How a repository is linted, where the command line says nothing else. Paths count from this file.
+    """How a repository is linted, unless the command line differs. Paths count from this file.
 
     Attributes:
         paths: Files and folders that are read where the command line names none; without it, the folder

@@ -72,7 +72,7 @@ def _path_errors(raw: Mapping[str, Any]) -> Iterator[FieldError]:
 
 
 def _texts(value: Mapping[str, Any], name: str) -> Iterator[tuple[FieldPath, str]]:
-    """Yield the texts of a field, one or a list of them; the schema tells of what is none."""
+    """Yield the texts of a field, one or a list of them; the schema reports what is none."""
     path, raw = FieldPath((name,)), value.get(name)
     if isinstance(raw, str):
         yield path, raw

@@ -1,4 +1,4 @@
-"""From the text of SpreadPolicy documents to policies, with every problem of every file told at once."""
+"""From the text of SpreadPolicy documents to policies, with every problem of every file reported at once."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 
 #: Entries of one list or map: more namespaces than people list one by one.
 MAX_ITEMS: Final = 1_000
-#: Entries of all lists and maps of a document together: to check so many takes 0.2 s where most are wrong.
+#: Entries of all lists and maps of a document together: to check this many takes 0.2 s where most are wrong.
 MAX_ENTRIES: Final = 10_000
 
 #: What is not counted, as nothing looks into it: the API server and Evenkeel write it.

@@ -29,7 +29,7 @@ class AcceptedSpec:
     Attributes:
         generation: Counted by the API server with each change of the spec.
         spec: The spec as it was written.
-        policy: What it says.
+        policy: The policy.
     """
 
     generation: int

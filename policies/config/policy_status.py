@@ -91,7 +91,7 @@ def policy_status(
 
     Args:
         resource: The policy.
-        workloads: What it selects and denies; None keeps what the status says.
+        workloads: What it selects and denies; None keeps that of the status.
         now: The time of a change of the condition, UTC.
     """
     before = resource.status

@@ -92,7 +92,7 @@ def scheduler_errors(value: Mapping[str, Any]) -> list[FieldError]:
 
 
 def repeated_name_errors(document: ManifestObject, first_places: dict[str, str]) -> list[FieldError]:
-    """Return the error of a policy whose name stands before; remembers where each name stood first."""
+    """Return the error of a policy whose name came before; remembers where each name was first."""
     name = document.value["metadata"]["name"]
     if name in first_places:
         detail = f"also the name of the policy at {first_places[name]}"
@@ -119,7 +119,7 @@ def kind_error(value: object) -> FieldError | None:
 
 
 def _nested(path: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
-    """Tell whether one path is the other or leads to it: then both say the same of a value."""
+    """Return whether one path is the other or leads to it: then both say the same of a value."""
     length = min(len(path), len(other))
     return path[:length] == other[:length]
 
@@ -142,7 +142,7 @@ def _constraint_errors(value: object) -> Iterator[FieldError]:
     raw = _at(value, "spec", "defaults", "constraints")
     if not isinstance(raw, list):
         return
-    # What is deduced is forbidden whatever it holds, so the model does not judge it.
+    # What is deduced is forbidden whatever it holds, so the model does not check it.
     judged = [_without_deduced(entry) for entry in raw]
     yield from constraint_errors(judged, _CONSTRAINTS, labels={}, strict=False)
     for position, entry in enumerate(raw):

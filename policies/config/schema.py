@@ -142,7 +142,7 @@ class DocumentMetadata(TypedDict):
 
 #: Attributes that the document does not have: selectors of default constraints are deduced.
 _LEFT_OUT = {Constraint: {"selector", "match_label_keys"}, SpreadPolicy: {"name"}}
-#: Keywords that the types of a default constraint do not tell.
+#: Keywords that the types of a default constraint do not have.
 _KEYWORDS: dict[tuple[type, str], dict[str, Any]] = {
     (Constraint, "max_skew"): {"minimum": 1, "maximum": INT32_MAX, "examples": [1]},
     (Constraint, "min_domains"): {"minimum": 1, "maximum": INT32_MAX},

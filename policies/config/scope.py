@@ -16,7 +16,7 @@ MAX_NAME = 253
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Exact names and patterns with ``*``, ready to be asked.
+    """Exact names and patterns with ``*``, ready to be matched.
 
     One regular expression of many patterns takes longer to compile than all of them to be tried.
 
@@ -53,7 +53,7 @@ class Names:
 
 
 def _matches(rest: tuple[str, ...], name: str, position: int) -> bool:
-    """Tell whether a name has some texts in order from a position on, and ends with the last of them."""
+    """Return whether a name has some texts in order from a position on, and ends with the last of them."""
     *middle, last = rest
     for part in middle:
         # The first place is the best: what is left for the others is longest.

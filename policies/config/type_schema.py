@@ -1,8 +1,8 @@
-"""JSON Schemas of types: what a document, a request or an answer holds is said once, by its class.
+"""JSON Schemas of types: what a document, a request or an answer holds is defined once, by its class.
 
 The docstring of a class and its ``Attributes`` section are the descriptions, ``NotRequired`` fields may be
-left out, and the keywords that no type tells are in ``Annotated``: ``Annotated[int, Keywords(minimum=0)]``.
-What is sent of a dataclass ``policies/manifests/wire`` says.
+left out, and the keywords that no type has are in ``Annotated``: ``Annotated[int, Keywords(minimum=0)]``.
+What is sent of a dataclass ``policies/manifests/wire`` defines.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _has_members(hint: Any) -> bool:
 
 
 def _union(parts: list[Schema]) -> Schema:
-    """Return the schema of what one of several allows; keywords of one type say nothing of others."""
+    """Return the schema of what one of several allows; keywords of one type do not concern others."""
     if not all(isinstance(part.get("type"), str) and "const" not in part for part in parts):
         return {"anyOf": parts}
     schema: Schema = {"type": [part["type"] for part in parts]}

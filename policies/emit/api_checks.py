@@ -25,7 +25,7 @@ _LENGTHS = literal(f"^([^/]{{1,{PREFIX_LENGTH}}}/)?[^/]+$")
 
 
 def is_label_key(name: str) -> str:
-    """Return the expression that says whether a text is a label key, see ``policies/model/labels``.
+    """Return the expression that tests whether a text is a label key, see ``policies/model/labels``.
 
     Lengths come first: the cost of a pattern grows with the text that it is matched with.
     """
@@ -37,7 +37,7 @@ def is_label_key(name: str) -> str:
 
 
 def is_label_value(name: str) -> str:
-    """Return the expression that says whether a text is a label value."""
+    """Return the expression that tests whether a text is a label value."""
     return f"({name}.size() <= {NAME_LENGTH} && {name}.matches({_VALUE}))"
 
 

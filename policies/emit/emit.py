@@ -13,7 +13,7 @@ from policies.emit.mutating import api_version, mutating_policies
 from policies.emit.validating import validating_policies
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 
-#: The release from which the API server evaluates policies of a version without being told to.
+#: The release from which the API server evaluates policies of a version without being configured to.
 _ON_BY_DEFAULT = "v1"
 #: What is otherwise where several policies select an object.
 _ALONE: Final = {

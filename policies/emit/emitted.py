@@ -30,7 +30,7 @@ class LeftOut:
         policy: The name of the SpreadPolicy; of several, with commas.
         subject: The id of a rule, or the field of the document.
         reason: Why, as a clause without a full stop.
-        partly: Whether it is emitted but for what the reason says.
+        partly: Whether it is emitted but for the part in the reason.
     """
 
     policy: str
@@ -45,7 +45,7 @@ class Emitted:
 
     Attributes:
         objects: Policies and their bindings, as the API has them.
-        left_out: What they do not say.
+        left_out: What they leave out.
     """
 
     objects: tuple[dict[str, Any], ...]

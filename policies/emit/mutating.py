@@ -51,7 +51,7 @@ def api_version(version: KubernetesVersion) -> str:
 def mutating_policies(
     policy: SpreadPolicy, version: KubernetesVersion, trusted: Collection[str]
 ) -> tuple[list[dict[str, Any]], list[LeftOut]]:
-    """Return the default constraints of a SpreadPolicy as objects, and what they do not say.
+    """Return the default constraints of a SpreadPolicy as objects, and what they leave out.
 
     Args:
         policy: The policy.

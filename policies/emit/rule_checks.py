@@ -111,9 +111,8 @@ def _topology_key_unqualified(context: CelContext) -> CelCheck:
             f"+ '; use ' + {names}[constraint.topologyKey]"
         ),
         lacks=(
-            "terms of pod affinity, slips of the pen and what is no name of a label are not checked; a "
-            "webhook that knows the nodes reports topology-key-on-no-node instead, which only warns unless a "
-            "policy says otherwise"
+            "terms of pod affinity, slips of the pen and what is no name of a label are not checked; a key "
+            "that nodes of the cluster have is reported too unless the policy's topology lists it"
         ),
     )
 
@@ -132,7 +131,9 @@ _CHECKS: Final[Mapping[str, Cel]] = {
         ),
     ),
     "disruption-budget-conflicts": _NEEDS_OBJECTS,
-    "field-not-in-release": NoCel("finds nothing: the API server drops such fields before it asks a policy"),
+    "field-not-in-release": NoCel(
+        "finds nothing: the API server drops such fields before it evaluates a policy"
+    ),
     "hard-zone-spread-without-min-domains": _NEEDS_OBJECTS,
     "match-label-key-never-present": CelCheck(
         broken=(

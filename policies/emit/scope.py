@@ -70,7 +70,7 @@ def match_conditions(scope: Scope, trusted: Collection[str]) -> list[dict[str, s
 
 
 def names_match(value: str, names: Iterable[str]) -> str:
-    """Return the expression that says whether a text is one of some names; ``*`` is any characters."""
+    """Return the expression that tests whether a text is one of some names; ``*`` is any characters."""
     listed = list(names)
     exact = [name for name in listed if "*" not in name]
     globs = "|".join(".*".join(map(re.escape, name.split("*"))) for name in listed if "*" in name)

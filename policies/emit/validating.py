@@ -47,7 +47,7 @@ class _Validation(NamedTuple):
 def validating_policies(
     policy: SpreadPolicy, version: KubernetesVersion, today: date, trusted: Collection[str]
 ) -> tuple[list[dict[str, Any]], list[LeftOut]]:
-    """Return a SpreadPolicy as objects, and what they do not say.
+    """Return a SpreadPolicy as objects, and what they leave out.
 
     Args:
         policy: The policy.
@@ -193,7 +193,7 @@ def _exceptions(policy: SpreadPolicy, rule: Rule, today: date) -> Iterator[Polic
 
 
 def _covers(exception: PolicyException) -> str:
-    """Return the expression that says whether an exception is for the object."""
+    """Return the expression that tests whether an exception is for the object."""
     parts = []
     if exception.namespaces:
         parts.append(names_match("request.namespace", exception.namespaces))

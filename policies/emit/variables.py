@@ -46,7 +46,7 @@ def check_variables(is_valid: str) -> dict[str, str]:
     """Return the variables that checks read besides those of ``template_variables``.
 
     Args:
-        is_valid: The expression that says whether a constraint breaks no rule of the API.
+        is_valid: The expression that tests whether a constraint breaks no rule of the API.
     """
     fields = _workload()
     copied = {name: f"workload.{name}" for name in fields}
@@ -72,7 +72,7 @@ def descent(name: str, way: Iterable[str]) -> str:
 
 
 def is_kind(kinds: Iterable[WorkloadKind]) -> str:
-    """Return the expression that says whether the object is of one of some kinds."""
+    """Return the expression that tests whether the object is of one of some kinds."""
     return f"variables.kind in {literal([f'{kind.group}/{kind.kind}' for kind in kinds])}"
 
 

@@ -63,7 +63,7 @@ class Fixing:
 
     Attributes:
         context: Policies, the release, the kinds.
-        selection: The rules that are asked.
+        selection: The rules to run.
         inventory: What is known of the cluster's nodes and domains.
         today: The day for the expiry of exemptions; None lets every exemption hold.
         inject: Whether workloads without constraints get the policies' defaults.

@@ -60,7 +60,7 @@ def fixes_of(
         found: What there is to fix.
         workloads: Every workload.
         refused: Takes what cannot be fixed in what it was built from.
-        is_exempt: Tells whether a workload is exempt from what is wrong with another.
+        is_exempt: Returns whether a workload is exempt from what is wrong with another.
     """
     wishes: dict[_Wish, list[tuple[Fixable, Placed]]] = {}
     for each in found:

@@ -19,7 +19,7 @@ _NUMBER: Final = re.compile(r"(?<![\w./-])(\d+)(?![\w/-]|\.\d)")
 
 
 def merge_builds(result: LintResult) -> None:
-    """Make one finding of those that several builds have of one line, and of those that say the same."""
+    """Make one finding of those that several builds have of one line, and of those with the same message."""
     exempt = {_key(entry.finding, 0) for entry in result.suppressed if entry.finding.builds}
     result.findings = [
         # What one build is exempt from must not be fixed where all are written.
@@ -51,7 +51,7 @@ def _merged(findings: Iterable[Finding]) -> list[Finding]:
         if finding.location.line and not finding.builds:
             groups[position] = [finding]
             continue
-        # A rule may say two things of one field: the second of each build goes with the second of others.
+        # A rule may report a field twice: the second problem of each build goes with the second of others.
         place = _key(finding, 0), replace(finding.builds[0], message="") if finding.builds else None
         groups.setdefault(_key(finding, seen[place]), []).append(finding)
         seen[place] += 1

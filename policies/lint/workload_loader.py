@@ -26,11 +26,12 @@ from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.node_affinity import read_node_affinity
 from policies.model.repository import Repository
 from policies.model.taints import read_tolerations
+from policies.model.validation import INT32_MAX
 from policies.model.workload import ConstraintEntry, Workload, api_errors, constraint_entries
 
 #: The rules by whose errors a constraint of a patch is read all the same.
 _READ_OF_PATCHES = frozenset({WRONG_TYPE})
-#: The fields that say which nodes a pod may go to, as far as rules read them.
+#: The fields that decide which nodes a pod may go to, as far as rules read them.
 _PLACING = frozenset({"affinity", "nodeSelector", "tolerations"})
 
 
@@ -38,7 +39,7 @@ _PLACING = frozenset({"affinity", "nodeSelector", "tolerations"})
 class ManifestWorkload(Workload):
     """A workload of a manifest, of which another tool may have yet to complete parts.
 
-    What is left to such a tool is not judged: constraints with placeholders, all of them where the labels of
+    What is left to such a tool is not checked: constraints with placeholders, all of them where the labels of
     the pods have some, and what a patch leaves to the manifest that it is merged into.
 
     Attributes:
@@ -60,7 +61,7 @@ class ManifestWorkload(Workload):
         """Its constraints; of one that the API server refuses, what can be read of it."""
         if has_placeholder(self.template.labels):
             return ()
-        # What a patch does not say stands elsewhere.
+        # What a patch leaves out is elsewhere.
         despite = _READ_OF_PATCHES if self.is_patch else API_RULES
         entries = tuple(constraint_entries(self, self._found, despite=despite))
         if any(has_placeholder(entry.constraint.topology_key) for entry in entries):
@@ -172,8 +173,8 @@ def _other_errors(workload: Workload) -> Iterator[FieldError]:
         read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
     if kind.replicas is not None:
         replicas = descend(obj, kind.replicas[:-1], ErrorList()).get(kind.replicas[-1])
-        if replicas is not None and type(replicas) is not int:
-            found.add(wrong_type(FieldPath(kind.replicas), "an integer", replicas))
+        if replicas is not None and (type(replicas) is not int or not 0 <= replicas <= INT32_MAX):
+            found.add(wrong_type(FieldPath(kind.replicas), f"an integer from 0 to {INT32_MAX}", replicas))
     if kind.selector is not None:
         selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:

@@ -60,7 +60,7 @@ class Workspace:
         return self._documents[file]
 
     def text(self, key: TextKey) -> tuple[bytes, list[Document], int]:
-        """Return a text, its documents, and how many lines of its file stand before it."""
+        """Return a text, its documents, and how many lines of its file are before it."""
         if not key.path.segments:
             return self.content(key.file), self.documents(key.file), 0
         holder = self._document(key)

@@ -97,7 +97,7 @@ def delete(splicer: Splicer, node: TextNode, gone: list[int]) -> None:
 
 
 def _has_dash(splicer: Splicer, node: TextNode, column: int) -> bool:
-    """Tell whether an item starts on the line of its dash, which is in a column."""
+    """Return whether an item starts on the line of its dash, which is in a column."""
     return splicer.text[splicer.line_start(node.start) + column] == "-"
 
 

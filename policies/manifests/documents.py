@@ -196,7 +196,7 @@ def load(source: str | bytes, file: str, *, lines_before: int = 0) -> list[Docum
 
 
 def load_item(source: bytes, file: str, *, lines_before: int) -> Document:
-    """Read a part of a file that is one JSON value; so many lines are before it.
+    """Read a part of a file that is one JSON value, ``lines_before`` lines into it.
 
     It is read as the API server writes it: of a duplicate key nothing is known.
 

@@ -1,4 +1,4 @@
-"""Field paths and field errors: how every part of Evenkeel says where a document is wrong.
+"""Field paths and field errors: how every part of Evenkeel reports where a document is wrong.
 
 Paths and errors read as those of Kubernetes (``k8s.io/apimachinery/pkg/util/validation/field``):
 ``spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero``. This module knows
@@ -283,7 +283,7 @@ def cut_rules(errors: Collection[FieldError]) -> list[str]:
 
 
 def is_cut(errors: Collection[FieldError]) -> bool:
-    """Tell whether there are so many errors of one rule that others of it may have been left out."""
+    """Return whether there are so many errors of one rule that others of it may have been left out."""
     return bool(cut_rules(errors))
 
 

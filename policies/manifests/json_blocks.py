@@ -28,7 +28,7 @@ def count_outside_texts(data: bytes, wanted: bytes) -> int:
 
 
 def flattened(data: bytes, levels: int) -> bytes:
-    """Return a document in which lists and objects below so many levels are empty."""
+    """Return a document in which lists and objects below a number of levels are empty."""
     reader, depth, kept = _Blocks(), 0, []
     bytes_of = np.frombuffer(data, dtype=np.uint8)
     for start in range(0, len(data), _BLOCK):

@@ -20,20 +20,19 @@ import orjson
 
 from policies.manifests.yaml_values import MAX_DEPTH
 
-#: Bytes of a document up to which it is looked at a second time while somebody waits: 50 ms.
+#: Bytes of a document up to which it is looked at a second time while a client waits: 50 ms.
 _LARGE: Final = 4 * 1024 * 1024
 #: A surrogate pair, or (second group) half of one, and the escaped backslashes before it.
 _SURROGATES: Final = re.compile(
     rb"(?<!\\)((?:\\\\)*+)\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2}))"
 )
-#: A number that may be beyond the range of a double, if there is one, and all before it: texts, be they
-#: without an end, and other numbers. It matches wherever it is tried and takes nothing back: each byte is
-#: seen once.
-_LONG_NUMBER: Final = re.compile(
-    rb'((?:[^"0-9]++|"(?:[^"\\]++|\\.)*+"?|[0-9.]{1,300}+(?![0-9.eE]))*+)([0-9][-+.0-9eE]*+)?', re.DOTALL
+#: A text, be it without an end, or (in the group) a number that may be beyond the range of a double, without
+#: its sign. Nothing is taken back: each byte is seen once.
+_TEXT_OR_NUMBER: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"?|(?<![0-9.])([0-9][0-9.]*+[eE][-+.0-9eE]*+|[0-9][0-9.]{299,}+)', re.DOTALL
 )
-#: The largest double, which stands for numbers beyond it.
+#: The largest double, used for numbers beyond it.
 _LARGEST: Final = b"1.7976931348623157e308"
 #: What Go puts where half of a surrogate pair, or a byte that is no UTF-8, was.
 _REPLACEMENT: Final = rb"\ufffd"
@@ -44,7 +43,7 @@ _Way: TypeAlias = tuple[Callable[[bytes], bytes], str]
 
 
 class JsonError(ValueError):
-    """Bytes that are no JSON, or too much to be read while somebody waits."""
+    """Bytes that are no JSON, or too much to be read while a client waits."""
 
 
 class JsonDocument(NamedTuple):
@@ -77,7 +76,7 @@ def read_json(data: bytes) -> JsonDocument:
 
 
 def read_json_within(data: bytes, *, most_values: int) -> JsonDocument:
-    """Read a document that somebody waits for, as ``read_json`` does, if that takes no long time.
+    """Read a document that a client waits for, as ``read_json`` does, if that takes no long time.
 
     Only what an API server sends is made readable: it checks numbers, and writes texts itself.
 
@@ -145,7 +144,7 @@ def _of_whole_pairs(data: bytes) -> bytes:
 
 
 def _of_doubles(data: bytes) -> bytes:
-    return _LONG_NUMBER.sub(lambda found: found[1] + _double(found[2] or b""), data)
+    return _TEXT_OR_NUMBER.sub(lambda found: _double(found[1]) if found[1] else found[0], data)
 
 
 def _double(digits: bytes) -> bytes:

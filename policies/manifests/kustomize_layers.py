@@ -22,7 +22,7 @@ MERGE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "initContainers": ("name",),
     "volumes": ("name",),
 }
-#: What a strategic merge patch says of how it is merged.
+#: The keys of a strategic merge patch that define how it is merged.
 _DIRECTIVE: Final = "$patch"
 #: What a text states that takes the place of others and leaves a field out; equal to no value.
 _NOTHING: Final = object()
@@ -174,7 +174,7 @@ def _effect(operation: Any, built: Any, path: Segments) -> _Effect:
         if isinstance(segment, int):
             if depth < len(pointer) - 1:
                 return _effect_by_index(operation, pointer, built, path, depth)
-            # Entries may move after one was added: which one it is its merge keys tell.
+            # Entries may move after one was added: its merge keys identify it.
             keys = MERGE_KEYS.get(str(path[depth - 1]), ())
             value = operation.get("value")
             if states and entry_of([value], value_at(built, path[:depth]), segment, keys) is not None:
@@ -205,7 +205,7 @@ def _effect_by_index(
 
 
 def _moves(pointer: Sequence[str], path: Segments) -> bool:
-    """Tell whether an operation may give the entries of a list on a path other places."""
+    """Return whether an operation may give the entries of a list on a path other places."""
     last = len(pointer) - 1
     return last < len(path) and isinstance(path[last], int) and tuple(pointer[:last]) == path[:last]
 
@@ -243,7 +243,7 @@ def _follow(layer: Layer, step: _Step, built: Mapping[str, Any], path: Segments)
 
 
 def _merges_lists(built: Mapping[str, Any]) -> bool:
-    """Tell whether patches merge lists of this kind: those of custom resources are replaced."""
+    """Return whether patches merge lists of this kind: those of custom resources are replaced."""
     group = str(built.get("apiVersion")).rpartition("/")[0]
     return "." not in group or group.endswith(".k8s.io")
 
@@ -275,7 +275,7 @@ def identity(entry: Any, keys: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def _covers(stated: Any, built: Any) -> bool:
-    """Tell whether all that is stated was built; there may be more, such as labels."""
+    """Return whether all that is stated was built; there may be more, such as labels."""
     if isinstance(stated, dict) and isinstance(built, dict):
         return all(name in built and _covers(value, built[name]) for name, value in stated.items())
     if isinstance(stated, list) and isinstance(built, list):
@@ -284,7 +284,7 @@ def _covers(stated: Any, built: Any) -> bool:
 
 
 def agrees(stated: Any, built: Any) -> bool:
-    """Tell whether a value may be what was built: texts and numbers must be equal."""
+    """Return whether a value may be what was built: texts and numbers must be equal."""
     if isinstance(stated, dict | list):
         return type(stated) is type(built)
     return type(stated) is type(built) and bool(stated == built)

@@ -78,7 +78,7 @@ class _Tree:
         return self._top is None
 
     def add(self, node: TextNode, name: str | None = None) -> None:
-        """Take the next node; ``name`` is what it says where it is a key."""
+        """Take the next node; ``name`` is its text where it is a key."""
         top = self._top
         if top is None:
             self.root = node
@@ -97,7 +97,7 @@ class _Tree:
         self._top = node
 
     def close(self, end: int) -> None:
-        """Take its end. A block's own end is that of the token behind it, which says nothing."""
+        """Take its end. A block's own end is that of the token behind it, which has no meaning."""
         node = self._top
         assert node is not None  # noqa: S101  # texts are valid
         self._top = self._open.pop()
@@ -164,7 +164,7 @@ class _YamlNodes:
         self.tree.add(node, name)
 
     def _mark(self, node: TextNode, event: Any, name: str | None) -> None:
-        """Note an anchor and a tag; ``name`` is what a scalar says where it is a key."""
+        """Note an anchor and a tag; ``name`` is a scalar's text where it is a key."""
         if event.anchor is not None:
             self._anchors[event.anchor] = node, name
         node.marked = event.anchor is not None or event.tag is not None

@@ -36,7 +36,7 @@ class TextNode:
         flow: Whether it is a list or mapping in brackets.
         style: How a scalar is written: a quote, ``|``, ``>`` or empty.
         marked: Whether it has an anchor or a tag.
-        anchored: What an alias stands for.
+        anchored: The node that an alias refers to.
     """
 
     kind: NodeKind

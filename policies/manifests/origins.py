@@ -87,7 +87,7 @@ class Origin:
         if not stated:
             return None
         rest = path.segments[len(existing) :]
-        # A constraint is where it was first given; what a field of it says is where that was said last.
+        # A constraint is where it was first given; a field of it is where that was set last.
         found = stated[0] if rest or not existing or isinstance(existing[-1], int) else stated[-1]
         way = FieldPath((*found.way, *rest))
         named = path
@@ -118,7 +118,7 @@ class Origin:
         return found if is_clear else []
 
     def _moves_entries(self, layers: Sequence[Layer], path: Segments) -> bool:
-        """Tell whether layers may give the entries of a path's last list other places."""
+        """Return whether layers may give the entries of a path's last list other places."""
         last = max(number for number, segment in enumerate(path) if isinstance(segment, int))
         return any(stated_in(layer, self.value, path[:last]) for layer in layers)
 
@@ -156,7 +156,7 @@ class Origin:
         return written.layer, Edit(written.way, value_at(source, written.way.segments), edit.new)
 
     def _states_alone(self, segments: Segments) -> bool:
-        """Tell whether one text alone states the entry of a list that a field belongs to."""
+        """Return whether one text alone states the entry of a list that a field belongs to."""
         last = max((number for number, name in enumerate(segments) if isinstance(name, int)), default=None)
         return last is None or len(self._stating(segments[: last + 1])) == 1
 

@@ -1,6 +1,6 @@
 """Edit the text of a YAML or JSON file: what is not edited stays as it is, to the last byte.
 
-The places of values are looked up, and only they are written anew. The result is read back: unless it holds
+The places of values are looked up, and only they are rewritten. The result is read back: unless it holds
 exactly what the edits make of the old values, the text is not touched. So an anchor that is used
 elsewhere, or any layout that is not understood, ends in a refusal, never in another manifest.
 """
@@ -139,7 +139,7 @@ class _Place:
 
 
 class _Editor:
-    """Makes the text of one document say something else."""
+    """Edits the text of one document."""
 
     def __init__(self, splicer: Splicer, root: TextNode, edits: tuple[Edit, ...], *, is_json: bool) -> None:
         self._splicer = splicer

@@ -55,7 +55,7 @@ class FailOnSkipped(StrEnum):
 
 #: What has these was read, but not all of it, or not as it is installed.
 PARTLY_READ: Final = frozenset({SkipReason.GIT_IGNORED, SkipReason.TEST_VALUES})
-#: Reasons that no run fails by: the user, or Git on the user's behalf, asked for it.
+#: Reasons that no run fails by: the user, or Git on the user's behalf, wants it.
 _ALLOWED: Final = PARTLY_READ | {SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE}
 
 
@@ -91,7 +91,7 @@ _NAMING: Final = frozenset("/@{}%'\"`0123456789")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """One thing that was not read, not as it is used, or not judged to its end.
+    """One thing that was not read, not as it is used, or not checked to its end.
 
     Attributes:
         location: The file, and for an object its line; a folder where there is no file to name.
@@ -114,7 +114,7 @@ class Skipped:
 
     @property
     def is_partial(self) -> bool:
-        """Whether it was read or judged, but not to its end."""
+        """Whether it was read or checked, but not to its end."""
         return self.kind is SourceKind.OBJECT or self.reason in PARTLY_READ
 
     @property
@@ -128,7 +128,7 @@ class Skipped:
         return _SUGGESTIONS.get((self.reason, self.kind), _SUGGESTIONS.get(self.reason, ""))
 
     def fails(self, fail_on: FailOnSkipped) -> bool:
-        """Tell whether the run fails by this."""
+        """Return whether the run fails by this."""
         if fail_on is FailOnSkipped.NEVER or self.reason in _ALLOWED:
             return False
         if fail_on is FailOnSkipped.ANY:

@@ -88,7 +88,7 @@ class Splicer:
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def is_first(self, position: int) -> bool:
-        """Tell whether only white space is before a place on its line."""
+        """Return whether only white space is before a place on its line."""
         return not self.text[self.line_start(position) : position].strip(" \t")
 
     def free_line_end(self, position: int) -> int:

@@ -1,6 +1,6 @@
 """Answers as JSON: what is sent is declared once, by the attributes of a dataclass or NamedTuple.
 
-A member is named like the attribute, in camelCase, and comes in its place. ``Annotated`` tells what differs:
+A member is named like the attribute, in camelCase, and comes in its place. ``Annotated`` has what differs:
 an ``INTERNAL`` attribute is not sent, the members of an ``INLINE`` value take its place, an ``OPTIONAL`` one
 is absent where it is None, ``SentAs`` renames one. Properties marked ``sent`` follow. A class with a method
 ``wire_form`` is sent as what that returns.

@@ -1,10 +1,10 @@
 """Values of types from JSON: a dataclass is read by its fields, with every error at once, each at its path.
 
-What ``wire`` says of a type is what is read: attributes in camelCase, those with a default may be left out,
-and the bounds of ``Keywords`` hold. A broken value is recorded and read as an empty one of its type, so that
-the rest can be read and checked too: what was read with errors is good for nothing else. A class may have a
-method ``check``, which records what is wrong with fields that are right each by itself, and ``Checked`` names
-a function that records what the type of a value does not tell.
+What ``wire`` defines for a type is what is read: attributes in camelCase, those with a default may be left
+out, and the bounds of ``Keywords`` hold. A broken value is recorded and read as an empty one of its type, so
+that the rest can be read and checked too: what was read with errors is good for nothing else. A class may
+have a method ``check``, which records what is wrong with fields that are right each by itself, and
+``Checked`` names a function that records what the type of a value does not tell.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _T = TypeVar("_T", bound=Received)
 
 
 class Checked(NamedTuple):
-    """A check of a value that its type does not tell: ``Annotated[str, Checked(check)]``."""
+    """A check of a value beyond its type: ``Annotated[str, Checked(check)]``."""
 
     check: Check
 

@@ -24,6 +24,15 @@ IN_TABLE: Final = 12
 ON_SCREEN: Final = 20
 
 
+def object_title(kind: str, namespace: str, name: str) -> str:
+    """Return what an object is called.
+
+    >>> object_title("Deployment", "shop", "web")
+    'Deployment shop/web'
+    """
+    return one_line(f"{kind} {namespace}/{name}")
+
+
 def plural(count: int, noun: str) -> str:
     """Return a number of things.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-#: What libyaml says of such a colon.
+#: libyaml's message on such a colon.
 _REFUSED = "found unexpected ':'"
 #: Colons before what ends a plain text in brackets.
 _COLONS = re.compile(r"(?<!:):+(?=[][{},])")
@@ -26,7 +26,7 @@ _NAME_LENGTH = 80
 _NO_TEXT = frozenset(" \t\r\n\"'[]{},")
 #: Characters for private use: one that the text does not have is the stand-in.
 _PRIVATE_USE = range(0xE000, 0xF900)
-#: What libyaml, or PyYAML without it, says → what it means to the author of a manifest.
+#: The messages of libyaml, or of PyYAML without it → what each means to the author of a manifest.
 _PLAIN_WORDS = {
     "mapping values are not allowed in this context": (
         'a second ":" on the line, or a wrong indentation; quote a value that contains ": "'
@@ -97,7 +97,7 @@ def _text_of(found: re.Match[str], stand_in: str) -> str:
 
 
 def is_merge_key(event: Any) -> bool:
-    """Tell whether a scalar, where it is a key, is ``<<``, which brings the entries of other mappings."""
+    """Return whether a scalar, where it is a key, is ``<<``, which brings the entries of other mappings."""
     return bool(event.value == "<<" and (event.implicit[0] or event.tag == _MERGE_TAG))
 
 

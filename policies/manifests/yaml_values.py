@@ -94,7 +94,7 @@ def read(text: str, file: str, *, lines_before: int = 0) -> Iterator[YamlValue]:
         raise DocumentError([f"{file}:{number}: {problem}"]) from error
 
 
-#: What stands for a key that is not known yet, and for ``<<``.
+#: The placeholder of a key that is not known yet, and for ``<<``.
 _NO_KEY: Any = object()
 _MERGE: Any = object()
 

@@ -11,6 +11,9 @@ NODE: Final = ("v1", "Node")
 POD: Final = ("v1", "Pod")
 NAMESPACE: Final = ("v1", "Namespace")
 SERVICE: Final = ("v1", "Service")
+REPLICATION_CONTROLLER: Final = ("v1", "ReplicationController")
+REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
+STATEFUL_SET: Final = ("apps/v1", "StatefulSet")
 CLAIM: Final = ("v1", "PersistentVolumeClaim")
 VOLUME: Final = ("v1", "PersistentVolume")
 STORAGE_CLASS: Final = ("storage.k8s.io/v1", "StorageClass")
@@ -37,15 +40,17 @@ LISTS: Final[dict[str, Kind]] = {
     "pods": POD,
     "namespaces": NAMESPACE,
     "services": SERVICE,
-    "replicationControllers": ("v1", "ReplicationController"),
-    "replicaSets": ("apps/v1", "ReplicaSet"),
-    "statefulSets": ("apps/v1", "StatefulSet"),
+    "replicationControllers": REPLICATION_CONTROLLER,
+    "replicaSets": REPLICA_SET,
+    "statefulSets": STATEFUL_SET,
     **STORAGE_LISTS,
     "podDisruptionBudgets": BUDGET,
     "priorityClasses": PRIORITY_CLASS,
 }
 #: The field by kind, which answers name what is not known by.
 LIST_NAMES: Final = {kind: name for name, kind in LISTS.items()}
+#: The kinds that a cluster may refuse to list, or not serve: what depends on them is not modeled then.
+OPTIONAL_KINDS: Final = (*STORAGE_LISTS.values(), BUDGET, PRIORITY_CLASS)
 #: The kinds without a namespace.
 CLUSTER_SCOPED: Final = frozenset(
     {NODE, NAMESPACE, VOLUME, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, ATTACHMENT, PRIORITY_CLASS}

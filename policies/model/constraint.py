@@ -97,7 +97,7 @@ class Constraint:
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Constraint:
-        """Build a constraint from a valid API object; ``validation.constraint_errors`` says whether it is.
+        """Build a constraint from a valid API object; see ``validation.constraint_errors``.
 
         Absent optional fields mean what the scheduler takes them to mean: ``minDomains`` 1,
         ``nodeAffinityPolicy`` Honor, ``nodeTaintsPolicy`` Ignore
@@ -146,7 +146,7 @@ class Constraint:
 
 
 def without_fields(raw: Mapping[str, Any], dropped: frozenset[str]) -> Mapping[str, Any]:
-    """Return a raw constraint without the fields that a release drops, whatever they say."""
+    """Return a raw constraint without the fields that a release drops, whatever their values."""
     if dropped and not dropped.isdisjoint(raw):
         return {name: value for name, value in raw.items() if name not in dropped}
     return raw

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from policies.manifests.fields import object_items
 from policies.model.resources import is_sidecar
 
-#: The address that stands for all of a node's.
+#: The address that means all of a node's.
 EVERY_ADDRESS: Final = "0.0.0.0"  # noqa: S104  # nothing listens on it here
 
 

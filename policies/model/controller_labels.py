@@ -81,10 +81,10 @@ def _surely_matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
 
 
 def _judged(selector: LabelSelector, workload: Workload, added: Mapping[str, str]) -> LabelSelector:
-    """Return the part of a selector that can be judged before there is a pod.
+    """Return the part of a selector that can be evaluated before there is a pod.
 
-    What it asks of a value that the controller makes is left out (``selector-names-revision-label``), and of
-    kinds that are not known well enough all labels that the template lacks.
+    Its requirements of a value that the controller makes are left out (``selector-names-revision-label``),
+    and of kinds that are not known well enough all labels that the template lacks.
     """
     open_keys = _passing_keys(workload)
     if workload.kind.group not in KNOWN_GROUPS or workload.kind.kind == "PodTemplate":

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from policies.manifests.fields import member, object_items, text_member
 from policies.model.workload import DEFAULT_NAMESPACE
 
-#: The annotation with which a pod says how dear its deletion is.
+#: The annotation with the cost of a pod's deletion.
 DELETION_COST_ANNOTATION: Final = "controller.kubernetes.io/pod-deletion-cost"
 #: What the annotation may hold, but for its size; anything else counts as 0.
 _COST: Final = re.compile(r"-\d{1,10}|0|[1-9]\d{0,9}", re.ASCII)
@@ -31,9 +31,9 @@ class DeletionFacts(NamedTuple):
         phase: The position of its phase in ``PHASES``.
         ready: Whether its condition Ready is true.
         cost: Its deletion cost.
-        ready_since: When it became ready, in seconds since 1970; 0 if it is not ready or does not say.
+        ready_since: When it became ready, in seconds since 1970; 0 if it is not ready or unknown.
         restarts: The most restarts of one of its containers, then of one of its sidecars.
-        created: When it was created, in seconds since 1970; 0 if it does not say.
+        created: When it was created, in seconds since 1970; 0 if unknown.
         uid: Its uid.
     """
 
@@ -50,7 +50,7 @@ def read_deletion_facts(pod: Mapping[str, Any]) -> DeletionFacts:
     """Read a pod of any shape; what is of the wrong type is read as absent."""
     metadata, status = member(pod, "metadata"), member(pod, "status")
     conditions = object_items(status.get("conditions"))
-    # A pod that was written by hand says nothing of it.
+    # A pod that was written by hand has none.
     phase = text_member(status, "phase") or ("" if conditions else "Running")
     ready = next((entry for entry in conditions if entry.get("type") == "Ready"), {})
     is_ready = ready.get("status") == "True" if conditions else phase == "Running"

@@ -20,7 +20,7 @@ FIELD: Final = "topologySpreadConstraints"
 #: Lists of one object that are looked at. Operators of many components have some dozens.
 MAX_LISTS: Final = 256
 
-#: Groups whose objects say what other objects should look like: patterns, schemas and patches.
+#: Groups whose objects describe other objects: patterns, schemas and patches.
 _ABOUT_OTHERS: Final = (
     "kyverno.io",
     "gatekeeper.sh",
@@ -86,7 +86,7 @@ def _may_embed(obj: Mapping[str, Any]) -> bool:
 
 
 def _goes_on(name: str | int, child: object) -> bool:
-    """Return whether constraints may stand below an entry."""
+    """Return whether constraints may be below an entry."""
     if not isinstance(child, dict | list) or not child:
         return False
     return isinstance(name, int) or not name.lower().startswith(_OF_OTHERS)

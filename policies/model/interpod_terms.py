@@ -42,13 +42,13 @@ class InterPodTerm:
     weight: int = 0
 
     def covers(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether the term selects in a namespace with such labels."""
+        """Return whether the term selects in a namespace with such labels."""
         if namespace in self.namespaces:
             return True
         return self.namespace_selector is not None and self.namespace_selector.matches(labels)
 
     def selects(self, namespace: str, namespace_labels: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-        """Tell whether the term selects a pod of a namespace."""
+        """Return whether the term selects a pod of a namespace."""
         return (
             self.selector is not None
             and self.covers(namespace, namespace_labels)

@@ -1,4 +1,4 @@
-"""The workloads of a repository by labels, and the distinct label sets, found by what selectors ask for.
+"""The workloads of a repository by labels, and the distinct label sets, found by what selectors require.
 
 The index of a cluster's pods (``engine/label_sets.py``) does the same with arrays for sets that come and go;
 a linter without a cluster does not load numpy.
@@ -41,7 +41,7 @@ class LabelIndex:
         """Yield the numbers of the sets that a selector matches, ascending.
 
         Only sets are looked at that satisfy the requirement which the fewest satisfy; all of them for a
-        selector that only says what must be absent, which most match.
+        selector that only requires labels to be absent, which most match.
         """
         lists = min(self._satisfying(selector), key=lambda lists: sum(map(len, lists)), default=None)
         found: Sequence[int] | range
@@ -52,7 +52,7 @@ class LabelIndex:
         return (number for number in found if selector.matches(self._sets[number]))
 
     def _satisfying(self, selector: LabelSelector) -> Iterator[list[list[int]]]:
-        """Yield for each requirement that asks for a label the sets that have it, value by value."""
+        """Yield for each requirement of a label the sets that have it, value by value."""
         for pair in selector.match_labels:
             yield [self._by_value.get(pair, [])]
         for entry in selector.match_expressions:

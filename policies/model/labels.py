@@ -86,7 +86,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether labels satisfy the condition; NotIn and DoesNotExist hold where the key is absent."""
+        """Return whether labels satisfy the condition; NotIn and DoesNotExist do where the key is absent."""
         match self.operator:
             case Operator.IN:
                 return labels.get(self.key) in self.values
@@ -132,7 +132,7 @@ class LabelSelector:
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> LabelSelector:
-        """Build a selector from a valid API object; ``label_selector_errors`` says whether it is valid."""
+        """Build a selector from a valid API object; see ``label_selector_errors``."""
         return cls(
             tuple((key, value or "") for key, value in (raw.get("matchLabels") or {}).items()),
             tuple(
@@ -158,7 +158,7 @@ class LabelSelector:
         }
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether labels satisfy every requirement.
+        """Return whether labels satisfy every requirement.
 
         >>> LabelSelector((("app", "web"),)).matches({"app": "web", "tier": "front"})
         True
@@ -281,7 +281,7 @@ def label_selector_errors(raw: object, path: FieldPath) -> list[FieldError]:
 
 
 def is_usual_selector(raw: object, *, most: float = math.inf) -> bool:
-    """Tell whether a selector is valid and has the form of nearly all: at most so many ``matchLabels`` alone.
+    """Return whether a selector is valid and has the usual form: some ``matchLabels`` and nothing else.
 
     Answers without building a path for anything, which is most of what ``check_label_selector`` costs.
     """

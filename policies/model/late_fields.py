@@ -37,11 +37,11 @@ _OF_TERMS = {
 def late_fields(
     spec: Mapping[str, Any], path: FieldPath, status: object = None
 ) -> Iterator[tuple[LateField, FieldPath]]:
-    """Yield the fields that a pod has, with where each stands.
+    """Yield the fields that a pod has, with the path of each.
 
     Args:
         spec: The pod's spec.
-        path: Where it stands.
+        path: Where it is.
         status: The pod's status; None for a template.
     """
     if spec.get("schedulingGates"):

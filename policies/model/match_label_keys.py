@@ -86,7 +86,7 @@ def _selector_uses(selector: Mapping[str, Any]) -> dict[str, list[object]]:
 
 
 def _is_merged(values: object, label: str | None, merge: Merge) -> bool:
-    """Tell whether an In expression's values are what the API server's merge writes."""
+    """Return whether an In expression's values are what the API server's merge writes."""
     return isinstance(values, list) and (values == [label] or (merge is Merge.FROZEN and len(values) == 1))
 
 

@@ -57,7 +57,7 @@ class PodRevision:
     @property
     @sent
     def is_new(self) -> Annotated[bool, SentAs("new")]:
-        """Whether it is judged as the first pod of a new revision."""
+        """Whether it is evaluated as the first pod of a new revision."""
         return self.hash is None
 
 

@@ -27,7 +27,7 @@ class Node(NamedTuple):
         labels: Its labels.
         taints: Its taints, in their order; the cordon is none of them.
         unschedulable: Whether it is cordoned.
-        allocatable: What pods may ask for in all: cpu in thousandths, everything else in units.
+        allocatable: What pods may request in all: cpu in thousandths, everything else in units.
         images: The names of the images that it has, each with the size in bytes.
     """
 

@@ -1,4 +1,4 @@
-"""Which nodes a pod asks for: ``nodeSelector`` and the required node affinity.
+"""Which nodes a pod requires: ``nodeSelector`` and the required node affinity.
 
 A term that the scheduler cannot make sense of (a bad label key, Gt without an integer) is no error: it
 matches no node, as it does there.
@@ -65,7 +65,7 @@ class NodeRequirement:
     values: tuple[str, ...] = ()
 
     def accepts(self, value: str | None) -> bool:
-        """Tell whether a label's value satisfies the condition; None means that the label is absent.
+        """Return whether a label's value satisfies the condition; None means that the label is absent.
 
         >>> NodeRequirement("gen", NodeOperator.GREATER_THAN, ("5",)).accepts("10")
         True
@@ -98,7 +98,7 @@ class NodeSelectorTerm:
     fields: tuple[NodeRequirement, ...] = ()
 
     def matches(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether a node satisfies every requirement; a term without any matches no node."""
+        """Return whether a node satisfies every requirement; a term without any matches no node."""
         if not self.expressions and not self.fields:
             return False
         return all(entry.accepts(labels.get(entry.key)) for entry in self.expressions) and all(
@@ -117,7 +117,7 @@ class NodeSelectorTerm:
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
-    """The nodes that a pod asks for.
+    """The nodes that a pod requires.
 
     Attributes:
         node_selector: Labels that a node must have.
@@ -132,11 +132,11 @@ class NodeAffinity:
 
     @property
     def constrains(self) -> bool:
-        """Whether the pod asks for anything at all."""
+        """Whether the pod requires anything at all."""
         return bool(self.node_selector) or self.terms is not None
 
     def matches(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether a node is among those that the pod asks for."""
+        """Return whether a node is among those that the pod requires."""
         if not all(labels.get(key) == value for key, value in self.node_selector):
             return False
         return self.terms is None or any(term.matches(name, labels) for term in self.terms)
@@ -195,7 +195,7 @@ def parse_int64(text: str) -> int | None:
 
 
 def read_node_affinity(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> NodeAffinity:
-    """Read which nodes a pod's spec asks for; ``path`` is that of the spec."""
+    """Read which nodes a pod's spec requires; ``path`` is that of the spec."""
     selector: dict[str, str] = {}
     if spec.get("nodeSelector") is not None:
         selector = found.labels(spec["nodeSelector"], path.child("nodeSelector"))
@@ -270,7 +270,7 @@ def _read_values(raw: object, path: FieldPath, found: ErrorList) -> tuple[str, .
 
 
 def _is_usable_expression(requirement: NodeRequirement) -> bool:
-    """Tell whether the scheduler can match labels with it: ``labels.NewRequirement``."""
+    """Return whether the scheduler can match labels with it: ``labels.NewRequirement``."""
     values = requirement.values
     if label_key_problems(requirement.key) or any(map(label_value_problems, values)):
         return False
@@ -280,5 +280,5 @@ def _is_usable_expression(requirement: NodeRequirement) -> bool:
 
 
 def _is_usable_field(requirement: NodeRequirement) -> bool:
-    """Tell whether the scheduler can match fields with it: one value, to be equal to or not."""
+    """Return whether the scheduler can match fields with it: one value, to be equal to or not."""
     return requirement.operator in _EQUALITY and len(requirement.values) == 1

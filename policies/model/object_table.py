@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar
 
 from policies.manifests.fields import ErrorList
@@ -28,6 +29,7 @@ class ObjectTable(Generic[Entry]):
 
     Attributes:
         version: Another number after every change.
+        unread: Why the objects cannot be read; empty if nothing is known to hinder it.
         compact: Returns an object that shares with others what is equal: a cluster has thousands.
     """
 
@@ -41,25 +43,33 @@ class ObjectTable(Generic[Entry]):
         # Whether a copy has the same entries: the first of the two that changes takes its own.
         self._is_shared = False
         self._listed = False
+        self.unread = ""
 
     def copy(self) -> ObjectTable[Entry]:
         """Return a table of its own with the same objects, which are copied when one of the two changes."""
         twin = ObjectTable(self._kind, self._read)
         twin._entries, twin.version, twin._listed = self._entries, self.version, self._listed
+        twin.unread = self.unread
         twin._is_shared = self._is_shared = True
         return twin
 
     def mark_listed(self) -> None:
         """Take note that all objects are known, also if there is none."""
-        self._listed = True
+        self._listed, self.unread = True, ""
+
+    def mark_unread(self, why: str) -> None:
+        """Take note that the objects cannot be read; those that are there may be out of date, and go."""
+        self._listed, self.unread = False, why
+        for namespace, name in list(self.names()):
+            self.remove(namespace, name)
 
     @property
     def known(self) -> bool:
         """Whether the objects are known: they were listed, or there is one."""
-        return self._listed or bool(self._entries)
+        return not self.unread and (self._listed or bool(self._entries))
 
     def __iter__(self) -> Iterator[Entry]:
-        return (entry for entries in self._entries.values() for entry in entries.values())
+        return chain.from_iterable(entries.values() for entries in self._entries.values())
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))

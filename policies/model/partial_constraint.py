@@ -65,14 +65,14 @@ def readable_constraint(
             return None
         entry["labelSelector"] = {"matchLabels": labels}
     errors = constraint_errors([entry], FieldPath(), labels=labels, of_template=True, strict=False)
-    # A key that stands in the selector, too, is read as it is there.
+    # A key that the selector has, too, is read as it is there.
     if any(error.rule != ApiRule.MATCH_LABEL_KEY_IN_SELECTOR for error in errors):
         return None
     return Constraint.parse(entry), entry
 
 
 def _known_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an entry that say something, a misspelled one under the name that was meant."""
+    """Return the fields of an entry that are known, a misspelled one under the name that was meant."""
     entry = {name: value for name, value in raw.items() if value is not None and name in CONSTRAINT_FIELDS}
     for name in raw.keys() - CONSTRAINT_FIELDS:
         meant = similar_name(name, CONSTRAINT_FIELDS)
@@ -103,7 +103,7 @@ def _listed(value: object) -> list[object]:
 
 
 def _is_readable(selector: object, unreadable: Collection[str]) -> bool:
-    """Return whether a selector is one, and asks for no label of the pods that cannot be read."""
+    """Return whether a selector is one, and requires no label of the pods that cannot be read."""
     if not isinstance(selector, dict) or label_selector_errors(selector, FieldPath()):
         return False
     expressions = selector.get("matchExpressions") or ()

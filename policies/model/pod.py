@@ -94,7 +94,7 @@ class Pod:
         name: Its name; may be empty.
         labels: Its labels.
         node_name: The only node that it accepts; empty for any.
-        affinity: Which nodes it asks for.
+        affinity: Which nodes it requires.
         tolerations: Which taints it tolerates.
         requests: What it takes of a node.
         gated: Whether scheduling gates hold it back.
@@ -144,11 +144,8 @@ class Pod:
     nominated_node: str = ""
 
 
-def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
-    """Read a v1 Pod of the cluster; what is of the wrong type is recorded and read as absent.
-
-    Runs once for every event of a pod: paths are built for what is wrong alone.
-    """
+def _members(obj: Mapping[str, Any], found: ErrorList) -> tuple[Mapping[str, Any], ...]:
+    """Return the metadata, the spec and the status of a pod of the cluster."""
     metadata, spec, status = obj.get("metadata"), obj.get("spec"), obj.get("status")
     if type(metadata) is not dict:
         metadata = found.mapping(metadata, _METADATA)
@@ -156,20 +153,35 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         spec = found.mapping(spec, _SPEC)
     if type(status) is not dict:
         status = found.mapping(status, _STATUS)
-    namespace, name, labels = metadata.get("namespace"), metadata.get("name"), metadata.get("labels")
+    return metadata, spec, status
+
+
+def _identity(metadata: Mapping[str, Any], found: ErrorList) -> tuple[str, str]:
+    """Return the namespace and the name of a pod of the cluster."""
+    namespace, name = metadata.get("namespace"), metadata.get("name")
     if type(namespace) is not str:
         namespace = found.text(namespace, _NAMESPACE)
     if type(name) is not str or not name:
         found.add(wrong_type(_NAME, "a name", name))
         name = ""
-    node_name, phase = spec.get("nodeName"), status.get("phase")
+    return namespace or DEFAULT_NAMESPACE, name
+
+
+def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
+    """Read a v1 Pod of the cluster; what is of the wrong type is recorded and read as absent.
+
+    Runs once for every event of a pod: paths are built for what is wrong alone.
+    """
+    metadata, spec, status = _members(obj, found)
+    namespace, name = _identity(metadata, found)
+    labels, node_name, phase = metadata.get("labels"), spec.get("nodeName"), status.get("phase")
     if type(node_name) is not str:
         node_name = found.text(node_name, _NODE_NAME)
     if type(phase) is not str:
         phase = found.text(phase, _PHASE)
     amounts = held_amounts(spec, _SPEC, found, status)
     return BoundPod(
-        namespace or DEFAULT_NAMESPACE,
+        namespace,
         name,
         {} if labels is None else found.labels(labels, _LABELS),
         node_name,
@@ -179,11 +191,11 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         amounts.assumed,
         # The API server has validated the terms, and merged into them what it merges. One that it took and we
         # cannot read is no reason to lose the pod.
-        read_interpod_terms(spec, {}, namespace or DEFAULT_NAMESPACE, _SPEC, ErrorList()),
+        read_interpod_terms(spec, {}, namespace, _SPEC, ErrorList()),
         host_ports(spec),
         amounts.older,
         bool(spec.get("topologySpreadConstraints")),
-        read_pod_volumes(spec, namespace or DEFAULT_NAMESPACE, name),
+        read_pod_volumes(spec, namespace, name),
         _priority(spec),
         started_at(status),
         text_member(status, "nominatedNodeName"),
@@ -205,7 +217,7 @@ def read_pod(
         pod: The pod.
         at: Where it is, or the template that it was made from.
         found: Takes what is wrong.
-        namespace: Where the pod goes, whatever it says; by default the namespace that it names.
+        namespace: Where the pod goes, whatever it names; by default the namespace that it names.
         reading: How its release reads it.
     """
     metadata_path, path = at.child("metadata"), at.child("spec")

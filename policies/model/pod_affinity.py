@@ -81,14 +81,14 @@ class AffinityTerm:
         return self.required and not self.anti
 
     def is_about(self, namespace: str) -> bool:
-        """Tell whether it is, as far as the term itself says, about pods of a pod's own namespace."""
+        """Return whether it is, as far as the term itself shows, about pods of a pod's own namespace."""
         namespaces = self.raw.get("namespaces")
         if not namespaces:
             return self.raw.get("namespaceSelector") is None
         return namespace in namespaces
 
     def separates(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether it is certain to keep, or prefer to keep, pods of one namespace and labels apart."""
+        """Return whether it is certain to keep, or prefer to keep, pods of one namespace and labels apart."""
         if not self.anti or self.excludes_own_value or self.selector is None:
             return False
         return (
@@ -130,7 +130,7 @@ def read_pod_affinity(raw: object, path: FieldPath, *, label_keys: bool = True) 
 
     Args:
         raw: It.
-        path: Where it stands.
+        path: Where it is.
         label_keys: Whether the release knows ``matchLabelKeys`` and ``mismatchLabelKeys``.
     """
     terms, found = [], ErrorList()
@@ -189,7 +189,7 @@ def _entries(raw: object, path: FieldPath, found: ErrorList) -> Iterator[_Entry]
 
 
 def _is_open(holder: dict[str, Any]) -> bool:
-    """Tell whether an entry has placeholders, or is one of Kustomize's directives."""
+    """Return whether an entry has placeholders, or is one of Kustomize's directives."""
     return has_placeholder(holder) or any(str(name).startswith("$") for name in holder)
 
 

@@ -12,16 +12,16 @@ from typing import Final, NamedTuple
 class AmountReading(NamedTuple):
     """The parts of a pod that a release counts as taken of its node; the newest counts all.
 
-    In the order in which releases brought it: each has what stands before it.
+    In the order in which releases brought it: each includes those before it.
 
     Attributes:
         sums_exactly: Amounts are rounded once they are summed; otherwise those of each container are.
         sidecars: An init container with ``restartPolicy: Always`` runs beside the containers; otherwise the
             policy is dropped, and it is one like the others.
         assumes_sidecars: A sidecar of a running pod adds to what nodes are compared by.
-        resize_status: The status of containers says what they hold while they are resized.
+        resize_status: The status of containers has the amounts that they hold while they are resized.
         pod_resources: ``spec.resources`` goes before the sum of the containers.
-        pod_resize_status: The status of a pod says what it holds as a whole.
+        pod_resize_status: The status of a pod has the amounts that it holds as a whole.
     """
 
     sums_exactly: bool = True

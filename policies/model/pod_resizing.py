@@ -15,7 +15,7 @@ _STATUS = FieldPath(("status",))
 
 
 def may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
-    """Tell whether a status says other amounts than the spec; compares texts, so that it may be mistaken."""
+    """Return whether a status has other amounts than the spec; compares texts, so it may be mistaken."""
     if not isinstance(status, dict):
         return True
     if spec.get("resources") and status.get("resources") is not None:
@@ -91,7 +91,7 @@ class Resizing:
         return {name: larger.get(name, 0) for name in asked}
 
     def _larger(self, asked: dict[str, int], held: list[dict[str, int]] | None) -> dict[str, int]:
-        """Return the larger of what is asked for and held; a resize that cannot come true does not count."""
+        """Return the larger of the requested and the held amounts; an infeasible resize does not count."""
         if held is None:
             return dict(asked)
         larger = {} if self._infeasible else dict(asked)

@@ -61,4 +61,5 @@ def class_of(spec: Mapping[str, Any], classes: ObjectTable[PriorityClass]) -> Pr
     name = spec.get("priorityClassName")
     if name:
         return classes.get(name) or SYSTEM_CLASSES.get(name)
-    return next((entry for entry in classes if entry.is_default), None)
+    defaults = [entry for entry in classes if entry.is_default]
+    return defaults[0] if defaults else None

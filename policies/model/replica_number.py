@@ -1,4 +1,4 @@
-"""How many replicas of a workload are meant, and what says so."""
+"""How many replicas of a workload are meant, and where the number comes from."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class ReplicaOrigin(StrEnum):
 
 
 class ReplicaNumber(NamedTuple):
-    """How many replicas of a workload are meant, and what says so.
+    """How many replicas of a workload are meant, and where the number comes from.
 
     Attributes:
         replicas: How many.
         origin: The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the
             least of an autoscaler; else the default of 1.
-        source: The object that says so, by kind and name; empty where the pods that run were counted, and
+        source: The object with the number, by kind and name; empty where the pods that run were counted, and
             for the manifest and the default.
     """
 
@@ -33,5 +33,5 @@ class ReplicaNumber(NamedTuple):
     source: str = ""
 
 
-#: What Kubernetes makes of a new object that does not say it: ``SetDefaults_Deployment``, ``apis/apps/v1``.
+#: What Kubernetes sets in a new object that leaves it out: ``SetDefaults_Deployment``, ``apis/apps/v1``.
 ONE_REPLICA = ReplicaNumber(1, ReplicaOrigin.DEFAULT)

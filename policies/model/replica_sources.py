@@ -59,12 +59,12 @@ class ReplicaSources:
     def number(self, workload: Workload, running: Callable[[], int]) -> ReplicaNumber:
         """Return how many replicas are meant of a workload: the one rule of all commands.
 
-        That is what the manifest says; else what the cluster has, of the object itself, its ReplicaSets or
+        That is the manifest's number; else the cluster's, of the object itself, its ReplicaSets or
         its pods; else the least that its autoscaler allows, one at least; else 1.
 
         Args:
             workload: A workload of a kind with a number of replicas.
-            running: Counts its pods in the cluster; called where no object of the cluster says it.
+            running: Counts its pods in the cluster; called where no object of the cluster has the number.
         """
         if workload.states_replicas:
             return ReplicaNumber(workload.replicas or 0, ReplicaOrigin.MANIFEST)

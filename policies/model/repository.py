@@ -44,7 +44,7 @@ AUTOSCALER, SCALED_OBJECT, BUDGET = (
 )
 #: The kind that may take its pod template from a workload that it names (``spec.workloadRef``).
 ROLLOUT = ("argoproj.io", "Rollout")
-#: Between how many and how many pods a ScaledObject scales that does not say: KEDA 2.15.
+#: Between how many and how many pods a ScaledObject scales that leaves it out: KEDA 2.15.
 SCALED_OBJECT_RANGE = (0, 100)
 
 #: The group and the kind of kube-scheduler's configuration, of any version.
@@ -141,7 +141,7 @@ class Repository:
 
     @property
     def adds_nodes(self) -> bool:
-        """Whether nodes are added for pods that are pending, as far as the objects tell."""
+        """Whether nodes are added for pods that are pending, as far as the objects show."""
         return not self.tools.isdisjoint(NODE_AUTOSCALERS)
 
     def place(self, workload: Workload) -> CopyScope:

@@ -1,6 +1,6 @@
 """The total requests of a pod, as the scheduler counts them.
 
-Source: ``PodRequests`` of ``component-helpers/resource/helpers.go``, for what stands in for absent requests
+Source: ``PodRequests`` of ``component-helpers/resource/helpers.go``, for the defaults of absent requests
 ``pkg/apis/core/v1/defaults.go``, for what is compared ``pkg/scheduler/framework/types.go``, Kubernetes 1.36.
 """
 
@@ -23,7 +23,7 @@ from policies.model.quantity import (
     unit_of,
 )
 
-#: What a pod asks for, sorted by name and without zeros: cpu in thousandths, everything else in units.
+#: A pod's requests, sorted by name and without zeros: cpu in thousandths, everything else in units.
 Requests = tuple[tuple[str, int], ...]
 
 #: What a container without a request counts as where nodes are compared by what is free, in billionths:
@@ -38,14 +38,14 @@ CACHED_SHAPES = 4096
 CACHED_AMOUNTS = 16
 #: The names without a domain that the scheduler compares, apart from those of ``SCALAR_PREFIXES``.
 PLAIN_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
-#: What the names of huge pages start with: besides cpu and memory all that a pod as a whole can ask for.
+#: What the names of huge pages start with: besides cpu and memory all that a pod as a whole can request.
 HUGE_PAGES = "hugepages-"
 #: What the other names without a domain start with that it compares.
 SCALAR_PREFIXES = (HUGE_PAGES, "attachable-volumes-")
 
 
 def is_compared(name: str) -> bool:
-    """Tell whether the scheduler compares a requested resource with what nodes have.
+    """Return whether the scheduler compares a requested resource with what nodes have.
 
     >>> is_compared("example.com/gpu"), is_compared("pods")
     (True, False)
@@ -75,9 +75,9 @@ def held_amounts(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, sta
 
     Args:
         spec: The pod's spec.
-        path: Where the spec stands.
+        path: Where the spec is.
         found: Takes what is no quantity.
-        status: The pod's status: while it is resized, containers may hold more than the spec says.
+        status: The pod's status: while it is resized, containers may hold more than the spec requests.
     """
     amounts, resizing = _usual_amounts(spec), bool(status) and may_be_resizing(spec, status)
     if amounts is not None and not resizing:
@@ -150,7 +150,7 @@ def pod_requests(
 
     Args:
         spec: The pod's spec.
-        path: Where the spec stands.
+        path: Where the spec is.
         found: Takes what is no quantity.
         status: The pod's status, of one that runs.
         reading: What its release counts.
@@ -223,7 +223,7 @@ def _assumed_of_running(spec: Mapping[str, Any], path: FieldPath, reading: Amoun
 
 
 def is_sidecar(container: Mapping[str, Any]) -> bool:
-    """Tell whether an init container runs beside the containers."""
+    """Return whether an init container runs beside the containers."""
     return container.get("restartPolicy") == "Always"
 
 
@@ -284,7 +284,7 @@ def _usual_amounts(spec: Mapping[str, Any]) -> tuple[tuple[str, str], ...] | Non
 
 
 def _are_covered(limits: object, requests: Mapping[str, object]) -> bool:
-    """Tell whether limits are what they should be and stand in for no request."""
+    """Return whether limits are what they should be and no default of a request."""
     if type(limits) is not dict or not limits.keys() <= requests.keys():
         return False
     for text in limits.values():
@@ -335,7 +335,7 @@ def _of_containers(
             _add(total, needed)
         else:
             needed = {**assumed, **needed}
-        # Of what it does not ask for itself, the peak has what the sidecars before it ask for.
+        # Of what it does not request itself, the peak has what the sidecars before it request.
         together = {name: quantity + sidecars.get(name, 0) for name, quantity in needed.items()}
         raise_to(peak, together)
         if runs_on:
@@ -364,7 +364,7 @@ def _in_whole(amounts: dict[str, int], reading: AmountReading) -> dict[str, int]
 def _pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, int]:
     """Return the requests of the pod as a whole, which replace those of its containers.
 
-    On by default from 1.34 (KEP-2837). Where the pod has limits, what its containers ask for stands in for a
+    On by default from 1.34 (KEP-2837). Where the pod has limits, what its containers request is used for a
     request, or else the limit: ``defaultPodRequests``. Of huge pages it is always the limit.
     """
     where = path.child("resources")
@@ -372,7 +372,7 @@ def _pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> di
     requests = read_quantities(resources.get("requests"), where.child("requests"), found)
     limits = read_quantities(resources.get("limits"), where.child("limits"), found)
     if limits:
-        # As the API server sees it before the pod runs: whatever a status says later.
+        # As the API server sees it before the pod runs: whatever a status has later.
         ignored = ErrorList()
         asked = _of_containers(spec, path, ignored, Resizing(None, ignored))
         requests = limits | {n: size for n, size in asked.items() if not n.startswith(HUGE_PAGES)} | requests

@@ -14,8 +14,10 @@ from policies.model.workload import Workload
 
 #: Disruption budgets of a workload that are looked at. More than one is a mistake already.
 MAX_BUDGETS = 10
-#: What both ends are where a Deployment does not say: ``SetDefaults_Deployment``, ``apis/apps/v1``.
+#: What both ends are where a Deployment leaves them out: ``SetDefaults_Deployment``, ``apis/apps/v1``.
 DEFAULT_SHARE = "25%"
+#: What allows no pod at all as ``maxSurge`` or ``maxUnavailable``.
+ZERO_PODS = (0, "0", "0%")
 _PERCENT = re.compile(r"(\d{1,6})%")
 
 
@@ -94,7 +96,7 @@ class ReplicaRange(NamedTuple):
     Attributes:
         least: The smallest number.
         most: The largest number.
-        source: The autoscaler that says so, as messages name it; empty where the workload does itself.
+        source: The autoscaler with the numbers, as messages name it; empty where the workload does itself.
     """
 
     least: int

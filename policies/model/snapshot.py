@@ -7,7 +7,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath, wrong_type
-from policies.model.cluster_kinds import NAMESPACE, SERVICE
+from policies.model.cluster_kinds import (
+    NAMESPACE,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    SERVICE,
+    STATEFUL_SET,
+)
 from policies.model.labels import LabelSelector, check_label_selector
 from policies.model.revisions import REVISION_KINDS, TEMPLATE_DIGEST_ANNOTATION, Revision, read_revision
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
@@ -15,9 +21,9 @@ from policies.model.workload import DEFAULT_NAMESPACE, Owner
 #: The controllers whose selector kube-scheduler adds, by apiVersion and kind; True for a plain label map.
 #: Source: ``DefaultSelector``, ``pkg/scheduler/framework/plugins/helper/spread.go``, Kubernetes 1.36.
 SELECTING_OWNERS = {
-    ("v1", "ReplicationController"): True,
-    ("apps/v1", "ReplicaSet"): False,
-    ("apps/v1", "StatefulSet"): False,
+    REPLICATION_CONTROLLER: True,
+    REPLICA_SET: False,
+    STATEFUL_SET: False,
 }
 #: What a snapshot takes: apiVersion and kind.
 SNAPSHOT_KINDS = frozenset({*SELECTING_OWNERS, SERVICE, NAMESPACE})
@@ -58,7 +64,7 @@ class Namespace:
 class Snapshot:
     """The objects of a cluster, added one after the other. Threads that share it need a lock.
 
-    Services stand under one pair of their selector, so that a pod finds those that match it without
+    Services are stored under one pair of their selector, so that a pod finds those that match it without
     looking at every service of its namespace. An object without a namespace is in ``default``.
 
     Attributes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from policies.model.cluster_kinds import (
     ATTACHMENT,
@@ -21,7 +20,6 @@ from policies.model.cluster_kinds import (
 from policies.model.object_table import ObjectTable
 from policies.model.pod_volumes import MIGRATED_PROVISIONERS, CsiVolume
 from policies.model.storage_objects import (
-    ClaimReference,
     CsiCapacity,
     CsiDriver,
     CsiNode,
@@ -32,9 +30,6 @@ from policies.model.storage_objects import (
 )
 
 Value = TypeVar("Value")
-
-#: The labels of a volume that has a claim: they do not matter any more.
-NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Storage:
@@ -71,6 +66,10 @@ class Storage:
         """Another number after every change."""
         return sum(table.version for table in self._tables.values())
 
+    def is_unread(self, kind: Kind) -> bool:
+        """Return whether the objects of a kind could not be read, as far as that is told."""
+        return bool(self._tables[kind].unread)
+
     def knows(self, kind: Kind) -> bool:
         """Return whether the objects of a kind are known: they were listed, or there is one."""
         return self._tables[kind].known
@@ -92,7 +91,7 @@ class Storage:
         return self._csi_nodes.get(name)
 
     def reports_capacity(self, driver: str) -> bool:
-        """Return whether a CSI driver says where how much capacity is left."""
+        """Return whether a CSI driver reports its capacity by topology."""
         entry = self._csi_drivers.get(driver)
         return entry is not None and entry.reports_capacity
 
@@ -105,26 +104,28 @@ class Storage:
 
     def free_volumes(self, storage_class: str) -> list[PersistentVolume]:
         """Return the volumes of a class that any claim may be given, the smallest first."""
-        return self._derive("free", self.volumes, self._free_volumes).get(storage_class, [])
+        return self._derive("free", self.volumes.version, self._free_volumes).get(storage_class, [])
 
     def volumes_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
         """Return the volumes of a claim's class that are kept for that claim."""
-        kept = self._derive("kept", self.volumes, self._kept_volumes).get((claim.namespace, claim.name), ())
+        kept = self._derive("kept", self.volumes.version + self.claims.version, self._kept_volumes).get(
+            (claim.namespace, claim.name), ()
+        )
         return [
             volume
             for volume in kept
-            if volume.claim is not None
-            and volume.claim.is_to(claim)
-            and volume.shape.storage_class == claim.shape.storage_class
+            if volume.is_for(claim) and volume.shape.storage_class == claim.shape.storage_class
         ]
 
     def capacities(self, storage_class: str) -> list[CsiCapacity]:
         """Return the capacities that CSI drivers have left for a class."""
-        return self._derive("capacities", self._csi_capacities, self._capacities).get(storage_class, [])
+        return self._derive("capacities", self._csi_capacities.version, self._capacities).get(
+            storage_class, []
+        )
 
     def limits(self, driver: str) -> Mapping[str, int]:
         """Return how many volumes of a driver each node takes, by its name, where that is limited."""
-        return self._derive("limits", self._csi_nodes, self._limits).get(driver, {})
+        return self._derive("limits", self._csi_nodes.version, self._limits).get(driver, {})
 
     def migrated_nodes(self, plugin: str) -> frozenset[str]:
         """Return the names of the nodes on which a CSI driver mounts the volumes of an in-tree plugin."""
@@ -151,44 +152,47 @@ class Storage:
         return CsiVolume(driver, f"\0{claim.namespace}/{claim.name}")
 
     def _compact_claim(self, entry: PersistentVolumeClaim) -> PersistentVolumeClaim:
-        """Return a claim that shares with others what is equal: a cluster has thousands."""
-        entry = entry._replace(shape=self._share(entry.shape))
+        """Return a claim that shares with others, and with its volume, what is equal."""
+        if entry.bound and not entry.state.owner_uid and entry.state.selector is None:
+            entry = entry._replace(state=self._share(entry.state))
+        else:
+            entry = entry.with_state(shape=self._share(entry.shape))
         volume = self.volume(entry.volume)
-        if volume is None or volume.claim is None or not volume.claim.is_to(entry):
+        if volume is None or not volume.is_for(entry):
             return entry
-        _, name, uid = volume.claim
-        return entry._replace(name=name, uid=uid or entry.uid, volume=volume.name)
+        uid = volume.claim_uid or entry.uid
+        return entry._replace(name=volume.claim_name, uid=uid, volume=volume.name)
 
     def _compact_volume(self, entry: PersistentVolume) -> PersistentVolume:
         """Return a volume that shares with others, and with its claim, what is equal."""
-        claim = None if entry.claim is None else self.claim(entry.claim.namespace, entry.claim.name)
-        if claim is not None and entry.claim == (claim.namespace, claim.name, claim.uid):
-            entry = entry._replace(claim=ClaimReference(claim.namespace, claim.name, claim.uid))
-            if claim.volume == entry.name:
-                entry = entry._replace(name=claim.volume)
-        return entry._replace(
-            shape=self._share(entry.shape),
-            terms=self._share(entry.terms),
-            zones=self._share(entry.zones),
-            labels=entry.labels or NO_LABELS,
-        )
+        site = entry.site
+        if site.available:
+            site = site._replace(shape=self._share(site.shape), zones=self._share(site.zones))
+            entry = entry._replace(site=site._replace(terms=self._share(site.terms)))
+        else:
+            entry = entry._replace(site=self._share(site))
+        claim = self.claim(entry.claim_namespace, entry.claim_name)
+        if claim is None or not claim.uid or claim.uid != entry.claim_uid:
+            return entry
+        name = claim.volume if claim.volume == entry.name else entry.name
+        return entry._replace(name=name, claim_name=claim.name, claim_uid=claim.uid)
 
     def _share(self, value: Value) -> Value:
         shared: Value = self._shared.setdefault(value, value)
         return shared
 
-    def _derive(self, name: str, table: ObjectTable[Any], compute: Callable[[], Value]) -> Value:
-        """Return a value computed from the objects of a table, once for each state of them."""
-        version, value = self._derived.get(name, (-1, None))
-        if version != table.version:
+    def _derive(self, name: str, version: int, compute: Callable[[], Value]) -> Value:
+        """Return what follows from objects, computed once for each version of them."""
+        known, value = self._derived.get(name, (-1, None))
+        if known != version:
             value = compute()
-            self._derived[name] = table.version, value
+            self._derived[name] = version, value
         return value  # type: ignore[no-any-return]  # what ``compute`` returned
 
     def _free_volumes(self) -> dict[str, list[PersistentVolume]]:
         free: defaultdict[str, list[PersistentVolume]] = defaultdict(list)
         for volume in self.volumes:
-            if volume.available and volume.claim is None and not volume.terminating:
+            if volume.site.available and not volume.site.claimed and not volume.site.terminating:
                 free[volume.shape.storage_class].append(volume)
         for volumes in free.values():
             volumes.sort(key=lambda volume: volume.shape.size)
@@ -197,9 +201,14 @@ class Storage:
     def _kept_volumes(self) -> dict[tuple[str, str], list[PersistentVolume]]:
         kept: defaultdict[tuple[str, str], list[PersistentVolume]] = defaultdict(list)
         for volume in self.volumes:
-            if volume.claim is not None:
-                kept[volume.claim.namespace, volume.claim.name].append(volume)
+            # One that is in use is not looked for any more.
+            if volume.site.claimed and not self._is_in_use(volume):
+                kept[volume.claim_namespace, volume.claim_name].append(volume)
         return kept
+
+    def _is_in_use(self, volume: PersistentVolume) -> bool:
+        claim = self.claim(volume.claim_namespace, volume.claim_name)
+        return claim is not None and claim.bound and claim.volume == volume.name
 
     def _capacities(self) -> dict[str, list[CsiCapacity]]:
         capacities: defaultdict[str, list[CsiCapacity]] = defaultdict(list)

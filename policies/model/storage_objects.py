@@ -1,4 +1,4 @@
-"""The objects that say where volumes are, and how new ones are made.
+"""The objects that define where volumes are, and how new ones are made.
 
 Source: ``k8s.io/api/core/v1``, ``storage/v1`` and ``k8s.io/component-helpers/storage/volume``,
 Kubernetes 1.36.
@@ -7,7 +7,7 @@ Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from policies.model.labels import LabelSelector
 from policies.model.node_affinity import NodeSelectorTerm
@@ -38,16 +38,12 @@ class VolumeShape(NamedTuple):
     attributes_class: str
 
 
-class PersistentVolumeClaim(NamedTuple):
-    """A claim.
+class ClaimState(NamedTuple):
+    """What tells claims from others besides their names; most claims of a cluster are alike in it.
 
     Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        uid: Its uid; empty if it is not known.
         shape: What it asks for.
         sized: Whether it says how much it asks for.
-        volume: The name of its volume; empty while there is none.
         bound: Whether the binding is complete.
         lost: Whether its volume is gone.
         terminating: Whether it is being deleted.
@@ -56,12 +52,8 @@ class PersistentVolumeClaim(NamedTuple):
         owner_uid: The uid of the object that controls it; empty if there is none.
     """
 
-    namespace: str
-    name: str
-    uid: str
     shape: VolumeShape
     sized: bool
-    volume: str
     bound: bool
     lost: bool
     terminating: bool
@@ -70,17 +62,64 @@ class PersistentVolumeClaim(NamedTuple):
     owner_uid: str
 
 
-class ClaimReference(NamedTuple):
-    """The claim that a volume is bound to, or kept for; without a uid any claim of that name."""
+class PersistentVolumeClaim(NamedTuple):
+    """A claim.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        uid: Its uid; empty if it is not known.
+        volume: The name of its volume; empty while there is none.
+        state: What else is known of it; also the claim's own attributes.
+    """
 
     namespace: str
     name: str
     uid: str
+    volume: str
+    state: ClaimState
 
-    def is_to(self, claim: PersistentVolumeClaim) -> bool:
-        """Return whether it refers to a claim: ``IsVolumeBoundToClaim``."""
-        same = (self.namespace, self.name) == (claim.namespace, claim.name)
-        return same and self.uid in ("", claim.uid)
+    @property
+    def shape(self) -> VolumeShape:
+        """What it asks for."""
+        return self.state.shape
+
+    @property
+    def bound(self) -> bool:
+        """Whether the binding is complete."""
+        return self.state.bound
+
+    def with_state(self, **changes: Any) -> PersistentVolumeClaim:
+        """Return the claim with another state."""
+        return self._replace(state=self.state._replace(**changes))
+
+
+class VolumeSite(NamedTuple):
+    """What volumes offer, and to whom; most volumes of a cluster are alike in it.
+
+    Attributes:
+        shape: What a volume offers.
+        available: Whether no claim has it, and it may be given to one.
+        claimed: Whether a claim has it, or it is kept for one.
+        terminating: Whether it is being deleted.
+        labels: Its labels, by which claims select it, as long as it is available.
+        terms: The terms of its node affinity; None if every node reaches it.
+        zones: Its labels of zones and regions, each with the values that a node may have.
+        driver: The CSI driver that limits its attachments; empty if none does.
+        plugin: The in-tree plugin of old that it is of; None for a volume of a CSI driver.
+        migrated_terms: The terms on nodes on which a CSI driver took that plugin over.
+    """
+
+    shape: VolumeShape
+    available: bool
+    claimed: bool
+    terminating: bool
+    labels: tuple[tuple[str, str], ...]
+    terms: tuple[NodeSelectorTerm, ...] | None
+    zones: tuple[tuple[str, frozenset[str]], ...]
+    driver: str
+    plugin: InTreePlugin | None = None
+    migrated_terms: tuple[NodeSelectorTerm, ...] | None = None
 
 
 class PersistentVolume(NamedTuple):
@@ -88,29 +127,34 @@ class PersistentVolume(NamedTuple):
 
     Attributes:
         name: Its name.
-        shape: What it offers.
-        available: Whether no claim has it, and it may be given to one.
-        terminating: Whether it is being deleted.
-        claim: The claim that has it, or that it is kept for.
-        labels: Its labels, by which claims select it, as long as it is available.
-        terms: The terms of its node affinity; None if every node reaches it.
-        zones: Its labels of zones and regions, each with the values that a node may have.
-        csi: It as its CSI driver knows it; None if no driver limits its attachments.
-        plugin: The in-tree plugin of old that it is of; None for a volume of a CSI driver.
-        migrated_terms: The terms on nodes on which a CSI driver took that plugin over.
+        site: What it offers, and to whom.
+        handle: As its CSI driver knows it; empty without one.
+        claim_namespace: The namespace of the claim that has it, or that it is kept for; empty without one.
+        claim_name: The name of that claim.
+        claim_uid: Its uid; empty for any claim of that name.
     """
 
     name: str
-    shape: VolumeShape
-    available: bool
-    terminating: bool
-    claim: ClaimReference | None
-    labels: Mapping[str, str]
-    terms: tuple[NodeSelectorTerm, ...] | None
-    zones: tuple[tuple[str, frozenset[str]], ...]
-    csi: CsiVolume | None
-    plugin: InTreePlugin | None = None
-    migrated_terms: tuple[NodeSelectorTerm, ...] | None = None
+    site: VolumeSite
+    handle: str = ""
+    claim_namespace: str = ""
+    claim_name: str = ""
+    claim_uid: str = ""
+
+    @property
+    def shape(self) -> VolumeShape:
+        """What it offers."""
+        return self.site.shape
+
+    @property
+    def csi(self) -> CsiVolume | None:
+        """It as its CSI driver knows it; None if no driver limits its attachments."""
+        return CsiVolume(self.site.driver, self.handle) if self.site.driver else None
+
+    def is_for(self, claim: PersistentVolumeClaim) -> bool:
+        """Return whether it is bound to a claim, or kept for it: ``IsVolumeBoundToClaim``."""
+        same = (self.claim_namespace, self.claim_name) == (claim.namespace, claim.name)
+        return self.site.claimed and same and self.claim_uid in ("", claim.uid)
 
 
 class StorageClass(NamedTuple):
@@ -140,7 +184,7 @@ class CsiNode(NamedTuple):
     Attributes:
         name: The name of the node.
         limits: How many volumes of each driver it takes; of others any number.
-        topology_keys: The labels of the node that tell where each driver makes volumes.
+        topology_keys: The labels of the node by which each driver places volumes.
         migrated: The in-tree plugins whose volumes a CSI driver mounts there.
     """
 
@@ -151,7 +195,7 @@ class CsiNode(NamedTuple):
 
 
 class CsiDriver(NamedTuple):
-    """A CSI driver, and whether it says where how much capacity is left."""
+    """A CSI driver, and whether it reports its capacity by topology."""
 
     name: str
     reports_capacity: bool

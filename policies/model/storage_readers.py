@@ -1,4 +1,4 @@
-"""What is kept of the objects that say where volumes are, read from those of the API.
+"""The kept parts of objects that define where volumes are, read from those of the API.
 
 What is of the wrong type is recorded and read as absent. Source: ``k8s.io/api/core/v1``, ``storage/v1`` and
 ``k8s.io/component-helpers/storage/volume``, Kubernetes 1.36.
@@ -27,7 +27,7 @@ from policies.model.pod_volumes import IN_TREE, CsiVolume, InTreePlugin, csi_vol
 from policies.model.quantity import parse_quantity
 from policies.model.storage_objects import (
     ZONE_LABELS,
-    ClaimReference,
+    ClaimState,
     CsiCapacity,
     CsiDriver,
     CsiNode,
@@ -36,6 +36,7 @@ from policies.model.storage_objects import (
     StorageClass,
     VolumeAttachment,
     VolumeShape,
+    VolumeSite,
     whole_bytes,
 )
 from policies.model.topology_keys import BETA_REGION, BETA_ZONE, REGION, ZONE
@@ -72,7 +73,7 @@ _STATUS: Final = FieldPath(("status",))
 def read_claim(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolumeClaim:
     """Read a PersistentVolumeClaim."""
     metadata, spec = _parts(obj, found)
-    return claim_of_spec(metadata, spec, _SPEC, found)._replace(
+    return claim_of_spec(metadata, spec, _SPEC, found).with_state(
         lost=_text(found.mapping(obj.get("status"), _STATUS), "phase", _STATUS, found) == "Lost"
     )
 
@@ -80,24 +81,28 @@ def read_claim(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolumeClai
 def claim_of_spec(
     metadata: Mapping[str, Any], spec: Mapping[str, Any], path: FieldPath, found: ErrorList
 ) -> PersistentVolumeClaim:
-    """Read a claim from its metadata and its spec, which stands at ``path``."""
+    """Read a claim from its metadata and its spec, which is at ``path``."""
     annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
     resources = found.mapping(spec.get("resources"), path.child("resources"))
     requests = found.mapping(resources.get("requests"), path.child("resources", "requests"))
     volume, selector = _text(spec, "volumeName", path, found), spec.get("selector")
+    bound = bool(volume) and _BIND_COMPLETED in annotations
     return PersistentVolumeClaim(
         namespace=intern(_text(metadata, "namespace", _METADATA, found) or DEFAULT_NAMESPACE),
         name=found.name(metadata, _METADATA),
         uid=_text(metadata, "uid", _METADATA, found),
-        shape=_shape(spec, annotations, requests.get("storage"), path, found),
-        sized="storage" in requests,
         volume=volume,
-        bound=bool(volume) and _BIND_COMPLETED in annotations,
-        lost=False,
-        terminating=metadata.get("deletionTimestamp") is not None,
-        selected_node=annotations.get(_SELECTED_NODE),
-        selector=None if selector is None else _selector(selector, path.child("selector"), found),
-        owner_uid=_controller_uid(metadata, found),
+        state=ClaimState(
+            shape=_shape(spec, annotations, requests.get("storage"), path, found),
+            sized="storage" in requests,
+            bound=bound,
+            lost=False,
+            terminating=metadata.get("deletionTimestamp") is not None,
+            # Provisioners leave it on claims that they are done with, thousands in a cluster.
+            selected_node=None if bound else annotations.get(_SELECTED_NODE),
+            selector=None if selector is None else _selector(selector, path.child("selector"), found),
+            owner_uid=_controller_uid(metadata, found),
+        ),
     )
 
 
@@ -111,23 +116,24 @@ def read_volume(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolume:
     available = _text(status, "phase", _STATUS, found) == "Available"
     terms = _terms(spec, found)
     plugin = next((IN_TREE[source] for source in IN_TREE.keys() & spec.keys()), None)
-    return PersistentVolume(
-        name=found.name(metadata, _METADATA),
+    zones = (
+        (label, frozenset(labels[label].split(_ZONE_DELIMITER))) for label in ZONE_LABELS if label in labels
+    )
+    csi = _csi_volume(spec, labels, found)
+    name = found.name(metadata, _METADATA)
+    site = VolumeSite(
         shape=_shape(spec, annotations, capacity.get("storage"), _SPEC, found),
         available=available,
+        claimed=spec.get("claimRef") is not None,
         terminating=metadata.get("deletionTimestamp") is not None,
-        claim=_reference(spec.get("claimRef"), found),
-        labels=labels if available else {},
+        labels=tuple(labels.items()) if available else (),
         terms=terms,
-        zones=tuple(
-            (label, frozenset(labels[label].split(_ZONE_DELIMITER)))
-            for label in ZONE_LABELS
-            if label in labels
-        ),
-        csi=_csi_volume(spec, labels, found),
+        zones=tuple(zones),
+        driver="" if csi is None else csi.driver,
         plugin=plugin,
         migrated_terms=None if plugin is None else _migrated(terms, labels, plugin),
     )
+    return PersistentVolume(name, site, "" if csi is None else csi.handle, *_reference(spec, found))
 
 
 def read_class(obj: Mapping[str, Any], found: ErrorList) -> StorageClass:
@@ -279,13 +285,12 @@ def _controller_uid(metadata: Mapping[str, Any], found: ErrorList) -> str:
     return ""
 
 
-def _reference(raw: object, found: ErrorList) -> ClaimReference | None:
-    if raw is None:
-        return None
+def _reference(spec: Mapping[str, Any], found: ErrorList) -> tuple[str, str, str]:
+    """Return the namespace, the name and the uid of the claim that a volume refers to."""
     path = _SPEC.child("claimRef")
-    reference = found.mapping(raw, path)
+    reference = found.mapping(spec.get("claimRef"), path)
     namespace, name, uid = (_text(reference, name, path, found) for name in ("namespace", "name", "uid"))
-    return ClaimReference(intern(namespace), name, uid)
+    return intern(namespace), name, uid
 
 
 def _terms(spec: Mapping[str, Any], found: ErrorList) -> tuple[NodeSelectorTerm, ...] | None:

@@ -49,7 +49,7 @@ class Taint(NamedTuple):
 CORDON_TAINT = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCHEDULE.value)
 
 
-#: The keys of taints that say how a node is at the moment: those of the node controllers and of ``kubectl
+#: The keys of taints for a node's current condition: those of the node controllers and of ``kubectl
 #: cordon`` (``well_known_taints.go``, Kubernetes 1.36), of cloud controllers while a node starts, and of
 #: Cluster Autoscaler and Karpenter while one starts or ends.
 TRANSIENT_TAINTS = frozenset(
@@ -82,7 +82,7 @@ class Toleration:
     effect: str = ""
 
     def tolerates(self, taint: Taint) -> bool:
-        """Tell whether the taint does not keep the pod away.
+        """Return whether the taint does not keep the pod away.
 
         >>> Toleration("gpu", "Exists").tolerates(Taint("gpu", "a100", "NoSchedule"))
         True

@@ -15,7 +15,7 @@ from policies.model.storage_objects import StorageClass
 class ClusterTopology:
     """The nodes of a cluster, or only the domains that a policy lists.
 
-    Rules judge manifests, which outlive a drain: cordons and taints for a condition that passes are left out.
+    Rules check manifests, which outlive a drain: cordons and taints for a condition that passes are left out.
 
     Attributes:
         nodes: The nodes; None where only domains are known.

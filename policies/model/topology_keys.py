@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from difflib import get_close_matches
 
+from policies.model.labels import label_key_problems
 from policies.model.spelling import is_misspelled
 from policies.model.version import KubernetesVersion
 
@@ -81,6 +82,16 @@ def meant_key(key: str) -> str | None:
         own for own in SET_BY_KUBERNETES if _last_word(own) == word or is_misspelled(word, of=_last_word(own))
     )
     return MISNAMED.get(key) or next(slips, None)
+
+
+def is_mistaken(key: str) -> bool:
+    """Return whether a topology key is a mistake unless administrators set that very label.
+
+    >>> is_mistaken("zone"), is_mistaken("a b"), is_mistaken("rack"), is_mistaken("")
+    (True, True, False, False)
+    """
+    # The API server itself refuses an empty key.
+    return bool(key) and (meant_key(key) is not None or bool(label_key_problems(key)))
 
 
 def similar_keys(key: str, carried: Collection[str]) -> list[str]:

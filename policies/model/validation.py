@@ -36,7 +36,7 @@ from policies.model.labels import (
 )
 from policies.model.match_label_keys import Merge, check_merge
 
-#: Characters that count as much as an entry: reading an entry costs what reading so many characters does.
+#: Characters that count as much as an entry: reading an entry costs what reading this many characters does.
 CHARACTERS: Final = 256
 #: Keys of an object up to which it does not count how long they are: nearly every review has many such.
 FEW_KEYS: Final = 8
@@ -50,7 +50,7 @@ _USUAL_FIELDS: Final = ("maxSkew", "topologyKey", "whenUnsatisfiable", "labelSel
 _usual_values = itemgetter(*_USUAL_FIELDS)
 #: The largest value of the API's int32 fields.
 INT32_MAX = 2**31 - 1
-#: The fields that say which nodes take part.
+#: The fields that decide which nodes take part.
 INCLUSION_FIELDS = ("nodeAffinityPolicy", "nodeTaintsPolicy")
 #: What ``defaultingType`` may be: ``PodTopologySpreadArgs``, Kubernetes 1.36.
 DEFAULTING_TYPES = ("System", "List")
@@ -99,7 +99,7 @@ def constraint_errors(
 
     Args:
         raw: The list as it was read.
-        path: Where it stands.
+        path: Where it is.
         labels: The labels of the pod, or of the pod template, that carries it.
         merge: How far the API server's own merge has come.
         of_template: Whether it belongs to a workload's template, where a repeated match label key passes.
@@ -145,7 +145,7 @@ def _check_selector(selector: object, where: FieldPath, found: ErrorList) -> Non
 
 
 def _is_usual(raw: object) -> bool:
-    """Tell whether a list of constraints is valid and has the form of nearly all.
+    """Return whether a list of constraints is valid and has the form of nearly all.
 
     Most reviews are of such a list, and this takes a fifth of the time in which its errors are looked for.
     """
@@ -174,7 +174,7 @@ def default_constraint_errors(raw: object, path: FieldPath) -> list[FieldError]:
 
     Args:
         raw: The plugin's ``args``, with ``defaultingType`` already filled in where its version has a default.
-        path: Where they stand.
+        path: Where they are.
     """
     found = ErrorList()
     args = found.mapping(raw, path)
@@ -196,7 +196,7 @@ def default_constraint_errors(raw: object, path: FieldPath) -> list[FieldError]:
 
 
 def _last_uses(raw: object) -> dict[object, int]:
-    """Return where each pair of topologyKey and whenUnsatisfiable stands last in a list."""
+    """Return where each pair of topologyKey and whenUnsatisfiable is last in a list."""
     entries = enumerate(raw) if isinstance(raw, list) else ()
     return {_pair(entry or {}): position for position, entry in entries if isinstance(entry, dict | None)}
 

@@ -15,7 +15,7 @@ _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4})(?!\d))?\+?(?:[.+-]\
 class KubernetesVersion:
     """A minor release, and its patch where that is known.
 
-    Two patches of one release are equal: what differs between them is asked for with ``reaches``. Without a
+    Two patches of one release are equal: what differs between them is found with ``reaches``. Without a
     patch the newest is meant.
     """
 
@@ -45,7 +45,7 @@ class KubernetesVersion:
         return cls(int(match[1]), int(match[2]), int(match[3]) if match[3] else None)
 
     def reaches(self, since: KubernetesVersion) -> bool:
-        """Tell whether this is a release, or one after it; a release without a patch starts with its first.
+        """Return whether this is a release, or one after it; a release without a patch starts with its first.
 
         >>> fixed = KubernetesVersion(1, 34, 2)
         >>> [KubernetesVersion.parse(text).reaches(fixed) for text in ("1.34.1", "1.34", "1.35.0")]

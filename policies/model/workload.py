@@ -43,10 +43,10 @@ DEFAULT_NAMESPACE = "default"
 _REFERENCE = ("apiVersion", "kind", "name")
 #: What most pods have.
 NO_POD_AFFINITY = PodAffinity()
-#: The annotation that says when Helm runs an object, and its values for tests (Helm 3; the others of Helm 2).
+#: The annotation that defines when Helm runs an object, and its values for tests (Helm 3; others of Helm 2).
 _HOOK: Final = "helm.sh/hook"
 _TEST_HOOKS: Final = frozenset({"test", "test-success", "test-failure"})
-#: The rules by whose errors a constraint is read that nobody has stored yet: the API server says the rest.
+#: The rules by whose errors a constraint is read that nobody has stored yet: the API server reports the rest.
 _READ_AT_ADMISSION: Final = frozenset({WRONG_TYPE})
 _METADATA = FieldPath(("metadata",))
 _LABELS = _METADATA.child("labels")
@@ -136,7 +136,7 @@ class Workload:
         user: Who sends it to the API server; None for an object of a file.
         owner_selector: The owner's selector, where it is known but the owner is not in the cluster.
         folder: The folder of its file; empty where it has none.
-        unstated: How many replicas are meant where it does not say it.
+        unstated: How many replicas are meant where it leaves it out.
     """
 
     obj: Mapping[str, Any]
@@ -228,7 +228,7 @@ class Workload:
 
     @property
     def all_kinds(self) -> frozenset[str]:
-        """The kinds that it belongs to: its own, its owner's, and the owner's owner's if a label tells it."""
+        """The kinds that it belongs to: its own, its owner's, and the owner's owner's if a label names it."""
         if self.owner is None:
             return self.kind.only_itself
         kinds = {self.kind.kind, self.owner.kind}
@@ -266,12 +266,12 @@ class Workload:
 
     @property
     def states_replicas(self) -> bool:
-        """Whether it says itself how many replicas it wants."""
+        """Whether it states itself how many replicas it wants."""
         return self._stated_replicas is not None
 
     @property
     def replica_number(self) -> ReplicaNumber | None:
-        """How many replicas are meant, and what says so; None as for the number."""
+        """How many replicas are meant, and where the number comes from; None as for the number."""
         if self.replicas is None or not self.states_replicas:
             return None if self.replicas is None else self.unstated
         return ReplicaNumber(self.replicas, ReplicaOrigin.MANIFEST)
@@ -283,7 +283,7 @@ class Workload:
 
     @cached_property
     def affinity(self) -> NodeAffinity:
-        """Which nodes its pods ask for."""
+        """Which nodes its pods require."""
         return read_node_affinity(self.template.spec, FieldPath(), ErrorList())
 
     @cached_property
@@ -371,7 +371,7 @@ _NOT_REFUSED: Final = ": the API server of this release takes it, and kube-sched
 def _in_release(found: list[FieldError], workload: Workload) -> Iterator[FieldError]:
     """Yield the errors of constraints as the workload's release has them.
 
-    It drops fields before it looks at what they say. Source: ``dropDisabledFields``, ``pkg/api/pod/util.go``.
+    It drops fields before it looks at their values. Source: ``dropDisabledFields``, ``pkg/api/pod/util.go``.
     """
     release, of_field = workload.release, len(workload.kind.constraints_path.segments) + 1
     for error in found:
@@ -412,7 +412,7 @@ def constraint_entries(
         where = path.index(position)
         rules = broken.get(where.segments, set())
         constraint, readable = None, entry
-        # That another constraint says the same takes nothing from what this one says.
+        # Another constraint with the same effect takes nothing from this one.
         if rules <= {ApiRule.CONSTRAINT_REPEATED} & despite and not unreadable:
             constraint = Constraint.parse(without_fields(entry, workload.release.dropped))
         elif rules <= despite and isinstance(entry, dict):

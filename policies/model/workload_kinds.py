@@ -72,7 +72,7 @@ class WorkloadKind:
 
 _TEMPLATE, _SELECTOR, _REPLICAS = ("spec", "template"), ("spec", "selector"), ("spec", "replicas")
 
-#: Every kind that Evenkeel knows without being told: Kubernetes' own, then the custom resources that embed
+#: Every kind that Evenkeel knows without an option: Kubernetes' own, then the custom resources that embed
 #: a pod template most often.
 KNOWN_KINDS = (
     WorkloadKind("", "Pod", ()),

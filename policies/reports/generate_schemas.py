@@ -17,12 +17,12 @@ from policies.reports.advise.json import AdviseAnswer
 from policies.reports.audit.json import AuditAnswer
 from policies.reports.diff.json import DiffAnswer
 from policies.reports.explain.json import ExplainAnswer
-from policies.reports.lint.answer import LintReport
+from policies.reports.lint.json import LintReport
 from policies.reports.plan.json import PlanReport
-from policies.reports.policy.check_json import PolicyCheckReport
-from policies.reports.policy.emit_json import EmitReport
-from policies.reports.policy.preview_json import PolicyPreviewReport
-from policies.reports.rebalance.deletion_costs_json import DeletionCostsAnswer
+from policies.reports.policy.check import PolicyCheckReport
+from policies.reports.policy.emit import EmitReport
+from policies.reports.policy.preview import PolicyPreviewReport
+from policies.reports.rebalance.deletion_costs import DeletionCostsAnswer
 from policies.reports.rebalance.json import RebalanceAnswer
 from policies.reports.score.answer import ScoreAnswer
 from policies.reports.simulate.json import SimulateAnswer

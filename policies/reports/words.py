@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
 from typing import Final
 
@@ -22,7 +22,7 @@ from policies.placement.rollout.new_revision import ReplacedPods
 from policies.scheduler.releases import newer_than_known
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
-#: What stands for the name of an object that has none.
+#: The placeholder for the name of an object that has none.
 NO_NAME: Final = "(no name)"
 
 _ORIGINS: Final = {
@@ -70,6 +70,11 @@ def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableT
     yield from lines
 
 
+def plain_table() -> Table:
+    """Return a table of columns without lines between them."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
 def item(number: int, text: Text) -> Table:
     """Return an item of a numbered list, whose further lines are as far in as the first."""
     grid = Table.grid(padding=(0, 1, 0, 0))
@@ -77,6 +82,21 @@ def item(number: int, text: Text) -> Table:
     grid.add_column(overflow="fold")
     grid.add_row(f"{number}.", text)
     return grid
+
+
+def domain_name(value: str) -> str:
+    """Return what a domain is called: the value of its label, which may be empty."""
+    return one_line(value) or "(empty)"
+
+
+def unmodeled_note(names: Iterable[str]) -> str:
+    """Return what kube-scheduler looks at in a pod, and a simulation does not."""
+    return f"Not modeled, although kube-scheduler checks it: {', '.join(map(one_line, names))}."
+
+
+def search_ended(tried: str) -> Text:
+    """Return that there may be more suggestions than were found."""
+    return Text(f"There may be more: the search ended after {tried}.")
 
 
 def headline(placement: Placement, replaced: ReplacedPods | None = None) -> Text:
@@ -92,7 +112,7 @@ def headline(placement: Placement, replaced: ReplacedPods | None = None) -> Text
 
 
 def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> str:
-    """Return what is to be said of a pod of a new revision; empty for any other."""
+    """Return the note on a pod of a new revision; empty for any other."""
     revision = prepared.revision
     if revision is None or not revision.is_new:
         return ""
@@ -128,12 +148,12 @@ def workload_title(prepared: PreparedPod) -> str:
 
 
 def at_most(placement: Placement) -> str:
-    """Return what stands before numbers while something that could reject more nodes is not modeled."""
+    """Return the prefix of numbers while something that could reject more nodes is not modeled."""
     return "at most " if placement.verdict.request.is_upper_bound else ""
 
 
 def replica_origin_text(workload: Workload) -> Iterator[Text]:
-    """Yield what says how many replicas are meant, where the manifest does not; a guess is yellow."""
+    """Yield the source of the number of replicas, where it is not the manifest; a guess is yellow."""
     number = workload.replica_number
     if number is None or number.origin is ReplicaOrigin.MANIFEST:
         return
@@ -177,8 +197,15 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
     )
 
 
+def unread_text(why: Mapping[str, str]) -> Iterator[str]:
+    """Yield why lists of a cluster that matter could not be read, as a sentence; nothing if there is none."""
+    if why:
+        named = ", ".join(f"{name} ({reason})" for name, reason in why.items())
+        yield f"Could not be read: {one_line(named)}."
+
+
 def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:
-    """Yield what is to be said of the release: the fields that it drops, and which one stands for it."""
+    """Yield notes on the release: the fields that it drops, and the release that is used for a newer one."""
     if newer := newer_than_known(prepared.version):
         yield from ("", Text(f"{newer}.", "yellow"))
     if prepared.dropped:

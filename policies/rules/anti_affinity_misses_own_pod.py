@@ -85,7 +85,7 @@ SEVERITY = Severity.WARNING
 SEE = "https://github.com/hashicorp/vault-helm/issues/73"
 AT_ADMISSION = AtAdmission.SKIP
 
-#: Labels that name an application: a term that asks for another value of one means another application.
+#: Labels that name an application: a term that requires another value of one means another application.
 _NAMES = ("app", "app.kubernetes.io/name", "k8s-app", "name")
 #: Labels that name a part of one.
 _PARTS = ("app.kubernetes.io/component", "component", "role")

@@ -115,7 +115,7 @@ class Context:
         return behavior_of(self.version)
 
     def uses(self, tool: Tool) -> bool:
-        """Whether the cluster has a tool: the repository shows it, or the rule's ``ToolParams`` say so."""
+        """Whether the cluster has a tool: the repository shows it, or the rule's ``ToolParams``."""
         return (self.params is not None and self.params.in_use) or tool in self.repository.tools
 
 
@@ -132,11 +132,11 @@ class ToolParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule, as its module says.
+    """A rule, as its module defines it.
 
     Attributes:
         id: The module's name, with hyphens.
-        severity: How bad a finding is that does not say so itself.
+        severity: How bad a finding is that has no severity of its own.
         summary: The first line of the manual.
         manual: The manual.
         see: Where the pain is shown.
@@ -245,6 +245,10 @@ def all_rules() -> dict[str, Rule]:
     return found
 
 
+#: Letters of a name from which on they are likely a part that was remembered: the shortest word, "max".
+_REMEMBERED = 3
+
+
 def unknown_rule(rule_id: str) -> str:
     """Return the error text for an id that no rule has, with similar ids.
 
@@ -252,14 +256,16 @@ def unknown_rule(rule_id: str) -> str:
     'unknown rule "max-skew-not-positiv", did you mean "max-skew-not-positive"?'
     >>> unknown_rule("does-not-fit")
     'unknown rule "does-not-fit": it is called "unschedulable" now'
+    >>> unknown_rule("a")
+    'unknown rule "a"; evenkeel lint --list-rules lists all'
     """
     if rule_id in RENAMED:
         return f'unknown rule "{rule_id}": it is called "{RENAMED[rule_id]}" now'
     known = list(all_rules())
-    # People remember a part of a name.
+    # People remember words of a name; a letter or two are in many.
     close = (
         get_close_matches(rule_id[:100], known, 3, cutoff=0.75)
-        or [name for name in known if rule_id in name][:3]
+        or [name for name in known if rule_id in name and len(rule_id) >= _REMEMBERED][:3]
     )
     meant = " or ".join(f'"{name}"' for name in close)
     hint = f", did you mean {meant}?" if close else "; evenkeel lint --list-rules lists all"

@@ -100,7 +100,7 @@ def check(manifest: ManifestObject, _context: Context) -> Iterator[Problem]:
 
 
 def _is_judged(obj: Mapping[str, Any]) -> bool:
-    """Return whether other rules look at an object: at its pods, its constraints, or what it says of them."""
+    """Return whether other rules look at an object: at its pods, its constraints, or fields about them."""
     group, kind = str(obj.get("apiVersion")).rpartition("/")[0], str(obj.get("kind"))
     if (group, kind) in _JUDGED_KINDS or is_scheduler_config(obj) or member(obj, "spec").get("template"):
         return True

@@ -71,7 +71,7 @@ class Params:
     """The settings of the rule.
 
     Attributes:
-        autoscaled: Whether the cluster adds and removes nodes by itself. Then every workload is judged.
+        autoscaled: Whether the cluster adds and removes nodes by itself. Then every workload is checked.
     """
 
     autoscaled: bool = False

@@ -73,7 +73,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 def _edits(workload: Workload, path: FieldPath) -> Iterator[Edit]:
     """Yield the edit that takes a key out of ``matchLabelKeys``, if it then counts the same pods.
 
-    That is so where the selector asks for just the value that the template has.
+    That is so where the selector requires just the value that the template has.
     """
     *_, constraint, _, position = path.segments
     entry: Any = workload.template.spec["topologySpreadConstraints"][constraint]
@@ -89,7 +89,7 @@ def _edits(workload: Workload, path: FieldPath) -> Iterator[Edit]:
 
 
 def _asks_for(selector: LabelSelector, key: str, value: str | None) -> bool:
-    """Return whether all that a selector asks of a label is that it has one value."""
+    """Return whether all that a selector requires of a label is that it has one value."""
     required: list[tuple[str, ...]] = [(given,) for name, given in selector.match_labels if name == key]
     required += [
         entry.values if entry.operator is Operator.IN else ()

@@ -69,7 +69,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         selected = workload.affinity.values_of(key)
         if selected is not None and len(selected) < constraint.min_domains:
-            continue  # Too few whatever the cluster has: affinity-below-min-domains says so.
+            continue  # Too few whatever the cluster has: affinity-below-min-domains reports it.
         written = inventory.domains.get(key, ())
         if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
             continue  # Which domains there will be is not known.

@@ -60,6 +60,7 @@ from policies.manifests.fields import ErrorList, descend
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.controller_labels import TOGETHER
+from policies.model.scaling import ZERO_PODS
 from policies.model.version import MATCH_LABEL_KEYS_SINCE
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -70,8 +71,6 @@ FIXABLE = True
 
 #: How the last word of a label key ends that tells one revision of a workload from another: what charts use.
 _REVISION_WORDS = ("version", "revision", "release", "hash")
-#: Values of ``maxSurge`` with which an old pod goes before its successor comes.
-_NO_SURGE = (0, "0", "0%")
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -123,6 +122,6 @@ def _overlaps(workload: Workload) -> bool:
         return False
     for name in ("rollingUpdate", "canary"):
         rolling = strategy.get(name)
-        if isinstance(rolling, dict) and rolling.get("maxSurge") in _NO_SURGE:
+        if isinstance(rolling, dict) and rolling.get("maxSurge") in ZERO_PODS:
             return False
     return True

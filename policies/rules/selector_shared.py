@@ -158,7 +158,7 @@ def _app_key(workload: Workload) -> AppKey:
 
 
 def _difference(workload: Workload, other: Workload) -> str | None:
-    """Return the first label that says that two workloads are different applications."""
+    """Return the first label by which two workloads are different applications."""
     differing = (
         key for key in IDENTITY if workload.template.labels.get(key) != other.template.labels.get(key)
     )

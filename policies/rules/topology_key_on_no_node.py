@@ -4,7 +4,8 @@
 A `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` that none of the cluster's nodes
 carries, and of which no policy lists domains. A label that only nodes of a pool will have which is scaled
 to zero is best listed in the `topology` of a SpreadPolicy. Nothing is reported for Karpenter's own labels
-where the repository has an object of the group `karpenter.sh`.
+where the repository has an object of the group `karpenter.sh`, nor for names such as `zone`, which
+`topology-key-unqualified` reports.
 
 ## Why it matters
 With `DoNotSchedule` every node is rejected because of the missing label, and all pods stay pending. With
@@ -18,7 +19,7 @@ error, the rest a warning.
 # Nodes: one in zone a, two in zone b
 topologySpreadConstraints:
   - maxSkew: 1
-    topologyKey: zone
+    topologyKey: example.com/rack
     whenUnsatisfiable: ScheduleAnyway
     labelSelector: {matchLabels: {app: web}}
     matchLabelKeys: [pod-template-hash]
@@ -49,7 +50,7 @@ from policies.manifests.findings import Severity
 from policies.model.repository import Repository
 from policies.model.scaling import KARPENTER_LABELS, Tool
 from policies.model.topology import ClusterTopology
-from policies.model.topology_keys import similar_keys
+from policies.model.topology_keys import is_mistaken, similar_keys
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
@@ -87,7 +88,12 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _is_missing(key: str, context: Context, inventory: ClusterTopology) -> bool:
-    return inventory.values(key) == frozenset() and not _comes_with_new_nodes(key, context.repository)
+    # What is a mistake in any cluster has a rule of its own, which needs no nodes.
+    return (
+        inventory.values(key) == frozenset()
+        and not is_mistaken(key)
+        and not _comes_with_new_nodes(key, context.repository)
+    )
 
 
 def _comes_with_new_nodes(key: str, repository: Repository) -> bool:
@@ -107,7 +113,7 @@ def _problem(
 
 
 def _also(workload: Workload) -> str:
-    """Say that a node without one key of the soft constraints has no part in the score of any.
+    """Report that a node without one key of the soft constraints has no part in the score of any.
 
     Source: ``initPreScoreState``, ``podtopologyspread/scoring.go``, Kubernetes 1.36.
     """

@@ -4,8 +4,8 @@
 The `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` is one of `zone`, `region`,
 `hostname`, `host` and `node`, as in many examples, or a mixture of two names, such as
 `topology.kubernetes.io/hostname` and `kubernetes.io/zone`, or one of them with a letter too much, or no name
-of a label at all, such as one with a blank. Nothing is reported where a policy's `topology`
-knows the key; if the nodes are known, `topology-key-on-no-node` checks them instead.
+of a label at all, such as one with a blank. Nothing is reported where a policy's `topology` knows the key, or
+a node of the cluster has it. `topology-key-on-no-node` leaves what is reported here alone.
 
 ## Why it matters
 Kubernetes and the cloud providers put `topology.kubernetes.io/zone`, `topology.kubernetes.io/region` and
@@ -50,8 +50,9 @@ topologySpreadConstraints:
 ```
 
 ## How to fix
-Use the name in the message; `evenkeel fix` writes it. If your nodes do carry this label, list it in the
-`topology` of a SpreadPolicy, or lint with `--cluster`.
+Use the name in the message, or else a label that nodes have. `evenkeel fix` writes the name unless another
+constraint has it or no node of the cluster does. If your nodes do carry this label, list it in the `topology`
+of a SpreadPolicy, or lint with `--cluster`.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.labels import label_key_problems
-from policies.model.topology_keys import SET_BY_KUBERNETES, meant_key
+from policies.model.topology_keys import is_mistaken, meant_key
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
@@ -90,17 +91,18 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _problem(path: FieldPath, key: str, effect: str, context: Context) -> Iterator[Problem]:
-    if key in SET_BY_KUBERNETES or not key:
-        return
-    if context.inventory is not None and context.inventory.values(key) is not None:
+    inventory = context.inventory
+    if not is_mistaken(key) or (inventory is not None and inventory.values(key)):
         return
     severity = Severity.ERROR if effect == PENDING else Severity.WARNING
     path, edits = path.child("topologyKey"), tuple[Edit, ...]()
-    if (meant := meant_key(key)) is not None:
-        text = f"Kubernetes sets no node label {key}, so {effect}; use {meant}"
-        edits = (Edit(path, key, meant),)
-    elif problems := label_key_problems(key):
-        text = f"no node can have the label {shown(key)}, so {effect}: {problems[0]}"
+    meant = meant_key(key)
+    if meant is None:
+        text = f"no node can have the label {shown(key)}, so {effect}: {label_key_problems(key)[0]}"
     else:
-        return
+        text = f"Kubernetes sets no node label {key}, so {effect}"
+        if inventory is None or not inventory.nodes or inventory.values(meant):
+            text, edits = f"{text}; use {meant}", (Edit(path, key, meant),)
+        else:
+            text = f"{text}; no node has {meant} either"
     yield Problem(path, text, edits, severity=severity)

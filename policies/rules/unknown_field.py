@@ -68,7 +68,7 @@ from policies.rules.base import Context, Problem, api_check
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/autoscaler/pull/4663"
 
-#: The groups of which it is known where the field may stand. Custom resources may have it anywhere.
+#: The groups of which it is known where the field may be. Custom resources may have it anywhere.
 BUILT_IN_GROUPS: Final = frozenset({"", "apps", "batch"})
 
 #: The field and how it is misspelled: a letter in the wrong case, the last one left out.
@@ -87,7 +87,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         return
     place = workload.kind.constraints_path
     for way, node in _around(workload):
-        # Nearly always there is none, and every workload is asked.
+        # Nearly always there is none, and the rule runs on every workload.
         if NAMES.isdisjoint(node):
             continue
         for name in node:

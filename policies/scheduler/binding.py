@@ -34,6 +34,8 @@ class BoundStep:
         feasible: How many nodes were feasible.
         tied: The feasible nodes with the highest total, by name.
         score: That total; absent if only one node was feasible.
+        evicted: The pods that were evicted for it, as namespace/name; absent if none. ``tied`` are then the
+            nodes on which evictions were equally good.
     """
 
     name: str
@@ -42,6 +44,7 @@ class BoundStep:
     feasible: Count
     tied: tuple[str, ...]
     score: Annotated[Count | None, OPTIONAL]
+    evicted: Annotated[tuple[str, ...] | None, OPTIONAL]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +56,14 @@ class PendingStep:
         namespace: Its namespace.
         message: The scheduler's FitError.
         condition: The message of its PodScheduled condition.
+        evicted: The pods that were evicted for it all the same, as namespace/name; absent if none.
     """
 
     name: str
     namespace: str
     message: str
     condition: str
+    evicted: Annotated[tuple[str, ...] | None, OPTIONAL]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +80,9 @@ class Step:
         tied: The feasible nodes with the best total, sorted by name.
         message: The scheduler's FitError; empty if the pod was bound.
         condition: The message of its PodScheduled condition; empty if the pod was bound.
+        evicted: The pods that were evicted for it, as namespace/name.
+        nominated_node: The node on which it waits for the room that they leave; empty if it does not.
+        room: The nodes on which evictions would make room for it equally well, each with those that would go.
     """
 
     namespace: str
@@ -85,12 +93,19 @@ class Step:
     tied: tuple[str, ...] = ()
     message: str = ""
     condition: str = ""
+    evicted: tuple[str, ...] = ()
+    nominated_node: str = ""
+    room: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def wire_form(self) -> BoundStep | PendingStep:
         """Return the step as it is sent."""
         if self.node is None:
             return PendingStep(
-                name=self.name, namespace=self.namespace, message=self.message, condition=self.condition
+                name=self.name,
+                namespace=self.namespace,
+                message=self.message,
+                condition=self.condition,
+                evicted=self.evicted or None,
             )
         return BoundStep(
             name=self.name,
@@ -99,6 +114,7 @@ class Step:
             feasible=self.feasible,
             tied=self.tied,
             score=self.score,
+            evicted=self.evicted or None,
         )
 
 
@@ -123,8 +139,13 @@ def schedule(
     result = evaluate(request, cluster, sampler)
     best = result.best
     if not best:
+        found = result.preemption
         return Step(
-            namespace=request.pod.namespace, name=name, message=result.message, condition=result.condition
+            namespace=request.pod.namespace,
+            name=name,
+            message=result.message,
+            condition=result.condition,
+            room=tuple((name, found.victims[name]) for name in found.nominated) if found else (),
         )
     tied = tuple(result.names[position] for position in best)
     node = choose(tied)

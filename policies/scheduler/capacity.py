@@ -69,7 +69,7 @@ class Room(NamedTuple):
         """Return how many pods fit; None if as many as are wanted may.
 
         Raises:
-            UndecidedError: The search was given up before so many fit.
+            UndecidedError: The search was given up before that many fit.
         """
         if self.pods >= wanted:
             return None
@@ -86,7 +86,7 @@ def max_pods(capacities: Sequence[DomainCapacities], wanted: int) -> int | None:
         wanted: How many are wanted.
 
     Returns:
-        None if ``wanted`` may fit, or more than so many nodes ever hold. Nothing is said either if the
+        None if ``wanted`` may fit, or more than the nodes ever hold. There is no result either if the
         domains of one key overlap with those of another so that neither holds the other whole (racks and
         rows).
 
@@ -103,7 +103,7 @@ def max_pods(capacities: Sequence[DomainCapacities], wanted: int) -> int | None:
 
 
 def most_pods(capacities: Sequence[DomainCapacities]) -> Room | None:
-    """Return how many pods fit at most, whatever is wanted; None where ``max_pods`` says nothing of that.
+    """Return how many pods fit at most, whatever is wanted; None where ``max_pods`` has no result.
 
     Args:
         capacities: What every hard constraint allows, each over the same nodes.
@@ -139,7 +139,7 @@ class _Step(NamedTuple):
     to: int
 
     def later(self, rise: _Minima, times: int) -> _Step:
-        """Return the same step when the minima have risen so many times more."""
+        """Return the same step when the minima have risen that many times more."""
         return _Step(_later(self.before, rise, times), self.level, self.to + times * rise[self.level])
 
 
@@ -243,7 +243,7 @@ class _Levels:
         return times
 
     def _can_repeat(self, steps: Sequence[_Step], rise: _Minima, times: int) -> bool:
-        """Return whether steps can be made when they have been made so many times more."""
+        """Return whether steps can be made when they have been made that many times more."""
         repeated = (step.later(rise, times) for step in steps)
         return all(self._highest(level, before) >= to for before, level, to in repeated)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm
 from policies.model.pod import Pod
 from policies.model.storage_objects import (
-    ClaimReference,
     PersistentVolume,
     PersistentVolumeClaim,
+    VolumeSite,
 )
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
@@ -39,9 +39,19 @@ def bind_claims(pod: Pod, node: str, cluster: ClusterIndex) -> None:
     }
     for claim in view.claims.delayed:
         volume = chosen.get(claim.name) or _provisioned(claim, node, cluster)
-        reference = ClaimReference(claim.namespace, claim.name, claim.uid)
-        cluster.storage.volumes.put(volume._replace(claim=reference, available=False))
-        cluster.storage.claims.put(claim._replace(volume=volume.name, bound=True, selected_node=None))
+        cluster.storage.volumes.put(_taken(volume, claim))
+        bound = claim.with_state(bound=True, selected_node=None)
+        cluster.storage.claims.put(bound._replace(volume=volume.name))
+
+
+def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    """Return a volume that a claim has."""
+    return volume._replace(
+        site=volume.site._replace(available=False, claimed=True),
+        claim_namespace=claim.namespace,
+        claim_name=claim.name,
+        claim_uid=claim.uid,
+    )
 
 
 def _provisioned(claim: PersistentVolumeClaim, node: str, cluster: ClusterIndex) -> PersistentVolume:
@@ -53,14 +63,16 @@ def _provisioned(claim: PersistentVolumeClaim, node: str, cluster: ClusterIndex)
     placed = cluster.nodes.find(node)
     labels = {} if placed is None else placed.labels
     where = tuple(NodeRequirement(key, NodeOperator.IN, (labels[key],)) for key in keys if key in labels)
-    return PersistentVolume(
-        name=f"/{claim.namespace}/{claim.name}",  # no volume of the cluster is called so
+    csi = storage.csi_volume(claim)
+    site = VolumeSite(
         shape=claim.shape,
         available=False,
+        claimed=False,
         terminating=False,
-        claim=None,
-        labels={},
+        labels=(),
         terms=(NodeSelectorTerm(where),) if where else None,
         zones=(),
-        csi=storage.csi_volume(claim),
+        driver="" if csi is None else csi.driver,
     )
+    # No volume of the cluster is called so.
+    return PersistentVolume(f"/{claim.namespace}/{claim.name}", site, "" if csi is None else csi.handle)

@@ -88,7 +88,7 @@ class Table:
         return twin
 
     def reserve(self, size: int) -> None:
-        """Make room for so many entries a row."""
+        """Make room for a number of entries a row."""
         rows, capacity = self.data.shape
         if size > capacity:
             grown = np.zeros((rows, max(size, 2 * capacity)), np.int64)

@@ -1,6 +1,6 @@
 """The pods that each constraint of a request counts by domain, followed while pods are bound and deleted.
 
-An evaluation counts them anew; this keeps the counts between evaluations, as long as no node changes.
+An evaluation counts them again; this keeps the counts between evaluations, as long as no node changes.
 """
 
 from __future__ import annotations

@@ -133,15 +133,7 @@ def _evaluate(
 ) -> SchedulingResult:
     view = NodeView(index, request.pod)
     stopped = None if request.narrowed_to == frozenset() else pre_filter(view, request)
-    rejections = filter_nodes(view, request, stopped)
-    checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
-    if index.nominated_pods() and stopped is None:
-        filters = NodeFilter(view, request, rejections, checks)
-        if filters.nominated.any():
-            rejections = filters.reasons(filters.values)
-    feasible = np.ones(len(view.names), np.bool_)
-    for rejected in rejections:
-        feasible &= rejected.of_node == 0
+    rejections, checks, feasible = _filtered(request, view, stopped)
     if sampler is not None:
         feasible = sampler.find(view, request, feasible)
     scores = SPREAD.score(view, request, feasible)
@@ -150,6 +142,9 @@ def _evaluate(
     spread = scores.nodes if scoring else None
     is_any = bool(feasible.any())
     unschedulable = _SCHEDULED if is_any else _unschedulable(request, view, rejections, stopped, checks)
+    unread = () if is_any else _unread(request, index, unschedulable.preemption)
+    missing = {*request.pod.unmodeled, *unread}
+    why_unread = {name: why for name, why in index.unread.items() if name in missing} if missing else {}
     return SchedulingResult(
         request=request,
         names=view.names,
@@ -163,8 +158,23 @@ def _evaluate(
         message=unschedulable.message,
         condition=unschedulable.condition,
         preemption=unschedulable.preemption,
-        unread=() if is_any else _unread(request, index, unschedulable.preemption),
+        unread=unread,
+        why_unread=why_unread,
         plugin_scores=score_nodes(view, request, feasible, spread or _without_soft(request, feasible))
         if is_any and scored
         else (),
     )
+
+
+def _filtered(
+    request: SchedulingRequest, view: NodeView, stopped: Rejections | None
+) -> tuple[tuple[Rejections, ...], list[FilterResult], NDArray[np.bool_]]:
+    """Return the rejections, nominated pods counted, the checks of constraints, and the feasible nodes."""
+    rejections, feasible = filter_nodes(view, request, stopped)
+    checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
+    if view.index.nominated_pods() and stopped is None:
+        filters = NodeFilter(view, request, rejections, checks)
+        if filters.nominated.any():
+            rejections = filters.reasons(filters.values)
+            feasible = np.logical_and.reduce([rejected.of_node == 0 for rejected in rejections])
+    return rejections, checks, feasible

@@ -23,7 +23,7 @@ from policies.scheduler.result import Rejections
 
 #: A cluster without nodes: ``ErrNoNodesAvailable``.
 NO_NODES = "no nodes available to schedule pods"
-#: What DynamicResources' PostFilter says where there are no claims.
+#: The message of DynamicResources' PostFilter where there are no claims.
 NO_CLAIMS = "no new claims to deallocate"
 
 
@@ -71,7 +71,7 @@ def condition_of(request: SchedulingRequest, message: str, preemption: str, *, s
     Args:
         request: The pod.
         message: The FitError.
-        preemption: What preemption says; empty where it nominates a node.
+        preemption: The message of preemption; empty where it nominates a node.
         stopped: Whether a PreFilter has rejected the pod.
     """
     plugins = request.profile.post_filters

@@ -25,7 +25,8 @@ class Headroom:
     Attributes:
         pods: How many; exact with one DoNotSchedule constraint or none, an upper bound with more.
         constraint: The position of the constraint that limits them; None where only the room of nodes does.
-        domain: The domain that can take no more, so that the others may not; empty without a constraint.
+        domain: The domain that can take no more, so that the others may not; empty without a constraint,
+            and where there are fewer domains than ``minDomains``, which holds all of them back.
     """
 
     pods: int
@@ -68,7 +69,7 @@ def _room(result: SchedulingResult, index: ClusterIndex) -> NDArray[np.int64]:
 
 
 def _within(result: FilterResult, room: NDArray[np.int64]) -> tuple[int, str]:
-    """Return how many more pods a constraint lets in, and the domain that keeps the minimum down.
+    """Return how many more pods a constraint lets in, and the domain that keeps the minimum down, if any.
 
     The minimum rises until one domain is full; the others may then hold ``maxSkew`` more than it.
     """
@@ -80,6 +81,8 @@ def _within(result: FilterResult, room: NDArray[np.int64]) -> tuple[int, str]:
     np.add.at(reachable, domains.of_node[labeled], room[labeled])
     existing = np.flatnonzero(domains.exists)
     lowest = int(existing[np.argmin(reachable[existing])]) if len(existing) else None
-    minimum = 0 if lowest is None or len(existing) < constraint.min_domains else int(reachable[lowest])
+    if len(existing) < constraint.min_domains:
+        lowest = None
+    minimum = 0 if lowest is None else int(reachable[lowest])
     most = np.minimum(reachable, minimum + constraint.max_skew)
     return int(np.maximum(most - domains.matching, 0).sum()), "" if lowest is None else domains.values[lowest]

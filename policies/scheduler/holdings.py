@@ -77,6 +77,10 @@ class TermTable:
         self._by_name: defaultdict[str, dict[InterPodTerm, None]] = defaultdict(dict)
         self._by_selector: dict[InterPodTerm, None] = {}
 
+    def __len__(self) -> int:
+        """Return how many distinct terms there are."""
+        return len(self.counts.items())
+
     def add(self, terms: Iterable[InterPodTerm], slot: int, amount: int) -> None:
         """Add terms of a pod on a node slot, or take them away."""
         for term in terms:

@@ -14,7 +14,7 @@ class ImageState(NamedTuple):
     """An image of the cluster.
 
     Attributes:
-        size: Bytes, as the first of its nodes has it; others may say something else.
+        size: Bytes, as the first of its nodes has it; others may have another.
         slots: The node slots that have it.
     """
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from policies.manifests.fields import ErrorList, FieldError
-from policies.model.cluster_kinds import BUDGET, NODE, POD, PRIORITY_CLASS, Kind
+from policies.model.cluster_kinds import BUDGET, LIST_NAMES, NODE, POD, PRIORITY_CLASS, Kind
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms
 from policies.model.labels import LabelSelector
@@ -27,7 +27,7 @@ from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.holdings import PortTable, TermTable, signed_preferences
 from policies.scheduler.node_table import NodeTable
 from policies.scheduler.pod_holding import Holding, HoldingNumbers
-from policies.scheduler.pod_table import PodRow, PodTable
+from policies.scheduler.pod_table import PodFields, PodTable
 from policies.scheduler.volume_table import VolumeTable
 
 #: What reads the kinds that are kept as they are read.
@@ -157,22 +157,24 @@ class ClusterIndex:
 
     def bind(self, pod: Pod, name: str, node_name: str) -> None:
         """Add a pod, as if it had been scheduled to a node."""
-        bound = BoundPod(
-            namespace=pod.namespace,
-            name=name,
-            labels=dict(pod.labels),
-            node_name=node_name,
-            finished=False,
-            terminating=False,
-            requests=pod.requests,
-            assumed=pod.held,
-            terms=pod.terms,
-            ports=pod.ports,
-            volumes=pod.volumes,
-            priority=pod.priority,
-        )
         with self._lock:
-            self._apply_pod(bound, broken=False)
+            self._apply_pod(_as_bound(pod, name)._replace(node_name=node_name), broken=False)
+
+    def nominate(self, pod: Pod, name: str, node_name: str) -> None:
+        """Let a pod wait for room on a node; pods of lower priority wait there no more.
+
+        Source: ``prepareCandidate``, ``pkg/scheduler/framework/preemption/executor.go``, Kubernetes 1.36.
+        """
+        with self._lock:
+            for key, other in list(self._nominated.items()):
+                if other.nominated_node == node_name and other.priority < pod.priority:
+                    del self._nominated[key]
+            self._apply_pod(_as_bound(pod, name)._replace(nominated_node=node_name), broken=False)
+
+    def nominated_node(self, namespace: str, name: str) -> str:
+        """Return the node on which a pod waits for room; empty if it does not."""
+        found = self._nominated.get((namespace, name))
+        return "" if found is None else found.nominated_node
 
     def count_pods(self, namespace: str, selector: LabelSelector) -> int:
         """Count the selected pods of a namespace that are bound and not being deleted."""
@@ -290,9 +292,26 @@ class ClusterIndex:
             for kind in READERS.keys() & kinds:
                 self._tables[kind].mark_listed()
 
+    def set_unread(self, kind: Kind, why: str) -> None:
+        """Take note why the objects of a kind cannot be read, of which none is kept; empty: all are known."""
+        with self._lock:
+            if why:
+                self._tables[kind].mark_unread(why)
+            else:
+                self.list_kinds((kind,))
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """Why objects cannot be read, where that is known, by the field that lists them in a request."""
+        return {LIST_NAMES[kind]: table.unread for kind, table in self._tables.items() if table.unread}
+
     def knows(self, kind: Kind) -> bool:
         """Return whether the objects of a kind are known: they were listed, or there is one."""
         return kind not in READERS or self._tables[kind].known
+
+    def has_pods_below(self, priority: int) -> bool:
+        """Return whether any bound pod has a lower priority, so that one of this priority might evict it."""
+        return priority > min(self.priorities, default=priority)
 
     def nominated_pods(self) -> Collection[BoundPod]:
         """Return the pods that wait for the room that the scheduler makes for them on some node."""
@@ -329,7 +348,7 @@ class ClusterIndex:
         self._arrived += 1
         self.priorities[pod.priority] += 1
         number = self._holdings.take(holding)
-        row = PodRow(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
+        row = PodFields(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
         table.put(pod.name, pod.labels, row)
         if pod.volumes is not NO_VOLUMES:
             table.volumes[pod.name] = pod.volumes
@@ -362,6 +381,24 @@ class ClusterIndex:
             self.ports.add(holding.ports, slot, amount)
         if volumes is not NO_VOLUMES:
             self.volumes.add(volumes, slot, amount)
+
+
+def _as_bound(pod: Pod, name: str) -> BoundPod:
+    """Return a pod under a name as one of the cluster that is on no node yet."""
+    return BoundPod(
+        namespace=pod.namespace,
+        name=name,
+        labels=dict(pod.labels),
+        node_name="",
+        finished=False,
+        terminating=False,
+        requests=pod.requests,
+        assumed=pod.held,
+        terms=pod.terms,
+        ports=pod.ports,
+        volumes=pod.volumes,
+        priority=pod.priority,
+    )
 
 
 class PodOnNode(NamedTuple):

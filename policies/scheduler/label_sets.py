@@ -67,7 +67,7 @@ class LabelSets:
 
     @property
     def wasteful(self) -> bool:
-        """Whether most sets are unused, and worth being numbered anew."""
+        """Whether most sets are unused, and worth being renumbered."""
         return self.unused > KEPT_UNUSED and 2 * self.unused > len(self._sets)
 
     def renumber(self) -> NDArray[np.int32]:

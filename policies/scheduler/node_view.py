@@ -63,9 +63,46 @@ class LabelView:
         """Which nodes carry the label, shape ``(n,)``."""
         return np.not_equal(self.numbers, MISSING)
 
+    @cached_property
+    def positions(self) -> NDArray[np.intp]:
+        """The same as ``numbers``, of the type that numpy converts positions to each time; shape ``(n,)``."""
+        return self.numbers.astype(np.intp)
+
+    @cached_property
+    def everywhere(self) -> bool:
+        """Whether all nodes carry the label."""
+        return bool(self.present.all())
+
+    def by_node(self, per_value: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return each node's entry of its value, 0 without the label; shape ``(n,)``.
+
+        >>> LabelView(np.array([1, -1, 0], np.int32), ("a", "b"), {"a": 0, "b": 1}).by_node(np.array([5, 7]))
+        array([7, 0, 5])
+        """
+        # The last entry is that of MISSING, -1.
+        return (per_value if self.everywhere else np.append(per_value, 0))[self.positions]
+
+
+class Identity:
+    """A key that equals that of the same object alone, which it keeps; most values take longer to hash."""
+
+    __slots__ = ("_thing",)
+
+    def __init__(self, thing: object) -> None:
+        self._thing = thing
+
+    def __hash__(self) -> int:
+        return id(self._thing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self._thing is other._thing
+
 
 class _Followed:
-    """Values computed from the resources of each node, and how many changes they include."""
+    """Values computed from the resources of each node, and how many changes they include.
+
+    The values are replaced, not changed.
+    """
 
     __slots__ = ("until", "values")
 
@@ -94,6 +131,7 @@ class NodeView:
         self.reading = pod.reading.amounts
         self._resources: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         self._counted: dict[LabelSelector, NDArray[np.int64]] = {}
+        self._changed: dict[int, tuple[NDArray[np.intp], NodeView]] = {}
         # Taken before the slots: what does not belong together must not be kept.
         self._derived = index.nodes.derived if at is None else Derived()
         #: The slot of each node, shape ``(n,)``.
@@ -106,7 +144,7 @@ class NodeView:
 
         Args:
             key: What it is, and of what else it follows.
-            compute: Returns it; nobody may change it.
+            compute: Returns it; it must not be changed.
         """
         kept = self._derived.kept
         if key not in kept:
@@ -126,16 +164,25 @@ class NodeView:
             compute: Returns it for some nodes, of whose view it reads ``resource`` and ``slots`` alone.
         """
         changes = self._derived.changes
-        state = self.derive((key, self._pod.reading.amounts), lambda: _Followed(compute(self), len(changes)))
+        state = self.derive((key, self.reading), lambda: _Followed(compute(self), len(changes)))
         if state.until < len(changes):
-            changed = np.unique(changes[state.until :])
+            at, nodes = self._changed_since(state.until)
             state.until = len(changes)
+            # Results hold the values as they were.
+            state.values = state.values.copy()
+            state.values[..., at] = compute(nodes)
+        values: NDArray[S] = state.values
+        return values
+
+    def _changed_since(self, number: int) -> tuple[NDArray[np.intp], NodeView]:
+        """Return the nodes on which pods came or went after so many changes: positions and view."""
+        if number not in self._changed:
+            changed = np.array(sorted(set(self._derived.changes[number:])), np.intp)
             positions = self.derive("positions", self._positions_of_slots)
             at = positions[changed[changed < len(positions)]]
             at = at[at >= 0]
-            state.values[..., at] = compute(NodeView(self.index, self._pod, at))
-        values: NDArray[S] = state.values
-        return values
+            self._changed[number] = at, NodeView(self.index, self._pod, at)
+        return self._changed[number]
 
     def _positions_of_slots(self) -> NDArray[np.intp]:
         positions = np.full(self._nodes.slots, -1, np.intp)
@@ -254,16 +301,19 @@ class NodeView:
         return counted
 
     def count_untolerated(self, tolerations: tuple[Toleration, ...]) -> NDArray[np.int64]:
-        """Count the PreferNoSchedule taints of each node that no toleration covers, shape ``(n,)``."""
+        """Count the PreferNoSchedule taints of each node that no toleration covers; do not change it.
+
+        The shape is ``(n,)``.
+        """
+        return self.derive(("preferring", tolerations), lambda: self._untolerated(tolerations))
+
+    def _untolerated(self, tolerations: tuple[Toleration, ...]) -> NDArray[np.int64]:
         effect = TaintEffect.PREFER_NO_SCHEDULE
-        counts = self.derive(
-            ("preferring", tolerations),
-            lambda: self._nodes.map_taints(
-                lambda taints: sum(
-                    taint.effect == effect and not any(entry.tolerates(taint) for entry in tolerations)
-                    for taint in taints
-                )
-            ),
+        counts = self._nodes.map_taints(
+            lambda taints: sum(
+                taint.effect == effect and not any(entry.tolerates(taint) for entry in tolerations)
+                for taint in taints
+            )
         )
         return np.array(counts, np.int64)[self.taint_numbers]
 
@@ -343,13 +393,3 @@ def _among(label: LabelView, values: Collection[str]) -> NDArray[np.bool_]:
         if value in label.number_of:
             listed[label.number_of[value]] = True
     return listed[label.numbers]
-
-
-def by_node(per_domain: NDArray[np.int64], of_node: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return each node's entry of its domain, 0 without the label; shape ``(n,)``.
-
-    >>> by_node(np.array([5, 7]), np.array([1, -1, 0], np.int32))
-    array([7, 0, 5])
-    """
-    # The last entry is that of MISSING, -1.
-    return np.append(per_domain, 0)[of_node]

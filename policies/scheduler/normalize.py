@@ -30,7 +30,7 @@ def by_highest(
 
     Source: ``DefaultNormalizeScore``, ``pkg/scheduler/framework/plugins/helper``, Kubernetes 1.36.
     """
-    highest = int(raw[scored].max(initial=0))
+    highest = int(raw[scored].max(initial=0)) if raw.any() else 0
     scaled = MAX_SCORE * raw // highest if highest else np.zeros_like(raw)
     return np.where(scored, MAX_SCORE - scaled if reverse else scaled, 0)
 
@@ -42,5 +42,8 @@ def round_half_away(values: NDArray[np.float64]) -> NDArray[np.int64]:
     array([ 1,  2,  0, -3])
     """
     whole = np.trunc(values)
-    away = np.abs(values - whole) >= 0.5
-    return (whole + np.where(away, np.copysign(1.0, values), 0.0)).astype(np.int64)
+    away = values - whole
+    # Most scores are not below zero.
+    if values.min(initial=0) >= 0:
+        return (whole + (away >= 0.5)).astype(np.int64)
+    return (whole + np.where(np.abs(away) >= 0.5, np.copysign(1.0, values), 0.0)).astype(np.int64)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.pod_volumes import NO_VOLUMES
-from policies.scheduler.node_view import NodeView
+from policies.scheduler.node_view import Identity, NodeView
 from policies.scheduler.normalize import NodeScores
 from policies.scheduler.plugins.imagelocality import ImageLocalityPlugin
 from policies.scheduler.plugins.interpodaffinity import InterPodAffinityPlugin
@@ -36,6 +36,9 @@ from policies.scheduler.result import PluginScores, Reason, Rejections
 
 class FilterPlugin(Protocol):
     """A plugin that decides which nodes are feasible."""
+
+    def follows_pods(self, view: NodeView, request: SchedulingRequest, /) -> bool:
+        """Return whether what it rejects may follow from the pods that run, and not from nodes alone."""
 
     def filter(self, view: NodeView, request: SchedulingRequest, /) -> Rejections:
         """Return which nodes the plugin rejects, and why, as if it ran alone."""
@@ -119,10 +122,24 @@ def pre_filter(view: NodeView, request: SchedulingRequest) -> Rejections | None:
     return None
 
 
-def filter_nodes(
-    view: NodeView, request: SchedulingRequest, stopped: Rejections | None = None
-) -> tuple[Rejections, ...]:
+class _OfNodes(NamedTuple):
+    """The rejections that follow from the nodes alone, and the nodes that all of those plugins let pass."""
+
+    rejections: dict[Plugin, Rejections]
+    passed: NDArray[np.bool_]
+
+
+class Filtered(NamedTuple):
+    """The rejections in the profile's order, and the nodes that all plugins let pass, of shape ``(n,)``."""
+
+    rejections: tuple[Rejections, ...]
+    feasible: NDArray[np.bool_]
+
+
+def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections | None = None) -> Filtered:
     """Return the nodes that each plugin of the profile rejects, with the reasons, in the profile's order.
+
+    What follows from the nodes alone is kept for the next pod of the same request.
 
     Args:
         view: The nodes.
@@ -134,8 +151,24 @@ def filter_nodes(
     plugins = request.profile.filters
     if stopped is not None or request.pod.volumes is NO_VOLUMES:
         plugins = tuple(plugin for plugin in plugins if plugin not in OF_CLAIMS)
-    rejections = (FILTERS[plugin].filter(view, request) for plugin in plugins)
-    return tuple(rejections) if stopped is None else (stopped, *rejections)
+    lasting = tuple(plugin for plugin in plugins if not FILTERS[plugin].follows_pods(view, request))
+    kept = view.derive(("filters", Identity(request), lasting), lambda: _of_nodes(view, request, lasting))
+    found = [kept.rejections.get(plugin) or FILTERS[plugin].filter(view, request) for plugin in plugins]
+    feasible = kept.passed.copy()
+    for rejected in found:
+        if rejected.plugin not in kept.rejections:
+            feasible &= rejected.of_node == 0
+    if stopped is not None:
+        return Filtered((stopped, *found), np.zeros_like(feasible))
+    return Filtered(tuple(found), feasible)
+
+
+def _of_nodes(view: NodeView, request: SchedulingRequest, plugins: tuple[Plugin, ...]) -> _OfNodes:
+    rejections = {plugin: FILTERS[plugin].filter(view, request) for plugin in plugins}
+    passed = np.ones(len(view.slots), np.bool_)
+    for rejected in rejections.values():
+        passed &= rejected.of_node == 0
+    return _OfNodes(rejections, passed)
 
 
 def score_nodes(
@@ -154,9 +187,5 @@ def score_nodes(
         plugin = SCORES[name]
         scores = spread if plugin is None else plugin.score(view, request, feasible)
         if scores is not None:
-            raw = np.where(feasible, scores.raw, 0)
-            # Most plugins have no NormalizeScore.
-            same = scores.normalized is scores.raw
-            normalized = raw if same else np.where(feasible, scores.normalized, 0)
-            scored.append(PluginScores(name, raw, normalized, weight))
+            scored.append(PluginScores(name, scores, feasible, weight))
     return tuple(scored)

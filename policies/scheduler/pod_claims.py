@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from policies.model.cluster_kinds import (
+    ATTACHMENT,
     CLAIM,
     CSI_CAPACITY,
     CSI_DRIVER,
@@ -52,7 +53,7 @@ class PodClaims:
         self.volumes: list[tuple[ClaimVolume, PersistentVolumeClaim | None]] = [
             (volume, claim or made.get(volume.name)) for volume, claim in found
         ]
-        # One that is made with the pod, and binds at once, gets a volume nobody knows where.
+        # One that is made with the pod, and binds at once, gets a volume of which the place is unknown.
         self.volumes_anywhere = [
             claim.name
             for volume, claim in self.volumes
@@ -94,7 +95,7 @@ class PodClaims:
     def unknown(self) -> tuple[str, ...]:
         """The lists of objects that decide where the pod may go and are not known: see ``LISTS``.
 
-        Without them no plugin can tell what becomes of the claims.
+        Without them no plugin can decide about the claims.
         """
         uses = self.volumes or self.volumes_anywhere
         wanted: list[Kind] = [CLAIM, VOLUME, STORAGE_CLASS, CSI_NODE] if uses else []
@@ -122,7 +123,9 @@ def with_known_claims(pod: Pod, storage: Storage) -> Pod:
     others = tuple(name for name in pod.unmodeled if name not in STORAGE_LISTS)
     claims = PodClaims(pod, storage)
     anywhere = (LIST_NAMES[CLAIM],) if claims.volumes_anywhere else ()
-    return replace(pod, unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *others))))
+    # Nodes may have attached more than their pods use: without these, limits are met no later than is said.
+    attached = (LIST_NAMES[ATTACHMENT],) if claims.attachable and storage.is_unread(ATTACHMENT) else ()
+    return replace(pod, unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *attached, *others))))
 
 
 def with_claims(pod: Pod, name: str) -> Pod:
@@ -151,4 +154,4 @@ def _with_class(claim: PersistentVolumeClaim, storage: Storage) -> PersistentVol
     """Return a claim that is made now; if it names no class, it gets the default class."""
     if claim.shape.storage_class:
         return claim
-    return claim._replace(shape=claim.shape._replace(storage_class=storage.default_class()))
+    return claim.with_state(shape=claim.shape._replace(storage_class=storage.default_class()))

@@ -1,4 +1,4 @@
-"""What pods hold of their nodes, numbered: a cluster has few distinct holdings."""
+"""The shares that pods hold of their nodes, numbered: a cluster has few distinct holdings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policies.model.resources import Requests
 
 
 class Holding(NamedTuple):
-    """What a pod holds of its node, and whether it was placed by spread constraints of its own."""
+    """The share of its node that a pod holds, and whether it was placed by spread constraints of its own."""
 
     requests: Requests
     terms: InterPodTerms

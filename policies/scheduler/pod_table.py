@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, KeysView
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,13 @@ NOWHERE: Final = 0
 NO_LABELS: Final = 0
 
 
-class PodRow(NamedTuple):
-    """A pod of a table.
+_Int32 = TypeVar("_Int32")
+_Bool = TypeVar("_Bool")
+_Int64 = TypeVar("_Int64")
+
+
+class PodFields(NamedTuple, Generic[_Int32, _Bool, _Int64]):
+    """The columns of a pod table: the values of one pod, or of all of them.
 
     Attributes:
         node: The slot of its node.
@@ -32,25 +37,23 @@ class PodRow(NamedTuple):
         number: A number that rises with every pod that came to the cluster.
     """
 
-    node: int
-    label_set: int
-    holding: int
-    terminating: bool
-    priority: int
-    started: int
-    number: int
+    node: _Int32
+    label_set: _Int32
+    holding: _Int32
+    terminating: _Bool
+    priority: _Int32
+    started: _Int64
+    number: _Int64
 
 
-class Rows(NamedTuple):
-    """The columns of ``PodRow``, each of shape ``(p,)``."""
-
-    node: NDArray[np.int32]
-    label_set: NDArray[np.int32]
-    holding: NDArray[np.int32]
-    terminating: NDArray[np.bool_]
-    priority: NDArray[np.int32]
-    started: NDArray[np.int64]
-    number: NDArray[np.int64]
+#: One pod.
+PodRow: TypeAlias = PodFields[int, bool, int]
+#: The pods of all slots: arrays of shape ``(p,)``.
+PodRows: TypeAlias = PodFields[NDArray[np.int32], NDArray[np.bool_], NDArray[np.int64]]
+#: The type of each column.
+_TYPES: Final = tuple(
+    {_Int32: np.int32, _Bool: np.bool_, _Int64: np.int64}[kind] for kind in get_type_hints(PodFields).values()
+)
 
 
 class TakenPod(NamedTuple):
@@ -60,14 +63,6 @@ class TakenPod(NamedTuple):
     holding: int
     priority: int
     volumes: PodVolumes
-
-
-#: The types of the columns.
-_TYPES: Final = (np.int32, np.int32, np.int32, np.bool_, np.int32, np.int64, np.int64)
-
-
-#: Which column has the priority.
-_PRIORITY: Final = PodRow._fields.index("priority")
 
 
 class PodTable:
@@ -90,8 +85,8 @@ class PodTable:
         self.preempted: set[str] = set()
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
-        self._columns = tuple(columns) or tuple(map(Column, _TYPES))
-        self._node, self._label_set, self._holding, self._terminating = self._columns[:4]
+        self._columns = PodFields(*(tuple(columns) or map(Column, _TYPES)))
+        self._node, self._label_set, self._holding, self._terminating, *_ = self._columns
 
     def copy(self) -> PodTable:
         """Return a table of its own with the same pods, for the same slots of nodes."""
@@ -122,7 +117,7 @@ class PodTable:
         self._label_set.data[slot] = NO_LABELS
         self._free.append(slot)
         return TakenPod(
-            node, holding, int(self._columns[_PRIORITY].data[slot]), self.volumes.pop(name, NO_VOLUMES)
+            node, holding, int(self._columns.priority.data[slot]), self.volumes.pop(name, NO_VOLUMES)
         )
 
     def put(self, name: str, labels: dict[str, str], row: PodRow) -> None:
@@ -137,15 +132,15 @@ class PodTable:
                 slot = column.append(value)
         self._slots[name] = slot
 
-    def rows(self, slots: NDArray[np.intp] | slice = slice(None)) -> Rows:
+    def rows(self, slots: NDArray[np.intp] | slice = slice(None)) -> PodRows:
         """Return the columns, those of slots without a pod as well; valid until the next event."""
-        return Rows(*(column.view()[slots] for column in self._columns))
+        return PodFields(*(column.view()[slots] for column in self._columns))
 
     def rows_on(self, node: int) -> list[tuple[str, PodRow]]:
         """Return the pods on a node slot, with their names."""
         slots = frozenset(np.flatnonzero(self._node.view() == node).tolist())
         return [
-            (name, PodRow(*(column.data[slot].item() for column in self._columns)))
+            (name, PodFields(*(column.data[slot].item() for column in self._columns)))
             for slot, name in self.names_of_slots(slots).items()
         ]
 

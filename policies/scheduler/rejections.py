@@ -224,7 +224,7 @@ def _unreached(view: NodeView, plugin: Plugin, nodes: NDArray[np.intp]) -> Itera
         by_zone = plugin is Plugin.VOLUME_ZONE
         reached = in_zones(view, volume) if by_zone else reaching(view, volume)
         if not reached[nodes].all():
-            requirements = zone_text(volume.zones) if by_zone else terms_text(volume.terms or ())
+            requirements = zone_text(volume.site.zones) if by_zone else terms_text(volume.site.terms or ())
             yield UnreachedVolume(claim=claim.name, volume=volume.name, reached_from=requirements)
 
 

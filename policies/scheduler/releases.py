@@ -42,7 +42,7 @@ class Behavior:
         keeps_namespace_selector: A selector of namespaces in the incoming pod's affinity is matched against
             no labels too, so that one that selects by absence selects every namespace.
         passes_over_conflicts: A term of the node affinity whose node names contradict matches no node;
-            otherwise it rejects them all, whatever the other terms say.
+            otherwise it rejects them all, whatever the other terms are.
         passes_over_gone_nodes: So does a node name that no node has; otherwise the scheduler fails on it.
         sums_exactly: The requests of a pod are rounded once they are summed; otherwise those of each
             container are.
@@ -143,7 +143,7 @@ class ReleaseChange:
         what: What changes, in one sentence for users of both releases.
         source: Where it is written.
         backported: The patch releases of older minor releases that do so too.
-        message_only: Whether it changes only what is said of a pod that fits nowhere.
+        message_only: Whether it changes only the message on a pod that fits nowhere.
     """
 
     since: KubernetesVersion
@@ -155,7 +155,7 @@ class ReleaseChange:
     message_only: bool = False
 
     def is_in(self, version: KubernetesVersion) -> bool:
-        """Tell whether a release has the change."""
+        """Return whether a release has the change."""
         of_minor = next((patch for patch in self.backported if patch == version), self.since)
         return version.reaches(of_minor)
 
@@ -218,8 +218,8 @@ CHANGES: tuple[ReleaseChange, ...] = (
         since=KubernetesVersion(1, 26),
         field="says_prefilter_reason_once",
         value=True,
-        what="Contradicting node names in a node affinity are told once in the pod's condition, not once for "
-        "each node.",
+        what="Contradicting node names in a node affinity are named once in the pod's condition, not once "
+        "for each node.",
         source=f"{_PULL}/110894",
         message_only=True,
     ),
@@ -344,7 +344,7 @@ CHANGES: tuple[ReleaseChange, ...] = (
         since=KubernetesVersion(1, 32),
         field="counts_left_out_nodes",
         value=True,
-        what="Nodes that the node names in a node affinity leave out are told in the pod's condition, as "
+        what="Nodes that the node names in a node affinity leave out are counted in the pod's condition, as "
         "nodes that didn't satisfy NodeAffinity; before, they are not mentioned.",
         source=f"{_PULL}/126022",
         message_only=True,
@@ -384,8 +384,8 @@ CHANGES: tuple[ReleaseChange, ...] = (
         since=KubernetesVersion(1, 34),
         field="oversized_requests_are_unresolvable",
         value=True,
-        what="A node that is too small for the pod even when empty is told as UnschedulableAndUnresolvable, "
-        "and no pods are preempted on it; before, as Unschedulable.",
+        what="A node that is too small for the pod even when empty is reported as "
+        "UnschedulableAndUnresolvable, and no pods are preempted on it; before, as Unschedulable.",
         source=f"{_PULL}/131345",
         message_only=True,
     ),
@@ -473,7 +473,7 @@ CHANGES: tuple[ReleaseChange, ...] = (
 #: The newest release of the table. A newer one does what this does, as far as is known.
 NEWEST_VERSION = max(change.since for change in CHANGES)
 
-#: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that says whether
+#: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that defines whether
 #: they count. Before, the API server drops them: their gate is off. Source: KEP-3022, KEP-3094, KEP-3243.
 FIELDS: dict[str, str] = {
     "minDomains": "min_domains",
@@ -503,7 +503,7 @@ def field_since(name: str) -> KubernetesVersion:
 def dropped_of_pod(
     spec: Mapping[str, Any], path: FieldPath, behavior: Behavior, status: object = None
 ) -> list[tuple[LateField, FieldPath]]:
-    """Return the fields of a pod that a release drops, with where each stands; see ``late_fields``."""
+    """Return the fields of a pod that a release drops, with the path of each; see ``late_fields``."""
     found = late_fields(spec, path, status)
     return [(name, where) for name, where in found if not getattr(behavior, POD_FIELDS[name])]
 
@@ -560,7 +560,7 @@ def parse_release(text: str) -> KubernetesVersion:
 
 
 def judged_as(version: KubernetesVersion) -> KubernetesVersion:
-    """Return the release whose behavior stands for a release: the newest of the table for newer ones.
+    """Return the release whose behavior is used for a release: the newest of the table for newer ones.
 
     >>> str(judged_as(KubernetesVersion(1, 99))) == str(NEWEST_VERSION)
     True
@@ -577,7 +577,7 @@ def newer_than_known(version: KubernetesVersion) -> str:
     known = judged_as(version)
     if known == version:
         return ""
-    return f"Kubernetes {version} is newer than any release that is known: judged as {known}"
+    return f"Kubernetes {version} is newer than any release that is known: evaluated as {known}"
 
 
 def behavior_of(version: KubernetesVersion) -> Behavior:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.scheduler.normalize import NodeScores
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 
@@ -64,15 +66,25 @@ class PluginScores:
 
     Attributes:
         plugin: The plugin.
-        raw: What Score returns, shape ``(n,)``.
-        normalized: After NormalizeScore, 0 to 100; the same where the plugin has none. Shape ``(n,)``.
+        scores: What it gives all nodes, feasible or not.
+        feasible: The feasible nodes, shape ``(n,)``.
         weight: What the profile multiplies it by.
     """
 
     plugin: Plugin
-    raw: NDArray[np.int64]
-    normalized: NDArray[np.int64]
+    scores: NodeScores
+    feasible: NDArray[np.bool_]
     weight: int
+
+    @property
+    def raw(self) -> NDArray[np.int64]:
+        """What Score returns, shape ``(n,)``."""
+        return np.where(self.feasible, self.scores.raw, 0)
+
+    @property
+    def normalized(self) -> NDArray[np.int64]:
+        """After NormalizeScore, 0 to 100; the same where the plugin has none. Shape ``(n,)``."""
+        return np.where(self.feasible, self.scores.normalized, 0)
 
     @property
     def weighted(self) -> NDArray[np.int64]:
@@ -80,23 +92,31 @@ class PluginScores:
         return self.normalized * self.weight
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class DomainCounts:
     """The domains of one constraint.
 
     Attributes:
         values: The label's values; some may be on no node.
         of_node: The position of each node's value, -1 without the label; shape ``(n,)``.
-        exists: Whether an eligible node carries the value; shape ``(d,)``.
-        matching: Matching pods on the eligible nodes; shape ``(d,)``.
         nodes: Eligible nodes; shape ``(d,)``.
+        count: Counts the matching pods.
     """
 
     values: tuple[str, ...]
     of_node: NDArray[np.int32]
-    exists: NDArray[np.bool_]
-    matching: NDArray[np.int64]
     nodes: NDArray[np.int64]
+    count: Callable[[], NDArray[np.int64]]
+
+    @cached_property
+    def matching(self) -> NDArray[np.int64]:
+        """Matching pods on the eligible nodes, counted where they are needed; shape ``(d,)``."""
+        return self.count()
+
+    @cached_property
+    def exists(self) -> NDArray[np.bool_]:
+        """Whether an eligible node carries the value; shape ``(d,)``."""
+        return self.nodes > 0
 
     def existing(self) -> list[int]:
         """Return the positions of the domains that an eligible node has, sorted by their values."""
@@ -177,6 +197,7 @@ class SchedulingResult:
         message: The FitError; empty if the pod fits somewhere.
         condition: The message of the pod's condition, with what preemption adds; empty if it fits somewhere.
         unread: The lists of the cluster that decide whom preemption evicts, and are not known.
+        why_unread: Why lists could not be read that the pod's result depends on, by their names.
         preemption: Which node is nominated where the pod fits nowhere, and who is evicted; None where it is
             not tried.
         plugin_scores: Of each score plugin that does not skip; none where no node is feasible, or scores were
@@ -196,19 +217,26 @@ class SchedulingResult:
     condition: str
     preemption: Preemption | None = None
     unread: tuple[str, ...] = ()
+    why_unread: Mapping[str, str] = field(default_factory=dict)
     plugin_scores: tuple[PluginScores, ...] = ()
 
     @property
     def total(self) -> NDArray[np.int64]:
         """The sum of what the plugins give each feasible node, by their weights; shape ``(n,)``."""
+        return np.where(self.feasible, self._sum, 0)
+
+    @property
+    def _sum(self) -> NDArray[np.int64]:
+        """The same, with what the nodes that are not feasible would have."""
         total = np.zeros(len(self.names), np.int64)
-        for scores in self.plugin_scores:
-            total += scores.weighted
+        for each in self.plugin_scores:
+            # Most weights are 1.
+            total += each.scores.normalized if each.weight == 1 else each.scores.normalized * each.weight
         return total
 
     def total_of(self, position: int) -> int:
         """Return the entry of ``total`` of one node."""
-        return sum(int(scores.normalized[position]) * scores.weight for scores in self.plugin_scores)
+        return sum(int(each.scores.normalized[position]) * each.weight for each in self.plugin_scores)
 
     @property
     def best(self) -> list[int]:
@@ -216,12 +244,13 @@ class SchedulingResult:
         if not self.feasible_count:
             return []
         nominated = self.request.pod.nominated_node
-        if nominated in self.names and self.feasible[at := self.names.index(nominated)]:
+        if nominated and nominated in self.names and self.feasible[at := self.names.index(nominated)]:
             # It is tried before all others, and taken without being scored.
             return [at]
         # A weight may be negative, and so may a total.
-        total = self.total
-        return np.flatnonzero(self.feasible & (total == total[self.feasible].max())).tolist()
+        positions = np.flatnonzero(self.feasible)
+        among = self._sum[positions]
+        return [int(position) for position in positions[among == among.max()].tolist()]
 
     @property
     def feasible_count(self) -> int:

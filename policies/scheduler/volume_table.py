@@ -78,7 +78,7 @@ class AttachedVolumes:
         for attachment in storage.attachments():
             volume, slot = storage.volume(attachment.volume), slots.get(attachment.node)
             # One of an in-tree plugin is not translated here.
-            if slot is None or volume is None or volume.csi is None or volume.plugin is not None:
+            if slot is None or volume is None or volume.csi is None or volume.site.plugin is not None:
                 continue
             attached = CsiVolume(attachment.driver, volume.csi.handle)
             if slot not in self._attachments[attached]:

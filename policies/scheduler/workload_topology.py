@@ -182,7 +182,7 @@ class WorkloadTopology:
         return self._one_pod[key]
 
     def max_pods(self, capacities: Iterable[DomainCapacities], wanted: int) -> int | None:
-        """Return how many pods fit at most, None if all that are wanted may, or where nothing is said.
+        """Return how many pods fit at most, None if all that are wanted may, or where nothing is known.
 
         Raises:
             UndecidedError: The search was given up.

@@ -29,7 +29,7 @@ def find_chromium(environment: Mapping[str, str]) -> str | None:
 
 
 def missing_chromium(environment: Mapping[str, str]) -> str:
-    """Return what to say where there is no chromium; empty if there is one."""
+    """Return the message where there is no chromium; empty if there is one."""
     if find_chromium(environment):
         return ""
     if VARIABLE in environment:

@@ -20,7 +20,7 @@ _RUN = "from webhook.cli.start import run; run()"
 
 
 def answer(*words: str, cluster: Path = SHOP) -> Any:
-    """Return what a command answers in JSON."""
+    """Return the JSON answer of a command."""
     command = [sys.executable, "-c", _RUN, *words, "--cluster", str(cluster), "-o", "json"]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT).stdout)
 
@@ -158,7 +158,7 @@ def test_a_rollout_is_played(page: Page, shop: str) -> None:
 
 
 def copied_link(page: Page) -> str:
-    """Return what Copy link copies."""
+    """Return the link that Copy link copies."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("navigator.clipboard.writeText('')")
     page.get_by_test_id("copy-link").click()

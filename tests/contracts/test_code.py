@@ -22,6 +22,11 @@ MODULES = sorted(
     for path in (ROOT / package).rglob("*.py")
     if "node_modules" not in path.parts
 )
+#: The modules of commands.
+COMMANDS = [
+    *(module for module in MODULES if module.parts[:2] == ("webhook", "cli")),
+    Path("conformance/command.py"),
+]
 #: The module whose words all texts take; certs imports nothing of ours.
 WORDS = Path("policies/manifests/words.py")
 
@@ -70,6 +75,38 @@ def _adds_s(node: ast.AST) -> bool:
         case ast.IfExp(test=ast.Compare(ops=[ast.Gt()]), body=ast.Constant("s"), orelse=ast.Constant("")):
             return True
     return False
+
+
+def test_an_option_of_several_commands_is_declared_once() -> None:
+    """What ``webhook.cli.options`` declares, no command declares again."""
+    options = Path("webhook/cli/options.py")
+    declared = {module: set(_declared_options(module)) for module in COMMANDS}
+
+    assert "--cluster" in declared[options]
+    # Of these, other commands have others: the namespace of Evenkeel or of a Secret, or which workloads.
+    assert {"--namespace", "-n"} >= {
+        name for module, names in declared.items() if module != options for name in names & declared[options]
+    }
+
+
+def _declared_options(module: Path) -> Iterator[str]:
+    """Yield the names of the options that a module declares."""
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "click.option":
+            names = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            yield from (str(name) for name in names if str(name).startswith("-"))
+
+
+@for_each(COMMANDS)
+def test_commands_end_by_an_exit_code(module: Path) -> None:
+    """Commands end by ``finish``, which takes an ``ExitCode`` alone: no number stands anywhere else."""
+    ends = [
+        ast.unparse(node)
+        for node in ast.walk(_tree(module))
+        if isinstance(node, ast.Attribute) and node.attr == "exit"
+    ]
+
+    assert {"webhook/cli/terminal.py": 1, "webhook/cli/main.py": 1}.get(module.as_posix(), 0) == len(ends)
 
 
 def test_a_public_class_name_is_used_once() -> None:

@@ -65,7 +65,7 @@ def _template(arguments: tuple[str, ...], values: str, kubernetes: str) -> subpr
 def render(
     *arguments: str, values: Mapping[str, Any] | None = None, kubernetes: str = KUBERNETES
 ) -> Manifests:
-    """Return what the chart makes of values."""
+    """Return the objects that the chart renders from values."""
     done = template(*arguments, values=values, kubernetes=kubernetes)
     assert 0 == done.returncode, done.stderr
     return by_name(yaml.safe_load_all(done.stdout))
@@ -73,13 +73,13 @@ def render(
 
 @cache
 def rendered() -> Manifests:
-    """Return what the chart makes of its own values; callers must not change it."""
+    """Return the objects that the chart renders from its own values; callers must not change it."""
     return render()
 
 
 @cache
 def base() -> Manifests:
-    """Return what the kustomization's base has; callers must not change it."""
+    """Return the objects of the kustomization's base; callers must not change it."""
     listed = yaml.safe_load((KUSTOMIZE / "base/kustomization.yaml").read_text())["resources"]
     return by_name(
         manifest
@@ -89,7 +89,7 @@ def base() -> Manifests:
 
 
 def build(folder: Path) -> Manifests:
-    """Return what a kustomization builds."""
+    """Return the objects that a kustomization builds."""
     done = run(tool("kubectl", of_dev_extra=False), "kustomize", str(folder))
     assert 0 == done.returncode, done.stderr
     return by_name(yaml.safe_load_all(done.stdout))

@@ -36,7 +36,7 @@ def find_assets(environment: Mapping[str, str]) -> Assets | None:
 
 
 def missing_assets(environment: Mapping[str, str]) -> str:
-    """Return what a run says at its end that has no control plane, empty if it has one."""
+    """Return the last message of a run that has no control plane, empty if it has one."""
     missing = " and no ".join(name for name in _NEEDED if _found(name, environment) is None)
     if not missing:
         return ""

@@ -153,9 +153,18 @@ class Installation:
         return Told(done.returncode, done.stdout, done.stderr)
 
     def start(
-        self, port: int, *, host: str = "127.0.0.1", max_age_s: float | None = None, hours_ahead: float = 0
+        self,
+        port: int,
+        *,
+        host: str = "127.0.0.1",
+        max_age_s: float | None = None,
+        hours_ahead: float = 0,
+        user: Kubectl | None = None,
     ) -> Running:
-        """Start a replica at one of the places, with what the Deployment's containers are started with."""
+        """Start a replica at one of the places, with what the Deployment's containers are started with.
+
+        It has the rights of its ServiceAccount, unless another user is given.
+        """
         own = {"--bind": f"{host}:{port}", "--policy": str(self._policy), "--drain-s": str(DRAIN_S)}
         own |= {"--log-format": "text"}
         if max_age_s is not None:
@@ -170,7 +179,7 @@ class Installation:
             *(f"{name}={value}" for name, value in own.items()),
         ]
         log = self.folder / f"replica-{self.ports.index(port)}.log"
-        environment = _environment() | {"KUBECONFIG": str(self.server.kubeconfig)}
+        environment = _environment() | {"KUBECONFIG": str((user or self.server).kubeconfig)}
         # One that is killed leaves its keys behind.
         environment["TMPDIR"] = str(self._processes.memory)
         running = self.replicas[port] = self._processes.start(command, log=log, environment=environment)

@@ -29,9 +29,10 @@ from tests.webhook.lint.charts import CHART, write
 from tests.webhook.lint.git import git, make_repository
 from webhook.cli import lint
 from webhook.lint import external_tools
-from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.external_tools import run_tool
 from webhook.lint.inputs import Texts, Tools, gather_texts
 from webhook.lint.reports import FORMATS
+from webhook.lint.tool_error import ToolError
 
 #: Kustomizations that have kustomize fetch something, or that it may read otherwise than we do; ADDRESS is
 #: where a connection would be noticed.

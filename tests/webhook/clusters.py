@@ -24,6 +24,7 @@ class Kind:
     left_out: int = 0
     errors: int = 0
     refused_s: float = 0.0
+    unread: bool = False
 
 
 @dataclass
@@ -34,9 +35,13 @@ class Live:
     age: float = 5.0
     done: list[str] = field(default_factory=list)
     broken: list[LeftOutObject] = field(default_factory=list)
+    not_read: dict[str, str] = field(default_factory=dict)
 
     def left_out(self) -> list[LeftOutObject]:
         return self.broken
+
+    def unread(self) -> dict[str, str]:
+        return self.not_read
 
     def kinds(self) -> list[Kind]:
         return self.followed

@@ -236,7 +236,7 @@ def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
     assert [] == [failure for client in clients for failure in client.failures]
     assert {200} == {answer.status for client in clients for answer in client.answers}
     assert ["close"] * 6 == [client.answers[-1].headers.get("connection") for client in clients]
-    assert (503, "draining: the server was asked to end") == (
+    assert (503, "draining: the server is shutting down") == (
         readiness.status,
         readiness.json()["reasons"][0],
     )

@@ -98,6 +98,9 @@ def usable_s(query: str) -> float:
 def parse_duration(text: str) -> float | None:
     """Return the seconds of a duration as Go writes it, or None; ``time.ParseDuration``.
 
+    The library that the Kubernetes client has for it, durationpy, knows days and months, rounds to
+    microseconds, and takes time quadratic in the length of a text that is none.
+
     >>> parse_duration("1m30s"), parse_duration("500ms"), parse_duration("10")
     (90.0, 0.5, None)
     """

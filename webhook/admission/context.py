@@ -39,7 +39,7 @@ class Sources(Protocol):
 
     @property
     def kubernetes_version(self) -> str:
-        """The cluster's release, empty where nobody said it."""
+        """The cluster's release, empty where it is not given."""
 
     @property
     def workload_kind(self) -> tuple[str, ...]:
@@ -58,8 +58,8 @@ def build_context(
 
     Args:
         settings: Which files.
-        warn: Told, a line at a time, what was left out of them.
-        live: The picture of a cluster that is followed, in place of a file.
+        warn: Called with each line about what was left out of them.
+        live: The cache of a watched cluster, in place of a file.
         live_version: The release where the settings name none.
         seen: Shown every object of the snapshot file.
 

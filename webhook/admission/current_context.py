@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from webhook.component import Component
-from webhook.kube.left_out import left_out_warning
+from webhook.kube.left_out import left_out_warning, unread_warning
+from webhook.kube.reflector import REFUSED_S
 from webhook.telemetry.logs import LOGGER
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 #: Seconds for which what was found about the age of the cache counts: every review needs it. Little next to
 #: the age that counts as old.
 _LOOK_EVERY_S: Final = 1.0
-#: Seconds for which the API server may refuse a kind before the cache counts as old: others write meanwhile,
-#: unlike while it is away. Authorizers know their rules a second or two after a start.
-_REFUSED_S: Final = 5.0
 
 
 class CurrentContext(Component):
@@ -70,7 +68,7 @@ class CurrentContext(Component):
     def usable(self) -> AdmissionContext:
         """Return the context to decide by now: without the cluster if its cache is too old."""
         due = self._cache is not None and self._clock() >= self._look_again
-        # Whoever finds another thread looking goes by what was found last.
+        # A thread that finds another one looking uses the last result.
         if due and self._looking.acquire(blocking=False):
             try:
                 self._look_again = self._clock() + _LOOK_EVERY_S
@@ -105,22 +103,24 @@ class CurrentContext(Component):
             return ""
         if unsynced := self.unsynced():
             return unsynced
-        if refused := cache.refused(longer_s=_REFUSED_S):
+        if refused := cache.refused(longer_s=REFUSED_S):
             return f"the API server refuses to list or watch {', '.join(refused)}"
         age_s = cache.age_s()
         return f"the cluster cache is {age_s:.0f} s old" if age_s > self._max_age_s else ""
 
     def warnings(self) -> list[str]:
-        """Return why the cluster is not used though it was listed, and which objects are left out."""
+        """Return why the cluster is not used though it was listed, and what of it is not read."""
         # Age keeps no request away: the caches of other replicas are as old, and most of a review needs none.
         stale = "" if self.unsynced() else self._stale_reason()
         found = [f"{stale}: nothing that depends on the cluster is reported or injected"] if stale else []
         if self._cache is not None and (left_out := self._cache.left_out()):
             found.append(left_out_warning(left_out))
+        if self._cache is not None and (unread := self._cache.unread()):
+            found.append(unread_warning(unread))
         return found
 
     def observe(self, telemetry: Telemetry) -> None:
-        """Tell the metrics how the cluster is followed."""
+        """Report the state of the cluster cache as metrics."""
         if self._cache is not None:
             stale = bool(self._stale_reason())
             telemetry.cluster_followed(self._cache.kinds(), age_s=self._cache.age_s(), stale=stale)

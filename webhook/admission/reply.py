@@ -1,4 +1,4 @@
-"""The bytes of the answer to a review, and what logs and metrics tell of it."""
+"""The bytes of the answer to a review, and its data for logs and metrics."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from webhook.admission.review import API_VERSION, SPREAD_POLICY, Review
 from webhook.registration import PROBE_ANNOTATION, probe_answer
 from webhook.telemetry.logs import Value
 
-#: Characters of one audit annotation. The audit log keeps any size, and somebody pays for it.
+#: Characters of one audit annotation. The audit log keeps any size, at its operator's cost.
 AUDIT_LENGTH = 4096
-#: Errors that a refusal tells. More than anybody fixes at once.
+#: Errors that a denial reports. More than anyone fixes at once.
 MAX_TOLD = 100
 #: The audit annotation that says what of an object was not read.
 NOT_READ = "not-read"
 
 
 class Reply(NamedTuple):
-    """The answer to one review, with what logs and metrics tell of it.
+    """The answer to one review, with its data for logs and metrics.
 
     Attributes:
         body: The AdmissionReview with the response, JSON.
@@ -42,17 +42,17 @@ class Reply(NamedTuple):
         uid: The review's uid.
         operation: CREATE, UPDATE, …
         kind: The object's kind, with its group where it has one (``Deployment.apps``).
-        sub_resource: The subresource asked for; empty for the object itself.
+        sub_resource: The requested subresource; empty for the object itself.
         namespace: The object's namespace, empty for none.
         name: The object's name, or its generateName.
-        dry_run: Whether the request asked for no side effects.
+        dry_run: Whether the request must have no side effects.
         injected: How many constraints the patch adds.
         rules: The ids of the broken rules, in the order they were found, without repeats.
         exempted: The ids of the rules that the object is exempt from though it breaks them, each with who
             exempts it (annotation, policy).
         forecast_s: Seconds that the verdict on the next pod took; None if none was made.
         forecast_skipped: Whether one was wanted, and there was too little time or too much to judge.
-        rules_s: Seconds that the rules took that look at every node; None if none was asked.
+        rules_s: Seconds that the rules took that look at every node; None if none ran.
         rules_skipped: The same of rules.
         missed: Whether something was not in the cache of the cluster that was needed.
         waited_s: Seconds for which that was waited for; None if nothing was.
@@ -148,7 +148,7 @@ def _response(
 
 
 def _was_injected(review: Review) -> bool:
-    """Tell whether the mutating webhook was asked a moment ago, and warned of what it added."""
+    """Return whether the mutating webhook was called a moment ago, and warned of what it added."""
     return review.operation == "CREATE" and INJECTED_ANNOTATION in _annotations(review)
 
 

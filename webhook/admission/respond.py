@@ -34,7 +34,7 @@ class MustWait(NamedTuple):
     """A review that needs something that the cache of the cluster does not have yet.
 
     Attributes:
-        miss: What it needs; once that is there, the request can be answered anew.
+        miss: What it needs; once that is there, the request can be answered again.
         reply: The answer if it does not come.
     """
 

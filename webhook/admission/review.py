@@ -21,12 +21,12 @@ from policies.manifests.fields import (
 )
 from policies.manifests.json_bytes import JsonError, read_json_within
 
-#: Values of a review that are read; ordinary ones have some hundreds. So many take some 30 ms, during which
-#: everybody waits.
+#: Values of a review that are read; ordinary ones have some hundreds. This many take some 30 ms, during which
+#: every client waits.
 MAX_VALUES = 200_000
 #: What is between the envelope of a review and the object.
 _OBJECT_FOLLOWS = re.compile(rb',\s*+"object"\s*+:')
-#: Places that may be the one; the groups and extra fields of a user come before it, which nobody else writes.
+#: Places that may be the one; the groups and extra fields of a user come before it, which no one else writes.
 _MOST_PLACES = 8
 #: The only version of AdmissionReview that a registered webhook gets here.
 API_VERSION = "admission.k8s.io/v1"
@@ -57,7 +57,7 @@ class Review(NamedTuple):
         operation: CREATE, UPDATE, DELETE or CONNECT.
         group: The API group of ``kind``.
         kind: The kind of the object that is sent.
-        sub_resource: The subresource asked for; empty for the object itself.
+        sub_resource: The requested subresource; empty for the object itself.
         namespace: The object's namespace; empty for none.
         name: The object's name; empty while the API server has yet to make it up.
         obj: The new object; None where the operation has none.

@@ -51,7 +51,7 @@ class Configuration:
 
     @property
     def webhooks(self) -> list[Mapping[str, Any]]:
-        """Its webhooks; empty where the API server calls nobody."""
+        """Its webhooks; empty where the API server calls none."""
         return list((self.manifest or {}).get("webhooks") or ())
 
     @property
@@ -86,7 +86,7 @@ def registration(
 ) -> Registration:
     """Return the reviews that a configuration makes the API server send; see ``webhook.registration.faults``.
 
-    That nothing has the labels of an objectSelector is told, but it may have tomorrow.
+    That nothing has the labels of an objectSelector is a fault, but no proof: objects may have them tomorrow.
     """
     source, path, listed = configuration.source, configuration.path, configuration.webhooks
     nothing = f"the API server sends nothing to {path}"

@@ -60,7 +60,7 @@ class CertificateController(Component):
             reconciler: The cluster's certificates, for this controller alone.
             folder: A private folder, for the pair that is served.
             elect: Stands for election.
-            judge: Tells what a webhook configuration makes the API server send.
+            judge: Returns the reviews that a webhook configuration makes the API server send.
         """
         self._judge = judge
         self._registrations: dict[str, Registration] = {}
@@ -98,7 +98,7 @@ class CertificateController(Component):
         return [*found, *filter(None, [clock_problem(self.skew)])]
 
     def observe(self, telemetry: Telemetry) -> None:
-        """Tell the metrics how the certificates are."""
+        """Report the state of the certificates as metrics."""
         expiry = self.authority_expiry
         telemetry.certificates_kept(
             authority_expires_at=expiry.timestamp() if expiry else None,
@@ -130,7 +130,7 @@ class CertificateController(Component):
 
         Args:
             timeout_s: Seconds for which an API server that does not answer is waited for.
-            sleep: Waits for so many seconds.
+            sleep: Waits for a number of seconds.
 
         Raises:
             ClusterError: There is no pair to be had, and why.

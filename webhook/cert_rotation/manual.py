@@ -41,7 +41,7 @@ def rotate(
         reconciler: The cluster's certificates.
         demand: What to replace.
         timeout_s: Seconds to wait, at most.
-        sleep: Waits for so many seconds.
+        sleep: Waits for a number of seconds.
         report: Gets what is done and what is waited for, a line each.
 
     Returns:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
-from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath, shown
 from policies.model.taints import Taint, TaintEffect
@@ -27,8 +26,7 @@ from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
 from policies.placement.simulate.scheduling_queue import PlannedActions
 from webhook.cli.command import OPTION_ORDER
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+from webhook.cli.options import with_options
 
 #: A number of nodes.
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
@@ -64,16 +62,14 @@ _OPTIONS: Final = (
 )  # fmt: skip
 
 
-def action_options(function: _Command) -> _Command:
+def action_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command, which must be a ``Command``."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, _OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What happens to the nodes of a cluster, and what is known of its pods.
+    """The actions on the nodes of a cluster, and the objects of its pods.
 
     Attributes:
         actions: The actions, in the order in which they were given.
@@ -113,14 +109,12 @@ class Happening:
 
     def seen(self, obj: dict[str, Any]) -> None:
         """Look at an object of the cluster."""
-        if self.actions:
-            self.running(obj)
+        self.running(obj)
 
-    def planned(self, context: AdmissionContext) -> PlannedActions | None:
-        """Return what happens before pods are scheduled; None if nothing does."""
-        if not self.actions:
-            return None
-        return PlannedActions(actions=self.actions, context=context, running=self.running, others=self.others)
+    @property
+    def planned(self) -> PlannedActions:
+        """The actions before pods are scheduled, and the objects of the pods that run."""
+        return PlannedActions(actions=self.actions, running=self.running, others=self.others)
 
 
 def _lose(text: str) -> Action:

@@ -23,24 +23,20 @@ from policies.placement.core.actions import MOST_ADDED, topology_key
 from policies.placement.core.placement import PlacementError, read_workload
 from policies.reports.advise import json as advise_json
 from policies.reports.advise import text as advise_text
-from webhook.cli.answers import BAD_INPUT, format_option, print_answer
+from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
 from webhook.cli.manifest import told
+from webhook.cli.options import answer_option
 from webhook.cli.placement import PlacementInput, check_key, read_input
-from webhook.cli.placement_options import PlacementOptions, cluster_options, note, object_options, show
-from webhook.cli.progress import INTERRUPTED, interruptible, progress
+from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options
 from webhook.cli.suggestion import kubectl_patch, manifest_diff
+from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, show
 
-#: Exit codes: the goal is reached, it cannot be.
-REACHED, MISSED = 0, 1
-#: Columns of the text where there is no terminal.
-PIPED: Final = 100
 #: Replicas times nodes from which the progress is shown: each replica is placed for some sets of constraints.
 LONG: Final = 20_000
 _COUNT: Final = re.compile(r"[0-9]{1,4}")
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel advise -f web.yaml --lose-at-most 1/3 --when zone --replicas 3..12 --live
 evenkeel advise deploy/web -n shop --lose-at-most 1 --when hostname
 evenkeel advise -f web.yaml --lose-at-most 1/3 --one-a-node --nodes a=3,b=3,c=3
@@ -49,7 +45,7 @@ evenkeel advise -f web.yaml --lose-at-most 1/3 --cluster cluster.json --diff | g
 
 
 def _read_with(read: Any) -> Any:
-    """Return what makes click read an option, whose errors then name the option."""
+    """Return click's callback for an option, whose errors then name the option."""
 
     def callback(_context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
         if value is None:
@@ -83,7 +79,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     return counts
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @object_options
 @cluster_options
 @click.option(
@@ -112,7 +108,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     "--replicas",
     metavar="N..M",
     callback=_read_with(lambda text: parse_range(text, MOST_REPLICAS)),
-    help="At which numbers of replicas.  [default: those of its HorizontalPodAutoscaler or ScaledObject in "
+    help="The numbers of replicas.  [default: those of its HorizontalPodAutoscaler or ScaledObject in "
     "the file or the cluster, else its own]",
 )
 @click.option(
@@ -134,11 +130,8 @@ def _read_nodes(text: str) -> dict[str, int]:
     is_flag=True,
     help="Print only the change: a diff of the file, or for KIND/NAME a patch.",
 )
-@format_option
-@click.pass_context
+@answer_option()
 def command(
-    context: click.Context,
-    /,
     *,
     limit: Any,
     key: str,
@@ -155,8 +148,8 @@ def command(
 
     The fewest and softest constraints are taken, but without --allow-soft none that is softer than a
     DoNotSchedule constraint that is there: they are listed with what would fail if each were softer,
-    and with --diff as a change of the manifest. Proven is that the replicas get a node at every number of the
-    range, that no domain gets more than may be lost, and that rollouts complete, with the whole default
+    and with --diff as a change of the manifest. It is proven that the replicas get a node at every number of
+    the range, that no domain gets more than may be lost, and that rollouts complete, with the whole default
     profile of kube-scheduler. Constraints of the manifest for other keys stay if the goal allows it.
 
     The pods of the workload that run now are left out: the new template replaces them. Domains that a
@@ -181,18 +174,14 @@ def command(
         allow_soft=allow_soft,
         replicas=replicas or ReplicaRange(0, 0),
     )
-    try:
-        advice, entry = _advise(options, goal, counts)
-        if advice is None:
-            context.exit(INTERRUPTED)
-        _print(context, advice, form="diff" if diff else form, options=options, entry=entry)
-    except DocumentError as error:
-        click.echo("\n".join(error.problems), err=True)
-        context.exit(BAD_INPUT)
+    advice, entry = _advise(options, goal, counts)
+    if advice is None:
+        finish(ExitCode.INTERRUPTED)
+    _print(advice, form="diff" if diff else form, options=options, entry=entry)
     if not advice.complete:
-        context.exit(INTERRUPTED if advice.stopped else MISSED)
+        finish(ExitCode.INTERRUPTED if advice.stopped else ExitCode.FINDINGS)
     is_reached = advice.is_met and (advice.chosen is not None or advice.is_met_now)
-    context.exit(REACHED if is_reached else MISSED)
+    finish(ExitCode.of(clean=is_reached))
 
 
 def _advise(
@@ -248,16 +237,14 @@ def _replicas(workload: Workload, given: PlacementInput) -> ReplicaRange:
     return ReplicaRange(max(least, 1), max(most, 1), source)
 
 
-def _print(
-    context: click.Context, advice: Advice, *, form: str, options: PlacementOptions, entry: ManifestObject
-) -> None:
+def _print(advice: Advice, *, form: str, options: PlacementOptions, entry: ManifestObject) -> None:
     """Print advice, or only the change.
 
     Raises:
         DocumentError: The file cannot be edited there.
     """
     if form == "text":
-        show(context, lambda width, color: advise_text.render(advice, width=width, color=color), piped=PIPED)
+        show(lambda width, color: advise_text.render(advice, width=width, color=color), piped=LINES)
     elif form != "diff":
         print_answer(advise_json.render(advice), form)
     elif not advice.edits:

@@ -4,62 +4,36 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Final, TypeAlias
 
 import click
 import orjson
 import yaml
 
 from policies.manifests.documents import ManifestObject
+from webhook.cli.options import DATA_FORMATS, HTML
+from webhook.cli.terminal import ExitCode
 from webhook.http.problems import problem
+from webhook.late_imports import late_imports
 from webhook.requests.frame import RequestError
 
-#: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
-FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+with late_imports():
+    from webhook.ui import embedded
 
 #: libyaml's where PyYAML was built with it, which takes a fifth of the time.
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-#: The formats for programs.
-_FORMATS: Final = frozenset({"json", "yaml"})
-#: The format of a page of its own, and what is said of it.
-HTML: Final = "html"
-HTML_NOTE: Final = "html: one file for a browser, with everything in it."
 #: Prints the JSON of an answer about an object.
 Printer: TypeAlias = Callable[[bytes, ManifestObject], None]
 
 
-def format_option_with(*others: str, note: str = "Format of the answer.") -> Callable[[_Command], _Command]:
-    """Return the option for the format of an answer, whose parameter is ``form``.
-
-    Args:
-        others: Further formats.
-        note: What is said of the formats.
-    """
-    return click.option(
-        "-o",
-        "--format",
-        "form",
-        type=click.Choice(["text", *sorted(_FORMATS), *others]),
-        default="text",
-        show_default=True,
-        help=note,
-    )
-
-
-#: The same with the formats that all commands have.
-format_option: Final = format_option_with()
-
-
 def answer_printer(form: str, kind: str = "") -> Printer | None:
-    """Return what prints an answer in a format; None for the texts that people read.
+    """Return the function that prints an answer in a format; None for the texts that people read.
 
     Args:
         form: The format.
         kind: The command, if it has pages.
     """
-    if form not in {*_FORMATS, HTML}:
+    if form not in {*DATA_FORMATS, HTML}:
         return None
     return lambda body, _entry: print_answer(body, form, kind)
 
@@ -67,10 +41,7 @@ def answer_printer(form: str, kind: str = "") -> Printer | None:
 def print_answer(body: bytes, form: str, kind: str = "") -> None:
     """Print JSON: as it is, the same as ``yaml``, or a page with it: see ``answer_printer``."""
     if form == HTML:
-        # Few want a page.
-        from webhook.ui.embedded import report_page  # noqa: PLC0415
-
-        click.echo(report_page(kind, body))
+        click.echo(embedded.report_page(kind, body))
     elif form == "json":
         click.echo(body.rstrip(b"\n"))
     else:
@@ -92,14 +63,14 @@ def _as_yaml(value: object) -> str:
     return yaml.dump(value, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
 
 
-def answer_lines(lines: BinaryIO, answer: Callable[[bytes], tuple[bytes, bool]]) -> int:
+def answer_lines(lines: BinaryIO, answer: Callable[[bytes], tuple[bytes, bool]]) -> ExitCode:
     """Answer each request as soon as its line has come; return the exit code.
 
     Args:
         lines: A request on each.
         answer: Returns the JSON of an answer, and whether everything fits; raises RequestError.
     """
-    codes = {FITS}
+    codes = {ExitCode.CLEAN}
     for line in lines:
         text, code = _answer_line(line, answer)
         codes.add(code)
@@ -109,11 +80,13 @@ def answer_lines(lines: BinaryIO, answer: Callable[[bytes], tuple[bytes, bool]])
     return max(codes)
 
 
-def _answer_line(line: bytes, answer: Callable[[bytes], tuple[bytes, bool]]) -> tuple[bytes, int]:
+def _answer_line(line: bytes, answer: Callable[[bytes], tuple[bytes, bool]]) -> tuple[bytes, ExitCode]:
     try:
         text, fits = answer(line)
     except RequestError as error:
-        return problem(error.message, error.errors), BAD_INPUT
+        return problem(error.message, error.errors), ExitCode.BAD_INPUT
     except Exception as error:  # noqa: BLE001  # whatever a line found: the stream goes on
-        return problem(f"internal error: {type(error).__name__}: {error}; please report it"), CANNOT_RUN
-    return text, FITS if fits else FITS_NOWHERE
+        return problem(
+            f"internal error: {type(error).__name__}: {error}; please report it"
+        ), ExitCode.CANNOT_RUN
+    return text, ExitCode.CLEAN if fits else ExitCode.FINDINGS

@@ -17,24 +17,20 @@ from policies.reports.audit import markdown as audit_markdown
 from policies.reports.audit import policy_report
 from policies.reports.audit import text as audit_text
 from policies.reports.audit.run import AuditedCluster, AuditRun, AuditScope
-from webhook.cli.answers import HTML, HTML_NOTE, format_option_with, print_answer
+from webhook.cli.answers import print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
-from webhook.cli.placement_options import PlacementOptions, show
-from webhook.cli.progress import INTERRUPTED
+from webhook.cli.options import HTML, HTML_NOTE, answer_option
+from webhook.cli.placement_options import PlacementOptions
+from webhook.cli.terminal import TABLES, ExitCode, finish, show
 
-#: Exit codes: nothing bad enough, problems.
-CLEAN, PROBLEMS = 0, 1
-#: Columns of the text where there is no terminal.
-PIPED: Final = 120
 #: The formats that are objects for a cluster.
 REPORT_APIS: Final[Mapping[str, policy_report.ReportApi]] = {
     "policyreport": policy_report.POLICY_REPORT,
     "openreports": policy_report.OPEN_REPORT,
 }
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel audit --live
 evenkeel audit --live -n shop --fail-on warning
 evenkeel snapshot --output cluster.json && evenkeel audit --cluster cluster.json --top 20
@@ -44,7 +40,7 @@ evenkeel audit --live -o policyreport --fail-on never | kubectl apply -f -
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @workload_options
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show only the N riskiest workloads.")
 @click.option(
@@ -54,11 +50,8 @@ evenkeel audit --live -o policyreport --fail-on never | kubectl apply -f -
     show_default=True,
     help="Exit 1 if a workload has a problem of this severity or worse.",
 )
-@format_option_with("markdown", HTML, *REPORT_APIS, note=HTML_NOTE)
-@click.pass_context
+@answer_option("markdown", HTML, *REPORT_APIS, text=HTML_NOTE)
 def command(
-    context: click.Context,
-    /,
     *,
     namespace: str,
     selector: str,
@@ -69,8 +62,8 @@ def command(
 ) -> None:  # the options of the cluster
     """Show how every workload of a cluster is spread, the riskiest first.
 
-    Each workload with a number of replicas is judged by the constraints in force for it: its own, a
-    SpreadPolicy's, or the scheduler's defaults. A ReplicaSet stands for the Deployment that owns it.
+    Each workload with a number of replicas is checked against the constraints in force for it: its own, a
+    SpreadPolicy's, or the scheduler's defaults. A ReplicaSet is used for the Deployment that owns it.
 
     \b
     violated       the skew of a DoNotSchedule constraint is above maxSkew (error)
@@ -82,8 +75,8 @@ def command(
     uneven         the skew of a ScheduleAnyway constraint is above maxSkew (note)
     invalid        the API server would refuse the object today (warning)
 
-    Room is how many more replicas fit: at most so many with several DoNotSchedule constraints, and where pods
-    ask for what is not modeled.
+    Room is how many more replicas fit: an upper bound with several DoNotSchedule constraints, and where pods
+    have fields that are not modeled.
 
     The formats policyreport and openreports are objects for `kubectl apply -f -`, one for each workload:
     PolicyReport (wgpolicyk8s.io/v1alpha2) and Report (openreports.io/v1alpha1).
@@ -105,7 +98,7 @@ def command(
     )
     run = AuditRun.of(audits, audited, top=top, left=looked_at.left)
     if form == "text":
-        show(context, lambda width, color: audit_text.render(run, width=width, color=color), piped=PIPED)
+        show(lambda width, color: audit_text.render(run, width=width, color=color), piped=TABLES)
     elif form == "markdown":
         click.echo(audit_markdown.render(run), nl=False)
     elif form in REPORT_APIS:
@@ -113,5 +106,9 @@ def command(
     else:
         print_answer(audit_json.render(run), form, "audit")
     if looked_at.left:
-        context.exit(INTERRUPTED)
-    context.exit(PROBLEMS if run.fails(None if fail_on == FailOn.NEVER else Severity(fail_on)) else CLEAN)
+        finish(ExitCode.INTERRUPTED)
+    finish(
+        ExitCode.FINDINGS
+        if run.fails(None if fail_on == FailOn.NEVER else Severity(fail_on))
+        else ExitCode.CLEAN
+    )

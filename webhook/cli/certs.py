@@ -22,18 +22,16 @@ from webhook.cli.command import CommandGroup
 _DAYS = click.IntRange(1, 36_500)
 
 
-@click.group(
-    cls=CommandGroup, name="certs", help="Create, show, rotate and publish the webhook's certificates."
-)
+@click.group(cls=CommandGroup, name="certs")
 def command() -> None:
-    """Group the commands about certificates."""
+    """Create, show, rotate and publish the webhook's certificates."""
 
 
 for subcommand in (certs_inject.command, certs_rotate.command, certs_show.command):
     command.add_command(subcommand)
 
 
-@command.command(name="init", short_help="Create a CA and a serving certificate.")
+@command.command(name="init")
 @click.option("--cert-dir", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option(
     "--service", default="evenkeel", show_default=True, help='Service that clients call; "" for none.'
@@ -94,7 +92,7 @@ def init(
 
 
 def _next_lines(folder: Path, namespace: str) -> Iterator[str]:
-    """Yield what to do with the files."""
+    """Yield the commands with which to use the files."""
     ca, serving, key = (
         shlex.quote(str(folder / name))
         for name in (store.CA_CERTIFICATE, store.SERVING_CERTIFICATE, store.SERVING_KEY)

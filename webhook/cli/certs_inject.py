@@ -22,7 +22,7 @@ from webhook.kube.api_server import ApiServer, ClusterError
 from webhook.lint.files import read_text
 
 
-@click.command(cls=Command, name="inject", short_help="Set the caBundle of the webhook configurations.")
+@click.command(cls=Command, name="inject")
 @click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder whose ca.crt to trust.")
 @click.option("--ca-file", type=click.Path(path_type=Path), help="PEM file of the CAs to trust.")
 @click.option("-f", "--filename", metavar="FILE", help='Manifest to print with it; "-" is standard input.')

@@ -21,7 +21,7 @@ from webhook.cli.command import Command
 from webhook.cli.live import api_server
 
 
-@click.command(cls=Command, name="rotate", short_help="Replace certificates before they are due.")
+@click.command(cls=Command, name="rotate")
 @click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder to rotate, instead of a cluster.")
 @click.option("--ca", "--authority", "ca", is_flag=True, help="Replace the CA too.")
 @cluster_options

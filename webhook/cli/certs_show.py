@@ -18,29 +18,29 @@ from webhook.cert_rotation.secret import SecretStore
 from webhook.cli.certs_target import cluster_options, refuse_with_folder
 from webhook.cli.command import Command
 from webhook.cli.live import api_server
+from webhook.cli.options import format_option
+from webhook.cli.terminal import ExitCode, finish
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA = "evenkeel.dev/certs/v1"
 
 
-@click.command(cls=Command, name="show", short_help="Show certificates and what is wrong with them.")
+@click.command(cls=Command, name="show")
 @click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder to show, instead of a cluster.")
 @click.option(
     "--expires-within",
     type=click.IntRange(0, 36_500),
     default=0,
     metavar="DAYS",
-    help="Report certificates that expire within so many days, too.",
+    help="Also report certificates that expire within this many days.",
 )
-@click.option(
-    "-o", "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
-)
+@format_option("text", "json", text="Output.")
 @cluster_options
 def command(
     *,
     cert_dir: Path | None,
     expires_within: int,
-    format: str,  # noqa: A002  # the option's name
+    form: str,
     context: str,
     namespace: str,
     secret: str,
@@ -60,13 +60,13 @@ def command(
         api = api_server(context)
         stored = SecretStore(api, namespace, secret).read()
         found = inspect_secret(stored, read_configurations(api, webhooks), now=now, margin=margin)
-    if format == "json":
+    if form == "json":
         option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         click.echo(orjson.dumps({"schema": SCHEMA, **found}, option=option), nl=False)
     else:
         click.echo("\n".join(_text_lines(found)))
     if found["problems"]:
-        click.get_current_context().exit(1)
+        finish(ExitCode.FINDINGS)
 
 
 def _inspect_folder(folder: Path, *, now: datetime, margin: timedelta) -> dict[str, Any]:

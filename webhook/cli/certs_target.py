@@ -1,4 +1,4 @@
-"""What the commands about certificates share: the options that name a cluster's certificates, and words."""
+"""The parts that commands about certificates share: options that name a cluster's certificates, and words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from certs.keypair import KeyPair
 from policies.manifests.errors import UsageError
 from webhook.cert_rotation.reconcile import Target
-from webhook.cli.live import context_option
+from webhook.cli.options import context_option, with_options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -32,11 +32,9 @@ _OPTIONS: Final = (
 service_option = _name("--service", default=_DEFAULT.service, help="Service that the certificate is for.")
 
 
-def cluster_options(function: _Command) -> _Command:
+def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name a cluster and its certificates."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, _OPTIONS)
 
 
 def is_given(*parameters: str) -> bool:

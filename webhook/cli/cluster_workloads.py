@@ -1,9 +1,10 @@
-"""What the commands share that look at every workload of a cluster: options, reading, progress."""
+"""The parts that commands on every workload of a cluster share: options, reading, progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -15,11 +16,9 @@ from policies.model.label_query import parse_label_query
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.cli.placement import read_context
-from webhook.cli.placement_options import PlacementOptions, cluster_options, note
-from webhook.cli.progress import interruptible, progress
+from webhook.cli.placement_options import PlacementOptions, cluster_options
+from webhook.cli.terminal import interruptible, note_and_keep, progress
 from webhook.kube.workload_store import UNWATCHED_KINDS
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 #: Workloads from which a bar is shown; they take about a second.
 _MANY: Final = 500
@@ -30,7 +29,7 @@ class ReadCluster(NamedTuple):
 
     Attributes:
         workloads: The workloads.
-        context: What they are judged by.
+        context: What they are evaluated by.
         cluster: The cluster.
         unread: What could not be read of it, a line each.
     """
@@ -41,7 +40,7 @@ class ReadCluster(NamedTuple):
     unread: tuple[str, ...]
 
 
-def workload_options(function: _Command) -> _Command:
+def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say which workloads of which cluster."""
     selector = click.option(
         "-l",
@@ -76,12 +75,8 @@ def read_workloads(options: PlacementOptions, namespace: str, selector: str, *, 
         options.kinds(), namespace, parse_label_query(selector) if selector else None
     )
     unread: list[str] = []
-
-    def warn(text: str) -> None:
-        if form != "text":
-            note(text)
-        unread.append(text)
-
+    # A text ends with them.
+    warn = unread.append if form == "text" else partial(note_and_keep, unread)
     context = read_context(options, workloads, everything=True, warn=warn)
     if context.cluster is None:
         raise ValueError("a cluster was read")

@@ -1,4 +1,4 @@
-"""What a shell completes of the values of options: rules, report formats, policies."""
+"""The shell completions of option values: rules, report formats, policies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from collections.abc import Collection, Iterable, Iterator
 import click
 from click.shell_completion import CompletionItem
 
-#: How a shell is told that it should complete a file's name itself.
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from policies.config import loader
+    from policies.reports.plan import run as plan_run
+    from policies.rules import base
+    from webhook.lint import reports
+
+#: How a shell learns that it should complete a file's name itself.
 _FILE = "file"
 
 
@@ -15,10 +23,7 @@ def complete_rule(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the rules whose id starts so."""
-    # A shell asks for completion at every key: other options do not wait for the rules.
-    from policies.rules.base import all_rules  # noqa: PLC0415
-
-    rules = all_rules().values()
+    rules = base.all_rules().values()
     return [CompletionItem(rule.id, help=rule.summary) for rule in rules if rule.id.startswith(incomplete)]
 
 
@@ -40,18 +45,14 @@ def complete_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats of lint that start so; the file after them is the user's."""
-    from webhook.lint.reports import FORMATS, PAGE  # noqa: PLC0415
-
-    return _formats((*FORMATS, PAGE), incomplete)
+    return _formats((*reports.FORMATS, reports.PAGE), incomplete)
 
 
 def complete_plan_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats of plans that start so; the file after them is the user's."""
-    from policies.reports.plan.run import FORMATS  # noqa: PLC0415
-
-    return _formats(FORMATS, incomplete)
+    return _formats(plan_run.FORMATS, incomplete)
 
 
 def complete_from(
@@ -72,9 +73,7 @@ def complete_policies(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the built-in policies that start so, and let the shell complete files."""
-    from policies.config.loader import BUILTIN_PREFIX, builtin_names  # noqa: PLC0415
-
-    named = (f"{BUILTIN_PREFIX}{name}" for name in builtin_names())
+    named = (f"{loader.BUILTIN_PREFIX}{name}" for name in loader.builtin_names())
     # Files first: bash forgets what came before them.
     return [CompletionItem(incomplete, type=_FILE), *_starting(named, incomplete)]
 
@@ -83,9 +82,7 @@ def complete_builtin(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the names of built-in policies that start so, and let the shell complete files."""
-    from policies.config.loader import builtin_names  # noqa: PLC0415
-
-    return [CompletionItem(incomplete, type=_FILE), *_starting(builtin_names(), incomplete)]
+    return [CompletionItem(incomplete, type=_FILE), *_starting(loader.builtin_names(), incomplete)]
 
 
 def _starting(values: Iterable[str], incomplete: str) -> Iterator[CompletionItem]:

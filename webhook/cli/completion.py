@@ -13,7 +13,7 @@ from webhook.cli.command import Command
 PROGRAMS = ("evenkeel", "kubectl-evenkeel")
 
 #: bash breaks words at ":" and "=" too, so that builtin:NAME and FORMAT=FILE would be several. So the line
-#: itself is asked about, and what stands before the break is not repeated. -1 is its last word, 9999 a new.
+#: itself is completed, and what is before the break is not repeated. -1 is its last word, 9999 a new.
 _BASH: Final = """\
 %(complete_func)s() {
     local IFS=$'\\n' line="${COMP_LINE:0:COMP_POINT}" current=-1 kept="" response type value
@@ -55,8 +55,7 @@ class _Fish(FishComplete):
 #: What makes the script of each shell.
 _SHELLS: Final[dict[str, type[ShellComplete]]] = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish}
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 For this shell only:  source <(evenkeel completion bash)
 For every bash:       evenkeel completion bash > /etc/bash_completion.d/evenkeel
 For every fish:       evenkeel completion fish > ~/.config/fish/completions/evenkeel.fish
@@ -74,7 +73,7 @@ chmod +x ~/bin/kubectl_complete-evenkeel
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("shell", type=click.Choice(list(_SHELLS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

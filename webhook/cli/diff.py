@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -12,25 +12,20 @@ from policies.reports.diff import json as release_diff_json
 from policies.reports.diff import text as release_diff_text
 from policies.reports.diff.text import ReleaseDiff
 from policies.scheduler.releases import parse_release
-from webhook.cli.answers import format_option, print_answer
+from webhook.cli.answers import print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
-from webhook.cli.placement_options import PlacementOptions, show
-from webhook.cli.progress import INTERRUPTED
+from webhook.cli.options import answer_option
+from webhook.cli.placement_options import PlacementOptions
+from webhook.cli.terminal import TABLES, ExitCode, finish, show
 
-#: Exit codes: the upgrade breaks nothing, pods would be refused or fit nowhere.
-CLEAN, BREAKS = 0, 1
-#: Columns of the text where there is no terminal.
-PIPED: Final = 120
-
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel diff --from 1.33 --to 1.37 --live
 evenkeel diff --to 1.38 --cluster cluster.json -n shop -o json
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @workload_options
 @click.option(
     "--from",
@@ -40,11 +35,8 @@ evenkeel diff --to 1.38 --cluster cluster.json -n shop -o json
     help="The release before the upgrade.  [default: the cluster's]",
 )
 @click.option("--to", "after", required=True, metavar="VERSION", help="The release after the upgrade.")
-@format_option
-@click.pass_context
+@answer_option()
 def command(
-    context: click.Context,
-    /,
     *,
     namespace: str,
     selector: str,
@@ -88,12 +80,11 @@ def command(
     )
     if form == "text":
         show(
-            context,
             lambda width, color: release_diff_text.render(diff, width=width, color=color),
-            piped=PIPED,
+            piped=TABLES,
         )
     else:
         print_answer(release_diff_json.render(diff), form)
     if looked_at.left:
-        context.exit(INTERRUPTED)
-    context.exit(BREAKS if diff.breaks else CLEAN)
+        finish(ExitCode.INTERRUPTED)
+    finish(ExitCode.FINDINGS if diff.breaks else ExitCode.CLEAN)

@@ -11,24 +11,22 @@ import click
 from certs.names import LABEL
 from policies.manifests.errors import UsageError
 from webhook.cli.command import Command
-from webhook.cli.live import api_server, context_option
+from webhook.cli.live import api_server
+from webhook.cli.options import context_option, format_option
+from webhook.cli.terminal import ExitCode, finish
 from webhook.doctor import report
 from webhook.doctor.check_result import CheckStatus
 from webhook.doctor.collect import TIMEOUT_S, collect
 from webhook.doctor.diagnosis import diagnose
 from webhook.doctor.observations import InstallationNames
 
-#: Exit codes: no problem, problems, nothing could be read; ``main`` has those of errors.
-HEALTHY, PROBLEMS, CANNOT_RUN = 0, 1, 3
-
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES: Final = """\b
+_EXAMPLES: Final = """\
 evenkeel doctor
 kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(.status == "problem")'
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @context_option("chosen")
 @click.option(
     "-n", "--namespace", default="evenkeel", show_default=True, metavar="NAME", help="Namespace of Evenkeel."
@@ -55,14 +53,8 @@ kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(
     metavar="SECONDS",
     help="Time that the API server has for all its answers.",
 )
-@click.option(
-    "-o", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Report for people or for programs.",
-)  # fmt: skip
-@click.pass_context
+@format_option("text", "json", text="Report for people or for programs.")
 def command(
-    context: click.Context,
-    /,
     *,
     chosen: str,
     namespace: str,
@@ -74,7 +66,7 @@ def command(
     """Diagnose an Evenkeel installation.
 
     Reads with your own credentials and changes nothing; a dry run of a Deployment shows whether the webhooks
-    are asked. Checks that need what you cannot read are skipped, with the reason. A line that begins with
+    are called. Checks that need what you cannot read are skipped, with the reason. A line that begins with
     "do:" is what to do about a problem.
 
     Exit codes: 0 no problem (there may be warnings), 1 problems, 2 bad usage, 3 the cluster cannot be
@@ -95,5 +87,5 @@ def command(
     render = report.render_json if form == "json" else report.render_text
     click.echo(render(diagnosis), nl=False)
     if diagnosis.count(CheckStatus.PROBLEM):
-        context.exit(PROBLEMS)
-    context.exit(CANNOT_RUN if diagnosis.blind else HEALTHY)
+        finish(ExitCode.FINDINGS)
+    finish(ExitCode.CANNOT_RUN if diagnosis.blind else ExitCode.CLEAN)

@@ -4,39 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import click
 import orjson
 
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
-from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.errors import UsageError
 from policies.placement.explain.explain import Explained, explain_object
 from policies.reports.explain import json as explain_json
 from policies.reports.explain import text as explain_text
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
-from webhook.cli.answers import (
-    BAD_INPUT,
-    FITS,
-    FITS_NOWHERE,
-    HTML,
-    HTML_NOTE,
-    Printer,
-    answer_printer,
-    format_option_with,
-)
+from webhook.cli.answers import Printer, answer_printer
 from webhook.cli.command import Command
+from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement import evaluate_object
-from webhook.cli.placement_options import PlacementOptions, placement_options, show
-from webhook.cli.progress import INTERRUPTED, MANY_NODES, interruptible, status
+from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
+from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interruptible, show, status
+from webhook.late_imports import late_imports
 
-#: Columns of the text where there is no terminal: what terminals have had for long.
-PIPED: Final = 80
+with late_imports():
+    from webhook.cli import live_placement
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+
+_EXAMPLES = """\
 evenkeel explain deploy/web -n shop
 evenkeel explain pod/web-7d9f-x2x -n shop -o wide
 evenkeel explain -f web.yaml --diff 1 --live | patch -p1
@@ -46,9 +39,9 @@ helm template shop | evenkeel explain -f - --name deploy/web --cluster cluster.j
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
-@format_option_with("wide", HTML, note=f"wide: the text with the names of all nodes; {HTML_NOTE}")
+@answer_option("wide", HTML, text=f"wide: the text with the names of all nodes; {HTML_NOTE}")
 @click.option(
     "--diff",
     "number",
@@ -56,11 +49,8 @@ helm template shop | evenkeel explain -f - --name deploy/web --cluster cluster.j
     metavar="N",
     help="Print only suggestion N: a diff of the manifest, or for KIND/NAME a patch for kubectl.",
 )
-@click.pass_context
-def command(
-    context: click.Context, /, *, form: str, number: int | None, **values: Any
-) -> None:  # the common options
-    """Explain where the pods of a workload would be scheduled, or why they are unschedulable.
+def command(*, form: str, number: int | None, **values: Any) -> None:  # the common options
+    """Explain where a pod would be scheduled, or why it is unschedulable and what would help.
 
     Shows which constraints apply and where they come from, the number of matching pods in each domain, why
     each group of nodes rejects the pod, and which changes of the manifest or the cluster would make it fit,
@@ -81,23 +71,16 @@ def command(
     tell = answer_printer(form, "explain")
     if number is not None:
         tell = partial(_print_suggestion, number, options)
-    try:
-        code = _explain(context, options, wide=form == "wide", tell=tell)
-    except DocumentError as error:
-        click.echo("\n".join(error.problems), err=True)
-        context.exit(BAD_INPUT)
-    context.exit(FITS if code == FITS_NOWHERE and number is not None else code)
+    code = _explain(options, wide=form == "wide", tell=tell)
+    finish(ExitCode.CLEAN if code == ExitCode.FINDINGS and number is not None else code)
 
 
-def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> int:
+def _explain(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> ExitCode:
     """Print an explanation, or what is made of it; return the exit code: whether the pod fits some node."""
     if options.live:
-        # Importing the cluster client takes long.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
-
-        fits = show_remote(context, options, "/v1/explain", piped=PIPED, wide=wide, tell=tell)
+        fits = live_placement.show_remote(options, "/v1/explain", piped=SENTENCES, wide=wide, tell=tell)
         if fits is not None:
-            return FITS if fits else FITS_NOWHERE
+            return ExitCode.of(clean=fits)
     judge = _Judge(EVERY_NODE if wide else EXAMPLES)
     explained, entry, _, node = evaluate_object(options, judge, tells_node=True)
     explained = replace(explained, node=node)
@@ -105,13 +88,12 @@ def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, t
         tell(explain_json.render(explained), entry)
     else:
         show(
-            context,
             lambda width, color: explain_text.render(explained, width=width, color=color, wide=wide),
-            piped=PIPED,
+            piped=SENTENCES,
         )
     if judge.stopped:
-        return INTERRUPTED
-    return FITS if explained.succeeds else FITS_NOWHERE
+        return ExitCode.INTERRUPTED
+    return ExitCode.of(clean=explained.succeeds)
 
 
 class _Judge:

@@ -1,4 +1,4 @@
-"""``evenkeel fix``: mend in files what lint finds and knows how to mend, and change nothing else in them."""
+"""``evenkeel fix``: fix in files what lint finds and can fix, and change nothing else in them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.manifests.words import plural
-from policies.reports import unified_diff as diff
 from policies.reports.lint import text as lint_text
 from policies.reports.lint.run import LintRun
+from policies.reports.patch import unified_diff
 from webhook.cli import lint
 from webhook.cli.command import Command
-from webhook.lint.chart_rendering import Charts
+from webhook.cli.terminal import ExitCode, finish, note
+from webhook.lint.chart_options import Charts
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import STDIN, Text, read_text, shown_file, write_back
 from webhook.lint.inputs import Tools, gather_texts
@@ -32,8 +33,6 @@ from webhook.lint.options import LintOptions
 from webhook.lint.parse import parse
 from webhook.lint.run import build_job, without_ignored
 
-#: Exit codes: as lint's on what fix leaves behind.
-CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 #: The severities, least first.
 _SEVERITIES: Final = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 #: The options of lint that mean the same here.
@@ -45,8 +44,7 @@ _OF_LINT: Final = frozenset(
     }
 )  # fmt: skip
 
-#: Shown below the options without wrapping, which click does to all other text.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel fix --diff
 evenkeel fix deploy --select revision-key-missing
 evenkeel fix --inject --policy builtin:soft-spread web.yaml
@@ -56,25 +54,25 @@ evenkeel fix - < web.yaml > fixed.yaml
 
 @dataclass(slots=True)
 class _Read:
-    """What was read.
+    """The manifests that were read.
 
     Attributes:
-        texts: The files that are applied as they stand, by the names that messages use.
+        sources: The files that kustomize built objects from.
+        texts: The files that are applied as they are, by the names that messages use.
         paths: What files are opened by.
-        built: The objects that kustomize built.
-        sources: The files that it built them from.
+        built: The objects that were built from the sources.
         skipped: What was passed over and why.
         unreadable: Whether some cannot be read.
         broken: Whether some that were given are not there, or cannot be written.
         unwritten: What could not be fixed because its file cannot be written.
     """
 
+    sources: FieldOrigins
     texts: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: bool = False
     built: list[ManifestObject] = field(default_factory=list)
-    sources: FieldOrigins = field(default_factory=FieldOrigins)
     broken: bool = False
     unwritten: list[Fix] = field(default_factory=list)
 
@@ -88,7 +86,7 @@ class _Read:
 
 @click.command(
     cls=Command,
-    epilog=_EXAMPLES,
+    examples=_EXAMPLES,
     params=[option for option in lint.command.params if option.name in _OF_LINT],
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -96,10 +94,7 @@ class _Read:
 @click.option(
     "--inject", is_flag=True, help="Write the policies' default constraints into workloads that have none."
 )
-@click.pass_context
-def command(
-    context: click.Context, /, *, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: Any
-) -> None:
+def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: Any) -> None:
     """Fix lint findings in manifests where it is safe, without changing anything else.
 
     PATH is a file, a folder, or - for standard input (the result goes to standard output); default: the
@@ -119,7 +114,7 @@ def command(
         raise UsageError("- may not be combined with other paths")
     options = lint.read_options(paths, given)
     today = datetime.now(UTC).date()
-    job = build_job(options.config, today=today, warn=_note)
+    job = build_job(options.config, today=today, warn=note)
     if inject and not any(policy.defaults for policy in job.context.policies):
         raise UsageError(
             "--inject requires a policy with defaults: --policy FILE, such as builtin:soft-spread"
@@ -130,7 +125,7 @@ def command(
     )
     result = fixing.fix(read.texts, read.built, read.sources.content)
     read.take_in(result.texts)
-    # Where nothing is left to judge, what is skipped is what the user named, as for lint.
+    # Where nothing is left to check, what is skipped is what the user named, as for lint.
     read.skipped = lint.as_named(read.skipped, result.left)
     click.echo(lint_text.skipped(_run(read, options.config)), nl=False, err=True)
     if show_diff or piped:
@@ -140,16 +135,17 @@ def command(
     left = _left(result, options.config)
     _tell(result, left, read.unwritten, only_shown=show_diff, to_stderr=show_diff or piped)
     if read.broken or _is_incomplete(read, options.config):
-        context.exit(BAD_INPUT)
+        finish(ExitCode.BAD_INPUT)
     would_change = show_diff and bool(result.texts)
-    context.exit(FINDINGS if would_change or _fails(left, options.config.fail_on) else CLEAN)
+    finish(ExitCode.FINDINGS if would_change or _fails(left, options.config.fail_on) else ExitCode.CLEAN)
 
 
 def _read(options: LintOptions) -> _Read:
-    """Return the texts that hold objects, and what is passed over; tell what is wrong with others."""
+    """Return the texts that hold objects, and what is passed over; report the errors of others."""
     tools = Tools(charts=Charts(helm=Rendering.OFF), kustomize=options.tools.kustomize)
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
-    found, read = list(gathered.problems), _Read(sources=gathered.sources, skipped=list(gathered.skipped))
+    found = list(gathered.problems)
+    read = _Read(sources=gathered.sources or FieldOrigins(), skipped=list(gathered.skipped))
     for text in gathered.texts:
         parsed = parse(text)
         found += parsed.problems
@@ -167,14 +163,14 @@ def _read(options: LintOptions) -> _Read:
 
 
 def _in_own_words(entry: Skipped) -> Skipped:
-    """Return what was skipped by the option of lint that fix always has, with what that means here."""
+    """Return the skipped entry, with fix's own reason for charts, which it never renders."""
     if entry.reason is not SkipReason.SWITCHED_OFF or entry.kind is not SourceKind.CHART:
         return entry
     return replace(entry, message="fix changes no templates")
 
 
 def _run(read: _Read, config: LintConfig) -> LintRun:
-    """Return the run without its findings: what lint would tell of what was skipped."""
+    """Return the run without its findings: what lint would report of what was skipped."""
     return LintRun(
         result=LintResult(),
         tool_version="",
@@ -189,12 +185,12 @@ def _is_incomplete(read: _Read, config: LintConfig) -> bool:
 
 
 def _is_piped(text: Text) -> bool:
-    """Tell whether a text came by a pipe: it goes on, whatever it holds."""
+    """Return whether a text came by a pipe: it goes on, whatever it holds."""
     return text.file == shown_file(STDIN)
 
 
 def _left(result: FixResult, config: LintConfig) -> list[Finding]:
-    """Return what lint would find now."""
+    """Return the findings that lint would report now."""
     if not config.baseline:
         return result.left.findings
     content = read_text(config.baseline, named=True).content
@@ -202,7 +198,7 @@ def _left(result: FixResult, config: LintConfig) -> list[Finding]:
 
 
 def _write(read: _Read, result: FixResult) -> None:
-    """Write the files; one that cannot be written is told, and the others are written all the same."""
+    """Write the files; one that cannot be written is reported, and the others are written all the same."""
     for file, content in list(result.texts.items()):
         try:
             write_back(read.paths[file], old=read.texts[file], new=content)
@@ -218,13 +214,13 @@ def _write(read: _Read, result: FixResult) -> None:
 def _print_texts(files: Mapping[str, bytes], result: FixResult, *, show_diff: bool) -> None:
     for file, content in files.items():
         fixed = result.texts.get(file, content)
-        click.echo(diff.render(file, content, fixed) if show_diff else fixed, nl=False)
+        click.echo(unified_diff(file, content, fixed) if show_diff else fixed, nl=False)
 
 
 def _tell(
     result: FixResult, left: list[Finding], unwritten: list[Fix], *, only_shown: bool, to_stderr: bool
 ) -> None:
-    """Say what was mended, what was not, and what is left."""
+    """Report what was fixed, what was not, and what is left."""
     for repair in result.made:
         click.echo(str(repair), err=to_stderr)
     for repair, refusal in result.refused:
@@ -253,7 +249,3 @@ def _fails(left: list[Finding], fail_on: FailOn) -> bool:
         return False
     failing = _SEVERITIES[_SEVERITIES.index(Severity(fail_on)) :]
     return any(finding.severity in failing for finding in left)
-
-
-def _note(text: str) -> None:
-    click.echo(f"evenkeel: {text}", err=True)

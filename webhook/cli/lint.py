@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 import orjson
@@ -23,10 +26,12 @@ from policies.reports.lint.run import LintRun
 from policies.reports.lint.text import Details
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats
-from webhook.cli.lint_progress import lint_progress, uncollected
-from webhook.cli.live import api_server, check_cluster, context_option
+from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest_options import manifest_options, rule_options
+from webhook.cli.options import cluster_option, context_option, live_option, reports_option
 from webhook.cli.rule import print_rules
+from webhook.cli.terminal import ExitCode, finish, note, progress
+from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
 from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
@@ -36,11 +41,18 @@ from webhook.lint.run import LintJob, LintOutcome, build_job, lint_texts, withou
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
 
-#: Exit codes: nothing bad enough, findings, an input cannot be read.
-CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
+with late_imports():
+    from importlib import metadata
 
-#: Shown below the options without wrapping, which click does to all other text.
-_EXAMPLES = """\b
+    from policies.reports.lint import json as lint_json
+    from webhook.kube import api_server as cluster_api
+    from webhook.kube import snapshot, watched_resources
+    from webhook.ui import embedded
+
+
+#: Bytes from which a run shows its progress; they take about a second.
+LONG: Final = 2**22
+_EXAMPLES = """\
 evenkeel lint                                       # the working directory, or the paths of evenkeel.yaml
 evenkeel lint deploy charts/web -o text -o sarif=lint.sarif
 helm template shop | evenkeel lint -
@@ -50,13 +62,9 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option(
-    "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete_formats,
-    help=f"Report format ({', '.join((*FORMATS, PAGE))}), optionally with a file to write it to; may be"
-    " repeated.  [default: text]",
-)  # fmt: skip
+@reports_option((*FORMATS, PAGE), complete_formats)
 @rule_options
 @click.option(
     "--fail-on", type=click.Choice([str(level) for level in FailOn]),
@@ -70,13 +78,10 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 @click.option("-q", "--quiet", is_flag=True, help="Print only findings, without a summary.")
 @click.option("-v", "--verbose", is_flag=True, help="List the rules that did not run.")
 @click.option("--statistics", is_flag=True, help="Add the number of findings of each rule to the summary.")
-@click.option(
-    "--cluster", metavar="FILE",
-    help="File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.",
-)  # fmt: skip
-@click.option(
-    "--live", is_flag=True, help="Read the nodes and the Kubernetes version from the live cluster instead."
+@cluster_option(
+    "File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.", default=None
 )
+@live_option("Read the nodes and the Kubernetes version from the live cluster instead.")
 @context_option("live_context")
 @click.option("--baseline", metavar="FILE", help="Do not report the findings in this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to a baseline file and exit.")
@@ -100,10 +105,10 @@ def command(
     if list_rules:
         print_rules()
         return
-    context.exit(_lint(context, paths, given))
+    finish(_lint(context, paths, given))
 
 
-def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
+def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
     outputs = parse_outputs(given.pop("formats"))
     written, least = given.pop("write_baseline"), given.pop("min_severity")
     details = Details(**{name: given.pop(name) for name in ("quiet", "verbose", "statistics")})
@@ -117,7 +122,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     # Nearly everything that is read is kept to the end, and the end is near.
     with uncollected():
         texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
-        job = build_job(options.config, today=datetime.now(UTC).date(), warn=_note, cluster=nodes)
+        job = build_job(options.config, today=datetime.now(UTC).date(), warn=note, cluster=nodes)
         with lint_progress(texts) as show:
             outcome = lint_texts(texts.texts, job, show)
         problems, ignored = without_ignored(
@@ -139,8 +144,8 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             run = replace(run, tool_version=_version()) if needs_version else run
             _report(run, outputs, context, details)
     if texts.missing or run.incomplete or (problems and run.fail_on is not None):
-        return BAD_INPUT
-    return FINDINGS if run.failed and not written else CLEAN
+        return ExitCode.BAD_INPUT
+    return ExitCode.FINDINGS if run.failed and not written else ExitCode.CLEAN
 
 
 def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
@@ -177,14 +182,10 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     Raises:
         ClusterError: It cannot be read.
     """
-    # Only who asks for a live cluster waits for what talks to it.
-    from webhook.kube.api_server import known_version  # noqa: PLC0415
-    from webhook.kube.snapshot import read_index  # noqa: PLC0415
-    from webhook.kube.watched_resources import NODES  # noqa: PLC0415
-
     api = api_server(context)
-    version = config.kubernetes_version or known_version(api, _note).exact
-    return replace(config, cluster=None, kubernetes_version=version), read_index(api, NODES, warn=_note)
+    version = config.kubernetes_version or cluster_api.known_version(api, note).exact
+    nodes = snapshot.read_index(api, watched_resources.NODES, warn=note)
+    return replace(config, cluster=None, kubernetes_version=version), nodes
 
 
 def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -> LintRun:
@@ -195,7 +196,7 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
         new, gone = baseline.new(result.findings)
         known = len(result.findings) - len(new)
         if gone:
-            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it anew")
+            note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
         result.findings[:] = new
     return LintRun(
         result=result,
@@ -216,7 +217,7 @@ def _skipped(texts: Texts, outcome: LintOutcome) -> list[Skipped]:
 
 
 def as_named(skipped: list[Skipped], result: LintResult) -> list[Skipped]:
-    """Return what was skipped; where that leaves nothing to judge, it is what the user named."""
+    """Return the skipped sources; where that leaves none to evaluate, as named by the user."""
     if result.workloads or result.custom_resources:
         return skipped
     return [replace(entry, named=True) for entry in skipped]
@@ -236,11 +237,7 @@ def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, d
 
 def _rendered(output: Output, run: LintRun, details: Details, context: click.Context) -> str:
     if output.form == PAGE:
-        # Few want a page.
-        from policies.reports.lint import json as lint_json  # noqa: PLC0415
-        from webhook.ui.embedded import report_page  # noqa: PLC0415
-
-        return report_page("lint", lint_json.render(run).encode())
+        return embedded.report_page("lint", lint_json.render(run).encode())
     return render(output, run, _on_terminal(details, sys.stdout, context, to_file=bool(output.file)))
 
 
@@ -263,11 +260,24 @@ def _write_baseline(file: str, run: LintRun, problems: list[Finding]) -> None:
 
 
 def _version() -> str:
-    # Takes a tenth of the time that a run on one file may take.
-    from importlib.metadata import version  # noqa: PLC0415
-
-    return version("evenkeel")
+    return metadata.version("evenkeel")
 
 
-def _note(text: str) -> None:
-    click.echo(f"evenkeel: {text}", err=True)
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep Python from looking for garbage, of which there is hardly any."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
+def lint_progress(texts: Texts) -> Iterator[Callable[[float], None]]:
+    """Show a bar on a terminal while there is much to do; gives what moves it, by the share that is done."""
+    total = sum(len(text.content) for text in texts.texts)
+    with progress("Linting", long=total >= LONG) as advance:
+        yield advance

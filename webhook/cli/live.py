@@ -1,32 +1,18 @@
-"""What commands share that talk to a live cluster: which one, and the way there."""
+"""The parts that commands on a live cluster share: which one, and the connection to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
-import click
-
 from policies.manifests.errors import UsageError
-from webhook.kube.api_server import ApiError
+from webhook.late_imports import late_imports
 
-if TYPE_CHECKING:
-    from webhook.kube.client import KubernetesApiServer
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def context_option(parameter: str = "context") -> Callable[[_Command], _Command]:
-    """Return the option that says which cluster, for a parameter of a command."""
-    return click.option(
-        "--context",
-        parameter,
-        default="",
-        metavar="NAME",
-        help="Context of the kubeconfig.  [default: the current context]",
-    )
+with late_imports():
+    from webhook.kube import api_server as cluster_api
+    from webhook.kube import client
 
 
 def check_cluster(*, live: bool, context: str, cluster: str | None) -> None:
@@ -42,16 +28,13 @@ def check_cluster(*, live: bool, context: str, cluster: str | None) -> None:
 
 
 @cache
-def api_server(context: str) -> KubernetesApiServer:
-    """Return the way to a cluster, found once: finding it may run somebody's credential plugin.
+def api_server(context: str) -> client.KubernetesApiServer:
+    """Return the connection to a cluster, made once: making it may run a credential plugin.
 
     Raises:
         KubeconfigError: There is none.
     """
-    # The client takes half a second to import, which help and what is done with files need not wait for.
-    from webhook.kube.client import connect  # noqa: PLC0415
-
-    return connect(context)
+    return client.connect(context)
 
 
 def list_objects(
@@ -64,12 +47,12 @@ def list_objects(
         api_version: The group and version of the kind.
         kind: The kind, whose plural ends in s.
         namespace: The namespace.
-        note: Told that they cannot be read, and why.
+        note: Called with the reason why they cannot be read.
     """
     path = f"/apis/{api_version}/namespaces/{quote(namespace, safe='')}/{kind.lower()}s"
     try:
         listed = api_server(context).call("GET", path).get("items") or ()
-    except ApiError as error:
+    except cluster_api.ApiError as error:
         note(f"{kind}s are left out, since they cannot be read: {error}")
         return []
     return [{"apiVersion": api_version, "kind": kind, **obj} for obj in listed]

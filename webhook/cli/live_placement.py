@@ -1,12 +1,10 @@
-"""Where a pod would go in a live cluster: asks the Evenkeel there, or reads the cluster for ``placement``."""
+"""Where a pod would go in a live cluster: from the Evenkeel there, or by reading the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
-
-import click
 
 from policies.config.context import AdmissionContext
 from policies.config.context_loader import load_context
@@ -21,9 +19,9 @@ from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import api_server
 from webhook.cli.manifest import read_content, read_objects, told
-from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
-from webhook.cli.progress import reading_progress
+from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by
 from webhook.cli.targets import fetch
+from webhook.cli.terminal import note, reading_progress, show
 from webhook.http.problems import JSON
 from webhook.kube.api_server import Answer, known_version
 from webhook.kube.service_proxy import Installation, NotInstalledError
@@ -36,7 +34,7 @@ from webhook.requests.screen import FEASIBLE_NODES, MOST_COLUMNS, PENDING_PODS, 
 
 @dataclass(frozen=True, slots=True)
 class PlacementQuery:
-    """What is asked of the Evenkeel of a cluster."""
+    """The request to the Evenkeel of a cluster."""
 
     installation: Installation
     route: str
@@ -65,7 +63,6 @@ class PlacementQuery:
 
 
 def show_remote(
-    context: click.Context,
     options: PlacementOptions,
     route: str,
     *,
@@ -74,19 +71,18 @@ def show_remote(
     tell: Callable[[bytes, ManifestObject], None] | None = None,
     as_request: Callable[[dict[str, Any]], PlacementFields] = lambda obj: ScoreRequest(pod=obj),
 ) -> bool | None:
-    """Print what the Evenkeel of the cluster says of the object that is asked about.
+    """Print the answer of the cluster's Evenkeel for the given object.
 
     Args:
-        context: The command's.
-        options: What is asked about, and where.
+        options: The object, and the cluster.
         route: The route that answers.
         piped: Columns of the text where there is no terminal.
         wide: Whether the text leaves out nothing.
         tell: Prints the JSON of the answer, and is given the object, too; None for the text.
-        as_request: Returns what is asked about an object.
+        as_request: Returns the request about an object.
 
     Returns:
-        Whether the pod fits some node, or all pods got one; None if nobody can be asked, so that the cluster
+        Whether the pod fits some node, or all pods got one; None if there is no Evenkeel, so that the cluster
         must be read.
 
     Raises:
@@ -113,7 +109,7 @@ def show_remote(
             answers.append(question.json())
             tell(answers[0].body, question.entry)
         else:
-            show(context, render, piped=piped)
+            show(render, piped=piped)
     except NotInstalledError as error:
         note(f"{error}; the cluster is read with your own credentials")
         return None
@@ -121,7 +117,7 @@ def show_remote(
 
 
 def _fits(answer: Answer) -> bool:
-    """Return whether everything that was asked about got a node."""
+    """Return whether every pod of the request got a node."""
     pending = answer.headers.get(PENDING_PODS.lower())
     if pending is not None:
         return pending == "0"
@@ -144,7 +140,7 @@ def read_live_context(
     seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
     warn: Callable[[str], None] = note,
 ) -> AdmissionContext:
-    """Return what the options say to judge by, with the live cluster as it is now.
+    """Return the context that the options describe, with the live cluster as it is now.
 
     Args:
         options: The options.
@@ -160,7 +156,7 @@ def read_live_context(
     """
     api = api_server(options.context)
     version = KNOWN_VERSION if options.kubernetes_version else known_version(api, warn)
-    # What is wrong with the options is told before a large cluster is read.
+    # Errors of the options are reported before a large cluster is read.
     build_context(options, lambda _problem: None, live=ClusterIndex(), live_version=version)
     with reading_progress() as advance:
 
@@ -173,13 +169,13 @@ def read_live_context(
 
 
 def _judged_here(options: PlacementOptions) -> str:
-    """Return the option that only who asks knows about, empty if there is none."""
+    """Return the option that the server cannot know about, empty if there is none."""
     given = {"--policy": options.policy, "--scheduler-config": options.scheduler_config}
     return next((name for name, value in given.items() if value), "")
 
 
 def fetch_target(options: PlacementOptions) -> ManifestObject:
-    """Return the object of the cluster that is asked about, read with the user's own rights.
+    """Return the given object of the cluster, read with the user's own rights.
 
     Raises:
         UsageError: It is named wrongly.
@@ -187,7 +183,7 @@ def fetch_target(options: PlacementOptions) -> ManifestObject:
     """
     target = options.target(options.kinds())
     if target is None:
-        raise ValueError("no object of the cluster is asked about")
+        raise ValueError("no object of the cluster is given")
     return fetch(target, in_context(options).namespace, api_server(options.context))
 
 
@@ -198,7 +194,7 @@ def _question(
     *,
     wide: bool,
 ) -> PlacementQuery | None:
-    """Return what is asked about an object; None for a pod that has a node, which counts in the cluster.
+    """Return the query about an object; None for a pod that has a node, which counts in the cluster.
 
     Raises:
         OSError: The file cannot be opened.
@@ -224,7 +220,7 @@ def _question(
     except TypeError as error:
         raise DocumentError([f"{entry.document.file}: cannot be sent as JSON: {error}"]) from error
     for other in _left_out(found):
-        note(f"{other} in the manifests does not count: Evenkeel judges by what is in the cluster")
+        note(f"{other} in the manifests does not count: Evenkeel uses what is in the cluster")
     installation = Installation(
         api_server(options.context), options.evenkeel_namespace, service=options.evenkeel_service
     )

@@ -1,7 +1,7 @@
 """Finds the command of ``evenkeel`` and says what went wrong.
 
 A command's module is imported when the command is used, so that ``evenkeel --help`` and shell completion
-do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` asks.
+do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` is set.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -18,57 +19,56 @@ import click
 
 from certs.errors import CertificateError
 from policies.manifests.errors import CannotRunError, EvenkeelError
-from policies.manifests.sanitize import one_line
-from webhook.cli.progress import INTERRUPTED
+from webhook.cli.command import first_paragraph
+from webhook.cli.terminal import ExitCode, note
+from webhook.late_imports import late_imports
 
-#: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
-COMMANDS: Final[Mapping[str, str]] = {
-    "advise": "Find the constraints with which a workload reaches a goal, and prove it.",
-    "audit": "Show how every workload of a cluster is spread, the riskiest first.",
-    "certs": "Create and show the webhook's certificates.",
-    "completion": "Print the completion script of a shell.",
-    "conformance": "Test a model of kube-scheduler against recorded answers of kube-scheduler.",
-    "diff": "Show which workloads an upgrade of Kubernetes changes, and by which of its changes.",
-    "doctor": "Diagnose an Evenkeel installation.",
-    "explain": "Explain where a pod would be scheduled, or why it is unschedulable and what would help.",
-    "fix": "Fix lint findings in manifests where it is safe.",
-    "lint": "Check manifests for invalid, ineffective or unsatisfiable constraints.",
-    "plan": "Show what a change of manifests does to where pods go.",
-    "policy": "Check, show, test and emit SpreadPolicy and KubeSchedulerConfiguration documents.",
-    "rebalance": "Show the evictions, or deletion costs, that bring a workload back within maxSkew.",
-    "rule": "Show a rule's documentation.",
-    "score": "Show on which nodes a pod fits, and their scores.",
-    "serve": "Serve the admission webhook.",
-    "simulate": "Schedule the replicas of a workload one after another, as kube-scheduler would.",
-    "snapshot": "Save a live cluster's state to a file for --cluster.",
-    "survive": "Tell whether every replica still runs when any one zone, rack or node is lost.",
-    "ui": "Show a cluster in the browser: how workloads are spread, why pods are pending, and what if.",
-}
+with late_imports():
+    from importlib import metadata
+
+    from policies.manifests import fields
+
+#: Every command: a module below ``webhook.cli``.
+COMMANDS: Final = (
+    "advise", "audit", "certs", "completion", "conformance", "diff", "doctor", "explain", "fix",
+    "lint", "plan", "policy", "rebalance", "rule", "score", "serve", "simulate", "snapshot",
+    "survive", "ui",
+)  # fmt: skip
 
 #: Commands in distributions of their own, by their modules.
 APART: Final[Mapping[str, str]] = {"conformance": "conformance.command"}
-
-#: Exit codes, as the documentation of every command lists them.
-BAD_INPUT: Final = 2
-#: The work could not be done, through no fault of the input.
-CANNOT_RUN: Final = 3
 
 
 class MissingDistributionError(CannotRunError):
     """The distribution of a command is not installed."""
 
     def __init__(self, name: str) -> None:
-        from importlib.metadata import version  # noqa: PLC0415  # a hundredth of a second, for this alone
-
-        release = version("evenkeel")
+        release = metadata.version("evenkeel")
         super().__init__(
             f"evenkeel {name} is not installed: it is the distribution evenkeel-{name}, in the folder "
             f"{name} of the sources of Evenkeel {release} (pip install ./{name})"
         )
 
 
+def _module(name: str) -> str:
+    return APART.get(name, f"webhook.cli.{name}")
+
+
+def _summary(name: str) -> str:
+    """Return the first paragraph of a command's docstring, as its source has it."""
+    try:
+        spec = find_spec(_module(name))
+    except ModuleNotFoundError:
+        spec = None
+    if spec is None or spec.origin is None:
+        return f"Not installed: the distribution evenkeel-{name}."
+    # Importing every module would take a second, parsing each a tenth.
+    _, _, below = Path(spec.origin).read_text(encoding="utf-8").partition("\ndef command(")
+    return first_paragraph(below.split('"""')[1])
+
+
 class _LazyGroup(click.Group):
-    """A group that knows its commands' names and summaries without importing them."""
+    """A group that shows its commands' names and summaries without importing them."""
 
     def list_commands(self, _context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -77,7 +77,7 @@ class _LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         try:
-            command: click.Command = import_module(APART.get(name, f"webhook.cli.{name}")).command
+            command: click.Command = import_module(_module(name)).command
         except ModuleNotFoundError as error:
             if error.name not in (APART.get(name), APART.get(name, "").partition(".")[0]):
                 raise
@@ -86,7 +86,7 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, _summary(name)) for name in COMMANDS])
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -94,9 +94,7 @@ class _LazyGroup(click.Group):
         # click would import every command to find similar names.
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from policies.manifests.fields import did_you_mean  # noqa: PLC0415  # a start needs it seldom
-
-            hint = did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            hint = fields.did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
             context.fail(f"no such command: {name!r}{hint}")
         return super().resolve_command(context, args)
 
@@ -149,20 +147,20 @@ def _guarded(program: str) -> int:
     except BrokenPipeError:
         # The reader (head, say) has what it wanted. Python would complain while it flushes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return ExitCode.CLEAN
     except KeyboardInterrupt:
-        _say("ended by Ctrl-C")
-        return INTERRUPTED
+        note("ended by Ctrl-C")
+        return ExitCode.INTERRUPTED
     except CannotRunError as error:
-        _say(str(error))
-        return CANNOT_RUN
+        _report(error)
+        return ExitCode.CANNOT_RUN
     except (EvenkeelError, CertificateError) as error:
-        _say(str(error))
-        return BAD_INPUT
+        _report(error)
+        return ExitCode.BAD_INPUT
     except OSError as error:
         _debug()
-        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        return BAD_INPUT if error.filename else CANNOT_RUN
+        note(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return ExitCode.BAD_INPUT if error.filename else ExitCode.CANNOT_RUN
     except Exception as error:  # noqa: BLE001  # the last line before the user
         _debug()
         if isinstance(error, ModuleNotFoundError):
@@ -171,11 +169,11 @@ def _guarded(program: str) -> int:
             if missing := missing_extra(
                 error.name, next((word for word in sys.argv[1:] if word in COMMANDS), None)
             ):
-                _say(str(missing))
-                return CANNOT_RUN
+                _report(missing)
+                return ExitCode.CANNOT_RUN
         text = ", ".join((f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())))
-        _say(f"internal error: {text}; please report it (EVENKEEL_DEBUG=1 shows where)")
-        return CANNOT_RUN
+        note(f"internal error: {text}; please report it (EVENKEEL_DEBUG=1 shows where)")
+        return ExitCode.CANNOT_RUN
 
 
 def _exit_code(program: str) -> int:
@@ -189,9 +187,9 @@ def _exit_code(program: str) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _say(text: str) -> None:
-    for line in text.splitlines() or [""]:
-        click.echo(f"evenkeel: {one_line(line)}", err=True)
+def _report(error: Exception) -> None:
+    for line in str(error).splitlines() or [""]:
+        note(line)
 
 
 def _debug() -> None:

@@ -15,8 +15,8 @@ from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKinds
-from webhook.cli.progress import reading_progress
 from webhook.cli.targets import spellings
+from webhook.cli.terminal import reading_progress
 from webhook.lint.files import shown_file
 
 #: The name that means standard input.
@@ -54,14 +54,14 @@ def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
 
 
 def snapshot_progress(file: str) -> AbstractContextManager[Callable[[str], None]]:
-    """Show how far reading a snapshot is, unless that takes no time; of a pipe nobody knows."""
+    """Show how far reading a snapshot is, unless that takes no time; of a pipe it is unknown."""
     path = Path(file)
     long = not path.is_file() or path.stat().st_size >= LONG_FILE
     return reading_progress(shown_file(file), long=long)
 
 
 def read_content(file: str) -> bytes:
-    """Return what is in a file.
+    """Return the content of a file.
 
     Raises:
         OSError: It cannot be opened.
@@ -71,7 +71,7 @@ def read_content(file: str) -> bytes:
 
 @cache
 def _standard_input() -> bytes:
-    """Return standard input, which can be read only once, also to who asks again."""
+    """Return standard input, which can be read only once, also to a second caller."""
     return sys.stdin.buffer.read()
 
 

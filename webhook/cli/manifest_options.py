@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
 
 from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
-from webhook.cli.completing import complete_policies, complete_rules
+from webhook.cli.completing import complete_rules
+from webhook.cli.options import (
+    kubernetes_version_option,
+    policy_option,
+    scheduler_config_option,
+    with_options,
+    workload_kind_option,
+)
 
 _RULES: Final = (
     click.option(
@@ -42,21 +49,12 @@ _MANIFESTS: Final = (
         " check (named), if anything is skipped (any), or never."
         "  [default: named]",
     ),
-    click.option(
-        "--policy", "policies", multiple=True, metavar="FILE", shell_complete=complete_policies,
-        help="SpreadPolicy file or builtin:NAME with severities, parameters, scope and domains; may be"
-        " repeated.",
+    policy_option("with severities, parameters, scope and domains", "policies"),
+    kubernetes_version_option(
+        f"Kubernetes version of the cluster.  [default: {KNOWN_VERSION}]", default=None
     ),
-    click.option(
-        "--kubernetes-version", metavar="VERSION",
-        help=f"Kubernetes version of the cluster.  [default: {KNOWN_VERSION}]",
-    ),
-    click.option(
-        "--workload-kind", "workload_kinds", multiple=True, metavar="KIND",
-        help="Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be"
-        " repeated.",
-    ),
-    click.option("--scheduler-config", metavar="FILE", help="KubeSchedulerConfiguration of the cluster."),
+    workload_kind_option("workload_kinds"),
+    scheduler_config_option(),
     click.option(
         "--config", "config_file", metavar="FILE",
         help="LintConfig file.  [default: the nearest evenkeel.yaml in or above the paths]",
@@ -87,17 +85,9 @@ _MANIFESTS: Final = (
 
 def rule_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose rules to a command."""
-    return _with(function, _RULES)
+    return with_options(function, _RULES)
 
 
 def manifest_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how manifests are read and judged to a command."""
-    return _with(function, _MANIFESTS)
-
-
-def _with(
-    function: Callable[..., Any], options: Iterable[Callable[[Callable[..., Any]], Callable[..., Any]]]
-) -> Callable[..., Any]:
-    for option in reversed(tuple(options)):
-        function = option(function)
-    return function
+    """Add the options for how manifests are read and linted to a command."""
+    return with_options(function, _MANIFESTS)

@@ -1,4 +1,4 @@
-"""What the commands share that ask where a pod would go: options, the cluster, the object in the file."""
+"""The parts that placement commands share: options, the cluster, the object in the file."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import list_objects
 from webhook.cli.manifest import STDIN, read_objects, snapshot_progress, told
-from webhook.cli.placement_options import (
-    APPLIED_ALONG,
-    PlacementOptions,
-    bound_to,
-    choose_all_by,
-    choose_by,
-    note,
-)
+from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_all_by, choose_by
 from webhook.cli.targets import Finder, as_manifest
+from webhook.cli.terminal import note
 from webhook.kube.watched_resources import EVERYTHING, WATCHED_RESOURCES
+from webhook.late_imports import late_imports
 from webhook.lint.files import shown_file
+
+with late_imports():
+    from webhook.cli import live_placement
 
 #: Standard input as a file that can be opened.
 STDIN_FILE: Final = "/dev/stdin"
@@ -48,7 +46,7 @@ def read_context(
     everything: bool = False,
     warn: Callable[[str], None] = note,
 ) -> AdmissionContext:
-    """Return what the options say to judge by.
+    """Return the context that the options describe.
 
     Args:
         options: The options.
@@ -63,10 +61,7 @@ def read_context(
         ClusterError: The live cluster cannot be read.
     """
     if options.live:
-        # Importing the cluster client takes long.
-        from webhook.cli.live_placement import read_live_context  # noqa: PLC0415
-
-        return read_live_context(
+        return live_placement.read_live_context(
             options, resources=EVERYTHING if everything else WATCHED_RESOURCES, seen=seen, warn=warn
         )
     if not options.cluster:
@@ -86,11 +81,11 @@ class Evaluator(Protocol[_Found]):
     """Finds something out of an object; ``place`` does, or what fails as it does."""
 
     def __call__(self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str) -> _Found:
-        """Judge an object, in a namespace if it names none itself."""
+        """Evaluate an object, in a namespace if it names none itself."""
 
 
 class PlacementAnswer(NamedTuple, Generic[_Found]):
-    """What was found out of an object.
+    """The result for an object.
 
     Attributes:
         found: What.
@@ -106,7 +101,7 @@ class PlacementAnswer(NamedTuple, Generic[_Found]):
 
 
 class PlacementInput(NamedTuple):
-    """What a command is about.
+    """The input of a command.
 
     Attributes:
         context: What pods are placed by, with what else is in the file.
@@ -131,11 +126,11 @@ def evaluate_object(
     everything: bool = False,
     tells_node: bool = False,
 ) -> PlacementAnswer[_Found]:
-    """Return what is to be found out of the object in a file, or in the cluster.
+    """Return the result for the object in a file, or in the cluster.
 
     Args:
         options: The options.
-        judge: Finds it out.
+        judge: Evaluates it.
         seen: Shown every object of the cluster first.
         everything: Whether also the pods of a live cluster that are pending or finished.
         tells_node: Whether the answer says on which node a pod is; otherwise stderr does.
@@ -216,9 +211,7 @@ def read_input(
         name = f"{metadata.get('namespace') or DEFAULT_NAMESPACE}/{metadata.get('name')}"
         note(f"Pod {name} is on {node}: evaluated as if it were scheduled again")
     if options.live:
-        from webhook.cli.live_placement import in_context  # noqa: PLC0415
-
-        options = in_context(options)
+        options = live_placement.in_context(options)
     return PlacementInput(context, entries, options.namespace, _apply_along(along, options, context), node)
 
 
@@ -268,7 +261,7 @@ def _cluster_of(nodes: Sequence[Node]) -> ClusterIndex:
 def _objects(
     options: PlacementOptions, context: AdmissionContext, finder: Finder | None, *, every: bool
 ) -> tuple[list[ManifestObject], list[ManifestObject], str]:
-    """Return the objects that are asked about, everything in their file, and the node that a pod was on."""
+    """Return the given objects, everything in their file, and the node that a pod was on."""
     if options.files:
         found = read_objects(options.files)
         kinds = context.kinds
@@ -279,9 +272,7 @@ def _objects(
         if finder.note:
             note(finder.note)
     else:
-        from webhook.cli.live_placement import fetch_target  # noqa: PLC0415
-
-        entry = fetch_target(options)
+        entry = live_placement.fetch_target(options)
     return [_without_itself(entry, context)], [], bound_to(entry.value)
 
 

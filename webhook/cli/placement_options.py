@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
-from policies.manifests.sanitize import one_line
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
-from webhook.cli.completing import complete_policies
-from webhook.cli.live import check_cluster, context_option
+from webhook.cli.live import check_cluster
 from webhook.cli.manifest import STDIN, choose, choose_all
+from webhook.cli.options import (
+    READ_LIVE,
+    context_option,
+    kubernetes_version_option,
+    live_option,
+    namespace_option,
+    policy_option,
+    scheduler_config_option,
+    snapshot_option,
+    with_options,
+    workload_kind_option,
+)
 from webhook.cli.targets import ObjectTarget, parse_target
+from webhook.cli.terminal import note
 from webhook.kube.service_proxy import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.kube.service_proxy import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-#: What bars and lines are made of where a terminal cannot show them.
-STAND_INS: Final = str.maketrans("█─", "#-")
-
 
 #: Objects in the same file that would be in the cluster, too.
 APPLIED_ALONG: Final = frozenset({("v1", "Service"), ("v1", "Namespace")})
@@ -38,7 +41,7 @@ class PlacementOptions:
     """The common options; what was not given is empty.
 
     Attributes:
-        words: The object of the cluster that is asked about, ``KIND/NAME`` or both by themselves.
+        words: The given object of the cluster, ``KIND/NAME`` or both by themselves.
         files: The manifests, ``-`` for standard input.
         name: Which object of them, ``KIND/NAME``.
         namespace: The namespace of objects that name none.
@@ -116,7 +119,7 @@ class PlacementOptions:
         return WorkloadKinds(map(parse_workload_kind, self.workload_kind))
 
     def target(self, kinds: WorkloadKinds) -> ObjectTarget | None:
-        """Return the object of the cluster that is asked about; None for one in a file.
+        """Return the given object of the cluster; None for one in a file.
 
         Raises:
             UsageError: It is named wrongly.
@@ -134,11 +137,7 @@ _OBJECT_OPTIONS: Final = (
     click.option(
         "--name", default="", metavar="KIND/NAME", help="Object to use if the files have several."
     ),
-    click.option(
-        "-n", "--namespace", default="",
-        help="Namespace of KIND/NAME and of objects without one.  [default: default, or with --live the "
-        "context's]",
-    ),
+    namespace_option("Namespace of KIND/NAME and of objects without one."),
 )  # fmt: skip
 #: Where the cluster's own Evenkeel is.
 _SERVICE_OPTIONS: Final = (
@@ -151,86 +150,49 @@ _SERVICE_OPTIONS: Final = (
         help="Name of Evenkeel's Service.",
     ),
 )  # fmt: skip
-_LIVE_OPTIONS: Final = (
-    click.option(
-        "--live", is_flag=True,
-        help="Use the live cluster: through Evenkeel's Service, or by reading the cluster if there is none. "
-        "Default for KIND/NAME without --cluster.",
-    ),
-)  # fmt: skip
-#: Which cluster, and what pods in it are judged by.
+_LIVE: Final = live_option(
+    "Use the live cluster: through Evenkeel's Service, or by reading the cluster if there is none. "
+    "Default for KIND/NAME without --cluster."
+)
+#: Which cluster, and what pods in it are evaluated by.
 _CLUSTER_OPTIONS: Final = (
-    click.option(
-        "--cluster", default="", metavar="FILE",
-        help="Snapshot file, gzip or not: made by `evenkeel snapshot`, or by "
-        "`kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json`.",
-    ),
+    snapshot_option(),
     context_option(),
-    click.option(
-        "--kubernetes-version", default="", metavar="VERSION",
-        help=f"Kubernetes version of the scheduler.  [default: the live cluster's, else {KNOWN_VERSION}]",
+    kubernetes_version_option(
+        f"Kubernetes version of the scheduler.  [default: the live cluster's, else {KNOWN_VERSION}]"
     ),
-    click.option(
-        "--scheduler-config", default="", metavar="FILE",
-        help="KubeSchedulerConfiguration of the cluster, for its default constraints.",
-    ),
-    click.option(
-        "--policy", multiple=True, metavar="FILE", shell_complete=complete_policies,
-        help="SpreadPolicy file or builtin:NAME whose default constraints are injected first; may be "
-        "repeated.",
-    ),
-    click.option(
-        "--workload-kind", multiple=True, metavar="KIND",
-        help="Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be "
-        "repeated.",
-    ),
-)  # fmt: skip
+    scheduler_config_option(", for its default constraints", default=""),
+    policy_option("whose default constraints are injected first"),
+    workload_kind_option(),
+)
 
 
-def placement_options(function: _Command) -> _Command:
+def placement_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the common options of commands that place an object, which make ``PlacementOptions`` of them."""
-    options = (*_OBJECT_OPTIONS, *_SERVICE_OPTIONS, *_LIVE_OPTIONS, *_CLUSTER_OPTIONS)
-    return _with_options(function, options)
+    return with_options(function, (*_OBJECT_OPTIONS, *_SERVICE_OPTIONS, _LIVE, *_CLUSTER_OPTIONS))
 
 
-def object_options(function: _Command) -> _Command:
+def object_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add those of them that say which object, for commands that read the cluster themselves."""
-    return _with_options(function, _OBJECT_OPTIONS)
+    return with_options(function, _OBJECT_OPTIONS)
 
 
-def cluster_options(function: _Command) -> _Command:
+def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add those of them that say which cluster, for commands that read it themselves."""
-    live = click.option("--live", is_flag=True, help="Read the live cluster, with your own permissions.")
-    return _with_options(function, (*_CLUSTER_OPTIONS, live))
+    return with_options(function, (*_CLUSTER_OPTIONS, live_option()))
 
 
-def page_options(function: _Command) -> _Command:
+def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add those that say which cluster, and where its Evenkeel is if it may not be read."""
-    live = click.option(
-        "--live", is_flag=True,
-        help="Read the live cluster, with your own permissions, or what you may see of it through Evenkeel.",
-    )  # fmt: skip
-    namespace = click.option(
-        "-n", "--namespace", default="",
-        help="Namespace of manifests without one, and the one to show if you may not list the whole live"
-        " cluster.  [default: default, or with --live the context's]",
-    )  # fmt: skip
-    return _with_options(function, (*_CLUSTER_OPTIONS, live, namespace, *_SERVICE_OPTIONS))
-
-
-def _with_options(function: _Command, options: Iterable[Callable[[_Command], _Command]]) -> _Command:
-    for option in reversed(tuple(options)):
-        function = option(function)
-    return function
-
-
-def note(text: str) -> None:
-    """Print a line to stderr."""
-    click.echo(f"evenkeel: {one_line(text)}", err=True)
+    live = live_option(f"{READ_LIVE.rstrip('.')}, or what you may see of it through Evenkeel.")
+    namespace = namespace_option(
+        "Namespace of manifests without one, and the one to show if you may not list the whole live cluster."
+    )
+    return with_options(function, (*_CLUSTER_OPTIONS, live, namespace, *_SERVICE_OPTIONS))
 
 
 def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds) -> ManifestObject:
-    """Return the object of the files that the options name: see ``choose``; tell of keys that stand twice."""
+    """Return the object of the files that the options name: see ``choose``; report duplicate keys."""
     entry = choose(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
     _note_repeated(entry)
     return entry
@@ -239,7 +201,7 @@ def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: Wor
 def choose_all_by(
     options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds
 ) -> list[ManifestObject]:
-    """Return the objects of the files that are meant: see ``choose_all``; tell of keys that stand twice."""
+    """Return the objects of the files that are meant: see ``choose_all``; report duplicate keys."""
     chosen = choose_all(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
     for entry in chosen:
         _note_repeated(entry)
@@ -257,22 +219,3 @@ def bound_to(obj: dict[str, Any]) -> str:
     is_pod = kind_of(obj) == ("v1", "Pod") and isinstance(obj.get("metadata"), dict)
     node = spec.get("nodeName") if is_pod and isinstance(spec, dict) else ""
     return node if isinstance(node, str) else ""
-
-
-def show(context: click.Context, render: Callable[[int, bool], str], *, piped: int) -> None:
-    """Print a report for people, colored in a terminal alone.
-
-    Args:
-        context: The command's.
-        render: Makes the report, of a width in columns and with color or not.
-        piped: Columns where there is no terminal.
-    """
-    width = shutil.get_terminal_size(fallback=(piped, 0)).columns
-    text = render(width, sys.stdout.isatty() and context.color is not False)
-    try:
-        text.encode(sys.stdout.encoding)
-    except UnicodeEncodeError:
-        # Another encoding than UTF-8: bars and lines have stand-ins, names are escaped.
-        encoded = text.translate(STAND_INS).encode(sys.stdout.encoding, "backslashreplace")
-        text = encoded.decode(sys.stdout.encoding)
-    click.echo(text, nl=False)

@@ -31,41 +31,40 @@ from policies.reports.plan.run import FORMATS, PlanRun
 from policies.scheduler.index import ClusterIndex
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats
-from webhook.cli.lint import read_options
-from webhook.cli.lint_progress import uncollected
-from webhook.cli.live import api_server, check_cluster, context_option
+from webhook.cli.lint import read_options, uncollected
+from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest import snapshot_progress
 from webhook.cli.manifest_options import manifest_options, rule_options
-from webhook.cli.placement_options import note
-from webhook.cli.plan_cluster import fetch_workloads, find_workloads
-from webhook.cli.plan_from import CLUSTER, GitRevision, parse_from, read_revision
-from webhook.cli.progress import (
-    INTERRUPTED,
-    interruptible,
-    progress,
-    reading_progress,
+from webhook.cli.options import context_option, live_option, namespace_option, reports_option, snapshot_option
+from webhook.cli.plan_from import (
+    CLUSTER,
+    GitRevision,
+    fetch_workloads,
+    find_workloads,
+    parse_from,
+    read_revision,
 )
+from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, reading_progress
 from webhook.kube.api_server import ApiServer, known_version
 from webhook.kube.snapshot import SnapshotFile, read_index
 from webhook.kube.watched_resources import WITH_PENDING_PODS
+from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN
 from webhook.lint.options import LintOptions
 from webhook.lint.plan_sets import LintedSet, SetReader
 from webhook.lint.reports import Output, parse_outputs, write_file
 
-#: Exit codes: nothing bad, pods would stay pending or lint found more, bad usage or input.
-CLEAN, FAILS, BAD_INPUT = 0, 1, 2
-#: Columns of the text where there is no terminal.
-PIPED: Final = 100
+with late_imports():
+    from webhook.ui import embedded
+
 #: Nodes of a cluster from which the progress of placing pods is shown.
 LARGE: Final = 500
-#: What is told of a cluster that is not given.
+#: The note on a cluster that is not given.
 _NO_CLUSTER: Final = (
     "either --live or --cluster FILE is required; create a file with: evenkeel snapshot --output cluster.json"
 )
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel plan --from main --cluster cluster.json deploy
 evenkeel plan --from v1.4.0 --live --context staging charts/web
 evenkeel plan --from old/ --cluster cluster.json new/
@@ -74,29 +73,18 @@ evenkeel plan --from origin/main --cluster nodes.json -o text -o markdown=plan.m
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "--from", "before", default="", metavar="GITREV|PATH|cluster", shell_complete=complete_from,
     help="What to compare with: a Git revision of the repository that holds the paths, a file or folder, or"
     " cluster for the workloads that the cluster has now.  [default: cluster, if it has any of them]",
 )  # fmt: skip
-@click.option(
-    "--cluster", default="", metavar="FILE",
-    help="Snapshot file, gzip or not: made by `evenkeel snapshot`, or by"
-    " `kubectl get nodes,pods,services,rc,rs,sts,ns,deploy -A -o json`.",
-)  # fmt: skip
-@click.option("--live", is_flag=True, help="Read the live cluster, with your own permissions.")
+@snapshot_option("deploy")
+@live_option()
 @context_option("live_context")
-@click.option(
-    "-n", "--namespace", default="",
-    help="Namespace of objects without one.  [default: default, or with --live the context's]",
-)  # fmt: skip
-@click.option(
-    "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete_plan_formats,
-    help=f"Report format ({', '.join(FORMATS)}), optionally with a file to write it to; may be repeated."
-    "  [default: text]",
-)  # fmt: skip
+@namespace_option("Namespace of objects without one.")
+@reports_option(FORMATS, complete_plan_formats)
 @rule_options
 @manifest_options
 @click.pass_context
@@ -108,7 +96,7 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
     ones. Of each, the plan shows the matching pods of each domain now and afterwards, the pods that stay
     pending with the scheduler's message, and the lint findings that are new or gone.
 
-    A Git revision is read from Git's objects, without touching the work tree. It is judged by its own
+    A Git revision is read from Git's objects, without touching the work tree. It is linted by its own
     evenkeel.yaml; files that options name are read as the revision has them.
 
     Exit codes: 0 nothing bad, 1 pods would stay pending, a rollout may not complete, Kubernetes would refuse
@@ -116,12 +104,8 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
     or a skipped input that --fail-on-skipped does not allow (the rest is planned all the same), 3 could not
     run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
-    try:
-        code = _plan(context, paths, given)
-    except DocumentError as error:
-        click.echo("\n".join(error.problems), err=True)
-        code = BAD_INPUT
-    context.exit(code)
+    code = _plan(context, paths, given)
+    finish(code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +129,7 @@ class _Cluster:
     name: str = ""
 
 
-def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
+def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
     outputs = parse_outputs(given.pop("formats"), FORMATS)
     before, namespace = given.pop("before"), given.pop("namespace")
     live, live_context, cluster_file = given.pop("live"), given.pop("live_context"), given.pop("cluster")
@@ -165,10 +149,10 @@ def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     for output in outputs:
         _report(context, output, run)
     if run.plan.stopped:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     if run.incomplete:
-        return BAD_INPUT
-    return FAILS if run.failed else CLEAN
+        return ExitCode.BAD_INPUT
+    return ExitCode.FINDINGS if run.failed else ExitCode.CLEAN
 
 
 def _read_cluster(
@@ -226,7 +210,7 @@ class _Sets:
     given: dict[str, Any]
 
     def before(self, compared: GitRevision | str, options: LintOptions, after: LintedSet) -> LintedSet:
-        """Return what manifests are compared with.
+        """Return the manifests to compare with.
 
         Raises:
             UsageError: It is not given, and the cluster has none of the workloads.
@@ -288,7 +272,7 @@ def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> 
 
 
 def _skipped(after: LintedSet, before: LintedSet) -> list[Skipped]:
-    """Return what was not read; where that leaves nothing to plan, it is what the user named."""
+    """Return the sources that were not read; where that leaves nothing to plan, as named by the user."""
     skipped = [*after.skipped, *before.skipped]
     if after.manifests.workloads or before.manifests.workloads:
         return skipped
@@ -299,7 +283,7 @@ def _report(context: click.Context, output: Output, run: PlanRun) -> None:
     """Write a report to its file, or to standard output."""
     if output.form == "text":
         on_terminal = not output.file and sys.stdout.isatty()
-        width = shutil.get_terminal_size(fallback=(PIPED, 0)).columns if on_terminal else PIPED
+        width = shutil.get_terminal_size(fallback=(LINES, 0)).columns if on_terminal else LINES
         report = plan_text.render(run, width=width, color=on_terminal and context.color is not False)
     else:
         report = _RENDERERS[output.form](run)
@@ -314,10 +298,7 @@ def _yaml(run: PlanRun) -> str:
 
 
 def _page(run: PlanRun) -> str:
-    # Few want a page.
-    from webhook.ui.embedded import report_page  # noqa: PLC0415
-
-    return report_page("plan", plan_json.render(run).encode())
+    return embedded.report_page("plan", plan_json.render(run).encode())
 
 
 _RENDERERS: Final[dict[str, Callable[[PlanRun], str]]] = {

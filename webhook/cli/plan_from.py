@@ -1,4 +1,4 @@
-"""What a plan compares with: a revision of the repository, a file or folder, or what the cluster has."""
+"""The baseline of a plan: a revision of the repository, a file or folder, or the state of the cluster."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
 from policies.manifests.skipped import Skipped
+from policies.model.workload import Workload
+from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.placement.core.replica_set_owner import owner_object
 from webhook.cli.lint import read_options
+from webhook.cli.targets import ObjectTarget, as_manifest, fetch
+from webhook.kube.api_server import ApiError, ApiServer
 from webhook.lint.config_paths import BUILTIN
 from webhook.lint.discovery import CHART
 from webhook.lint.files import STDIN, absolute, is_below, repository_root, shown_file
@@ -34,7 +40,7 @@ class GitRevision:
     Attributes:
         repository: The repository that has all the paths.
         name: The revision as it was given.
-        commit: The commit that it stands for.
+        commit: The commit that it names.
     """
 
     repository: GitRepository
@@ -83,7 +89,7 @@ def read_revision(
     given: dict[str, Any],
     read: Callable[[LintOptions], LintedSet],
 ) -> LintedSet:
-    """Return what some paths held in a revision.
+    """Return the manifests of some paths in a revision.
 
     Files that options name are read as the revision has them if they are of the repository; those that it
     does not have are left out.
@@ -125,7 +131,7 @@ def _check_found(missing: Iterable[str], root: Path, folder: Path, name: str) ->
 
 
 def _exists(path: Path, folder: Path) -> bool:
-    """Tell whether a revision has a path; a link that leads out of it is none."""
+    """Return whether a revision has a path; a link that leads out of it is none."""
     return os.path.lexists(path) and is_below(path, folder)
 
 
@@ -154,7 +160,7 @@ def _below_root(path: str, root: Path) -> str:
 
 @contextlib.contextmanager
 def _working_folder(folder: Path, root: Path) -> Iterator[None]:
-    """Work in the folder of a revision that stands for the working folder, so that names are the same.
+    """Work in the folder of a revision in place of the working folder, so that names are the same.
 
     Raises:
         UsageError: It leads out of the revision.
@@ -171,7 +177,7 @@ def _working_folder(folder: Path, root: Path) -> Iterator[None]:
 def _options_of_revision(
     paths: tuple[str, ...], given: dict[str, Any], root: Path, folder: Path
 ) -> LintOptions:
-    """Return the options by which a revision is judged; paths of it count from its working folder."""
+    """Return the options by which a revision is linted; paths of it count from its working folder."""
     changed = dict(given)
     for name in _NAMING_FILES:
         value = given[name]
@@ -199,3 +205,60 @@ def _of_revision(files: Iterable[str], root: Path, folder: Path) -> Iterator[str
             yield file
         elif _exists(there := folder / path.relative_to(root), folder):
             yield os.path.relpath(there)
+
+
+#: HTTP status of an object that is not there.
+_NOT_FOUND: Final = 404
+
+
+def find_workloads(
+    wanted: Iterable[Workload], workloads: ClusterWorkloads, file: str
+) -> list[ManifestObject]:
+    """Return the objects of some workloads as a snapshot has them.
+
+    A ReplicaSet is used for a workload that is not in it; of several, the one with most pods is what runs.
+
+    Args:
+        wanted: The workloads.
+        workloads: Those of the snapshot.
+        file: The snapshot.
+    """
+    by_key = {(workload.namespace, workload.kind.kind, workload.name): workload for workload in wanted}
+    found: dict[tuple[str, str, str], Workload] = {}
+    for entry in workloads.each():
+        if entry is None:
+            continue
+        key = (entry.workload.namespace, entry.kind, entry.name)
+        if key in by_key and (key not in found or _size(entry.workload) > _size(found[key])):
+            found[key] = entry.workload
+    return [as_manifest(_as(by_key[key], stored), file) for key, stored in found.items()]
+
+
+def _size(workload: Workload) -> int:
+    return workload.replicas or 0
+
+
+def _as(wanted: Workload, stored: Workload) -> dict[str, Any]:
+    if stored.kind == wanted.kind:
+        return dict(stored.obj)
+    return owner_object(stored.obj, wanted.obj, wanted.kind, namespace=wanted.namespace, name=wanted.name)
+
+
+def fetch_workloads(wanted: Iterable[Workload], api: ApiServer) -> list[ManifestObject]:
+    """Return the workloads of a live cluster; those that it does not have are left out.
+
+    Raises:
+        ClusterError: They cannot be read.
+    """
+    found = []
+    # Several builds may describe one object.
+    different = {(workload.kind, workload.namespace, workload.name): workload for workload in wanted}
+    for workload in different.values():
+        if not workload.name:
+            continue
+        try:
+            found.append(fetch(ObjectTarget(workload.kind, workload.name), workload.namespace, api))
+        except ApiError as error:
+            if error.status != _NOT_FOUND:
+                raise
+    return found

@@ -18,20 +18,18 @@ from policies.manifests.fields import FieldPath, unsupported_value
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.words import plural
 from policies.model.snapshot import kind_of
-from policies.reports.policy import check_json as json_report
-from policies.reports.policy import check_text as text_report
+from policies.reports.policy.check import render_json, render_text
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
 from webhook.cli import policy_emit, policy_preview, policy_samples
 from webhook.cli.command import CommandGroup
 from webhook.cli.completing import complete_builtin, complete_policies
 from webhook.cli.manifest import snapshot_progress
+from webhook.cli.options import cluster_option, format_option, scheduler_config_option
+from webhook.cli.terminal import ExitCode, finish
 from webhook.kube.snapshot import SnapshotFile
 from webhook.lint.discovery import SUFFIXES
 from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
 from webhook.lint.files import unreadable as unreadable_finding
-
-#: Exit codes: nothing wrong, a document has errors, an input cannot be read.
-CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
 
 @click.group(cls=CommandGroup)
@@ -44,24 +42,22 @@ command.add_command(policy_emit.command)
 command.add_command(policy_preview.command)
 
 
-@command.command(short_help="Check documents for mistakes.")
+@command.command()
 @click.argument("files", nargs=-1, required=True, shell_complete=complete_policies)
-@click.option("--scheduler-config", metavar="FILE", help="KubeSchedulerConfiguration of the cluster.")
-@click.option("--cluster", metavar="FILE", help="Snapshot file of the cluster that the policies are for.")
+@scheduler_config_option()
+@cluster_option("Snapshot file of the cluster that the policies are for.", default=None)
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True,
     help="Exit 1 if there are findings of this severity or worse.",
 )  # fmt: skip
-@click.option("-o", "--format", "report", type=click.Choice(["text", "json"]), default="text")
-@click.pass_context
+@format_option("text", "json")
 def check(
-    context: click.Context,
     *,
     files: tuple[str, ...],
     scheduler_config: str | None,
     cluster: str | None,
     fail_on: str,
-    report: str,
+    form: str,
 ) -> None:
     """Check documents: a file, a folder, builtin:NAME, or - for standard input.
 
@@ -74,16 +70,16 @@ def check(
             SnapshotFile(Path(cluster), lambda obj: advance(kind_of(obj)[1]))
     documents, unreadable = _read_all(files)
     found = inspect(documents, scheduler=scheduler, has_cluster=cluster is not None)
-    _print([*unreadable, *found], report, len(documents))
+    _print([*unreadable, *found], form, len(documents))
     failing = {Severity.ERROR} if fail_on == "error" else {Severity.ERROR, Severity.WARNING}
     if unreadable:
-        context.exit(BAD_INPUT)
-    context.exit(FINDINGS if any(finding.severity in failing for finding in found) else CLEAN)
+        finish(ExitCode.BAD_INPUT)
+    finish(ExitCode.FINDINGS if any(finding.severity in failing for finding in found) else ExitCode.CLEAN)
 
 
-@command.command(short_help="Print policies, or list the built-in ones.")
+@command.command()
 @click.argument("names", nargs=-1, metavar="[NAME|FILE]...", shell_complete=complete_builtin)
-@click.option("-o", "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml")
+@format_option("yaml", "json")
 def show(names: tuple[str, ...], form: str) -> None:
     """Print policies with all defaults filled in; without arguments, list the built-in policies."""
     if not names:
@@ -179,11 +175,11 @@ def _strangers(documents: list[ManifestObject]) -> Iterator[Finding]:
 
 def _print(findings: list[Finding], report: str, count: int) -> None:
     if report == "json":
-        click.echo(json_report.render(findings, count), nl=False)
+        click.echo(render_json(findings, count), nl=False)
         return
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    click.echo(text_report.render(errors), nl=False, err=True)
-    click.echo(text_report.render(finding for finding in findings if finding not in errors), nl=False)
+    click.echo(render_text(errors), nl=False, err=True)
+    click.echo(render_text(finding for finding in findings if finding not in errors), nl=False)
     if not errors:
         click.echo(f"{plural(count, 'document')} checked, no errors")
 

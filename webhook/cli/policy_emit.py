@@ -11,42 +11,37 @@ from policies.config.loader import load_policies
 from policies.emit.emit import emit
 from policies.emit.emitted import PolicyKind
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.reports.policy import emit_json as json_report
-from policies.reports.policy import emit_yaml as yaml_report
+from policies.reports.policy.emit import left_out_lines, render_json, render_yaml
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
+from webhook.cli.options import format_option, kubernetes_version_option
+from webhook.cli.terminal import ExitCode, finish, note
 from webhook.lint.files import read_text
 
-#: Exit codes: policies were emitted, there was nothing to emit.
-EMITTED, NOTHING = 0, 1
 
-
-@click.command(cls=Command, name="emit", short_help="Write policies that the API server itself evaluates.")
+@click.command(cls=Command, name="emit")
 @click.argument("files", nargs=-1, required=True, shell_complete=complete_policies)
 @click.option(
     "--as", "kind", type=click.Choice([str(kind) for kind in PolicyKind]), required=True,
     help="vap: ValidatingAdmissionPolicy, for the rules. map: MutatingAdmissionPolicy, for the default"
     " constraints of workloads.",
 )  # fmt: skip
-@click.option(
-    "--kubernetes-version", default=str(KNOWN_VERSION), metavar="VERSION", show_default=True,
-    help="Kubernetes version of the cluster.",
-)  # fmt: skip
+@kubernetes_version_option(
+    "Kubernetes version of the cluster.", default=str(KNOWN_VERSION), show_default=True
+)
 @click.option(
     "--trusted-controller", multiple=True, default=TRUSTED_CONTROLLERS, metavar="USER", show_default=True,
     help="Service account that is believed about the custom resource that owns what it sends, as for"
-    " evenkeel serve; may be repeated, and an empty one is nobody.",
+    " evenkeel serve; may be repeated, and an empty one names none.",
 )  # fmt: skip
-@click.option("-o", "--format", "report", type=click.Choice(["yaml", "json"]), default="yaml")
-@click.pass_context
+@format_option("yaml", "json")
 def command(
-    context: click.Context,
     *,
     files: tuple[str, ...],
     kind: str,
     kubernetes_version: str,
     trusted_controller: tuple[str, ...],
-    report: str,
+    form: str,
 ) -> None:
     """Write SpreadPolicies as admission policies in CEL, with bindings, for a cluster without webhook.
 
@@ -60,10 +55,10 @@ def command(
     as_kind = PolicyKind(kind)
     trusted = parse_trusted_controllers(trusted_controller)
     emitted = emit(policies, as_kind, today=datetime.now(UTC).date(), version=version, trusted=trusted)
-    form = json_report if report == "json" else yaml_report
-    click.echo(form.render(emitted, as_kind, version), nl=False)
-    for line in yaml_report.left_out_lines(emitted):
-        click.echo(f"evenkeel: {line}", err=True)
+    render = render_json if form == "json" else render_yaml
+    click.echo(render(emitted, as_kind, version), nl=False)
+    for line in left_out_lines(emitted):
+        note(line)
     if not emitted.objects:
-        click.echo("evenkeel: nothing was emitted", err=True)
-    context.exit(EMITTED if emitted.objects else NOTHING)
+        note("nothing was emitted")
+    finish(ExitCode.of(clean=bool(emitted.objects)))

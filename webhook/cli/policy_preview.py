@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -14,23 +15,21 @@ from policies.config.spread_policy import KIND, SpreadPolicy
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import member, text_member
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.reports.policy import preview_json, preview_text
-from policies.reports.policy.preview_run import PreviewRun
+from policies.reports.policy.preview import PreviewRun, render_json, render_text
 from webhook.admission.context import check_sources
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.cli.live import api_server
 from webhook.cli.manifest import read_content
+from webhook.cli.options import format_option
 from webhook.cli.placement import read_context
-from webhook.cli.placement_options import PlacementOptions, cluster_options, note
-from webhook.cli.progress import INTERRUPTED, interruptible
+from webhook.cli.placement_options import PlacementOptions, cluster_options
+from webhook.cli.terminal import ExitCode, finish, interruptible, note_and_keep
 from webhook.kube.api_server import ApiError
 from webhook.kube.list import list_objects
 from webhook.kube.watched_resources import SPREAD_POLICIES, ListedResource
 
-#: Exit codes: nothing that --fail-on names, something of it.
-CLEAN, FINDINGS = 0, 1
-#: Workloads that a user may read, besides what a server reads: then no ReplicaSet stands for a Deployment.
+#: Workloads that a user may read, besides what a server reads: then no ReplicaSet is used for a Deployment.
 _OF_USER: Final = (
     ListedResource("apps/v1", "Deployment", "/apis/apps/v1/deployments"),
     ListedResource("apps/v1", "DaemonSet", "/apis/apps/v1/daemonsets"),
@@ -41,8 +40,7 @@ _FILES: Final = (
     "policies that Evenkeel has from files, which are in force too: give them with --policy "
     "(the chart has builtin:default)"
 )
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES: Final = """\b
+_EXAMPLES: Final = """\
 evenkeel policy preview -f policy.yaml --live
 evenkeel policy preview -f policy.yaml --policy in-force.yaml --cluster cluster.json --top 50
 kubectl get spreadpolicies,nodes,pods,services,rc,rs,sts,deploy,ns -A -o json > cluster.json
@@ -54,14 +52,13 @@ _FAIL_ON: Final = {
     "changed": frozenset(EffectChange),
     "never": frozenset[EffectChange](),
 }
-_RENDERERS: Final = {"text": preview_text.render, "json": preview_json.render}
+_RENDERERS: Final = {"text": render_text, "json": render_json}
 
 
 @click.command(
     cls=Command,
     name="preview",
-    epilog=_EXAMPLES,
-    short_help="Show what changed policies would do to a cluster's workloads.",
+    examples=_EXAMPLES,
 )
 @click.option(
     "-f",
@@ -89,19 +86,13 @@ _RENDERERS: Final = {"text": preview_text.render, "json": preview_json.render}
     show_default=True,
     help="Exit 1 if a workload would be denied that is not now, or if anything changes.",
 )
-@click.option(
-    "-o", "--format", "form", type=click.Choice(list(_RENDERERS)), default="text", show_default=True,
-    help="Report for people or for programs.",
-)  # fmt: skip
-@click.pass_context
-def command(
-    context: click.Context, /, *, files: tuple[str, ...], top: int, fail_on: str, form: str, **values: Any
-) -> None:
+@format_option(*_RENDERERS, text="Report for people or for programs.")
+def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **values: Any) -> None:
     """Show what changed policies would do to the workloads that a cluster has.
 
     A policy of -f takes the place of the one of its name, or is added. The result is compared with what is in
     force: the policies of --policy and the SpreadPolicy objects of the cluster, or builtin:default if there
-    are none. Each workload is judged as if it were created now.
+    are none. Each workload is evaluated as if it were created now.
 
     Exit codes: 0 nothing that --fail-on names, 1 something of it, 2 bad usage or input, 3 could not run, 130
     ended by Ctrl-C, after which the report has what was done until then.
@@ -130,8 +121,8 @@ def command(
     )
     click.echo(_RENDERERS[form](run), nl=False)
     if preview.looked_at < preview.total:
-        context.exit(INTERRUPTED)
-    context.exit(FINDINGS if _fails(preview, _FAIL_ON[fail_on]) else CLEAN)
+        finish(ExitCode.INTERRUPTED)
+    finish(ExitCode.FINDINGS if _fails(preview, _FAIL_ON[fail_on]) else ExitCode.CLEAN)
 
 
 def _fails(preview: PolicyPreview, changes: frozenset[EffectChange]) -> bool:
@@ -160,7 +151,8 @@ class _Cluster:
         self.workloads = ClusterWorkloads(options.kinds(), every_kind=True)
         self.unread: list[str] = []
         self._found: list[dict[str, Any]] = []
-        self.context = read_context(options, self._see, warn=self._warn)
+        warn = partial(note_and_keep, self.unread)
+        self.context = read_context(options, self._see, warn=warn)
         self._files = tuple(self.context.policies) if options.policy else ()
         self._default = () if options.policy else tuple(self.context.policies)
         if options.live:
@@ -179,10 +171,6 @@ class _Cluster:
         rest = [policy for _, policy in sorted(of_cluster.items())]
         return (*files, *rest) or self._default
 
-    def _warn(self, text: str) -> None:
-        note(text)
-        self.unread.append(text)
-
     def _see(self, obj: dict[str, Any]) -> None:
         self.workloads(obj)
         if obj.get("kind") == KIND:
@@ -190,7 +178,8 @@ class _Cluster:
 
     def _list(self, resource: ListedResource, context: str) -> None:
         try:
-            for obj in list_objects(api_server(context), resource, left_out=lambda obj: self._warn(str(obj))):
+            warn = partial(note_and_keep, self.unread)
+            for obj in list_objects(api_server(context), resource, left_out=lambda obj: warn(str(obj))):
                 self._see(obj)
         except ApiError as error:
             self.unread.append(f"{resource.kind} objects: {error}")

@@ -1,4 +1,4 @@
-"""``evenkeel policy test``: samples that say what should become of them, judged as the webhook judges."""
+"""``evenkeel policy test``: samples with their expected results, reviewed as the webhook does."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
 from webhook.cli.command import Command
+from webhook.cli.terminal import ExitCode, finish
 from webhook.lint.policy_suites import Sample, find_suites, read_suite
 
-#: Exit codes: all samples are as expected, some are not, a suite cannot be read.
-CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
-
-@click.command(cls=Command, name="test", short_help="Judge samples that say what should become of them.")
+@click.command(cls=Command, name="test")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...")
 @click.option("-q", "--quiet", is_flag=True, help="Print only failed samples and the summary.")
-@click.pass_context
-def command(context: click.Context, *, folders: tuple[str, ...], quiet: bool) -> None:
+def command(*, folders: tuple[str, ...], quiet: bool) -> None:
     """Test policies with sample objects, as the admission webhook would review them.
 
     Every folder in or below DIR with a policy.yaml (the policies under test) or a suite.yaml (which lists
@@ -50,13 +47,13 @@ def command(context: click.Context, *, folders: tuple[str, ...], quiet: bool) ->
             judged += len(samples)
             failed += sum(not _judge(sample, quiet=quiet) for sample in samples)
     for problem in problems:
-        click.echo(f"evenkeel: {problem}", err=True)
+        click.echo(problem, err=True)
     click.echo(f"{plural(judged, 'sample')}: {judged - failed:,} as expected, {failed:,} not")
-    context.exit(BAD_INPUT if problems else FINDINGS if failed else CLEAN)
+    finish(ExitCode.BAD_INPUT if problems else ExitCode.FINDINGS if failed else ExitCode.CLEAN)
 
 
 def _judge(sample: Sample, *, quiet: bool) -> bool:
-    """Judge a sample and print what became of it; return whether that is what should have."""
+    """Review a sample and print the result; return whether it is the expected one."""
     today = datetime.now(UTC).date()
     as_expected = True
     for manifest, kind in sample.workloads:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import click
 
 from policies.config.context import AdmissionContext
-from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorList
 from policies.model.cluster_kinds import BUDGET
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
@@ -19,24 +20,21 @@ from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts, deletion_costs
 from policies.placement.rebalance.rebalance import NoPlan, RebalancePlan, rebalance
-from policies.reports.rebalance import deletion_costs_json, deletion_costs_text
+from policies.reports.rebalance import deletion_costs as deletion_costs_report
 from policies.reports.rebalance import json as rebalance_json
 from policies.reports.rebalance import text as rebalance_text
-from webhook.cli.answers import BAD_INPUT, format_option, print_answer
+from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
 from webhook.cli.live import list_objects
+from webhook.cli.options import answer_option
 from webhook.cli.placement import evaluate_object
-from webhook.cli.placement_options import PlacementOptions, note, placement_options, show
+from webhook.cli.placement_options import PlacementOptions, placement_options
+from webhook.cli.terminal import LINES, ExitCode, finish, note_and_keep, show
 
-#: Exit codes: nothing to do or a plan, no plan.
-PLANNED, NO_PLAN = 0, 1
 #: What restores the balance.
 _WAYS: Final = ("evictions", "deletion-cost")
-#: Columns of the text where there is no terminal.
-PIPED: Final = 100
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel rebalance deploy/web -n shop
 evenkeel rebalance sts/db --cluster cluster.json --soft
 evenkeel rebalance deploy/web -n shop --as deletion-cost --to 3
@@ -70,7 +68,7 @@ class _Budgets:
                 yield budget.name, budget.evictions(running, expected)
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
 @click.option(
     "--as",
@@ -88,10 +86,9 @@ class _Budgets:
     help="With --as deletion-cost: how many pods are left.  [default: the replicas of the object]",
 )
 @click.option("--soft", is_flag=True, help="Bring ScheduleAnyway constraints within maxSkew, too.")
-@format_option
-@click.pass_context
+@answer_option()
 def command(
-    context: click.Context, /, *, way: str, replicas: int | None, soft: bool, form: str, **values: Any
+    *, way: str, replicas: int | None, soft: bool, form: str, **values: Any
 ) -> None:  # the common options
     """Show what brings a workload back within maxSkew: evictions, or the deletion costs for a scale-down.
 
@@ -109,20 +106,16 @@ def command(
     options = PlacementOptions(**values).with_default_cluster()
     if replicas is not None and way != _WAYS[1]:
         raise UsageError("--to may only be set with --as deletion-cost")
-    try:
-        answer = _rank(options, replicas, soft=soft) if way == _WAYS[1] else _evict(options, soft=soft)
-    except DocumentError as error:
-        click.echo("\n".join(error.problems), err=True)
-        context.exit(BAD_INPUT)
+    answer = _rank(options, replicas, soft=soft) if way == _WAYS[1] else _evict(options, soft=soft)
     if form == "text":
-        show(context, answer.text, piped=PIPED)
+        show(answer.text, piped=LINES)
     else:
         print_answer(answer.json, form)
-    context.exit(PLANNED if answer.is_planned else NO_PLAN)
+    finish(ExitCode.of(clean=answer.is_planned))
 
 
 class _Answer(NamedTuple):
-    """What is printed, and whether there is a plan, or nothing to do."""
+    """The output of the command, and whether there is a plan, or nothing to do."""
 
     text: Callable[[int, bool], str]
     json: bytes
@@ -137,16 +130,14 @@ def _evict(options: PlacementOptions, *, soft: bool) -> _Answer:
     """
     budgets, unread = _Budgets(), list[str]()
 
-    def warn(text: str) -> None:
-        note(text)
-        unread.append(text)
-
     def judge(
         obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str
     ) -> tuple[PreparedPod, RebalancePlan]:
         prepared = prepare(read_workload(obj, judged_by, namespace=namespace), judged_by)
-        if options.live:
+        if options.live and not prepared.cluster.knows(BUDGET):
+            # Whoever may not list them in all namespaces may still in this one.
             where = prepared.request.pod.namespace
+            warn = partial(note_and_keep, unread)
             for budget in list_objects(options.context, "policy/v1", "PodDisruptionBudget", where, warn):
                 budgets(budget)
         return prepared, rebalance(prepared, soft=soft, budgets=dict(budgets.allowing(prepared)))
@@ -177,7 +168,7 @@ def _rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> _An
 
     found, *_ = evaluate_object(options, judge, known, everything=True)
     return _Answer(
-        lambda width, color: deletion_costs_text.render(found, width=width, color=color),
-        deletion_costs_json.render(found),
+        lambda width, color: deletion_costs_report.render_text(found, width=width, color=color),
+        deletion_costs_report.render_json(found),
         found.why_none in (None, NoCosts.BALANCED),
     )

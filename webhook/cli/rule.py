@@ -14,7 +14,7 @@ from webhook.lint.options import check_rules
 @click.command(cls=Command)
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_rule)
 def command(ids: tuple[str, ...]) -> None:
-    """Print the manuals of rules; without an ID, list the rules."""
+    """Show the documentation of rules; without an ID, list the rules."""
     rules = all_rules()
     if not ids:
         click.echo("\n".join(f"{rule.id}: {rule.summary}" for rule in rules.values()))

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from policies.config.context import AdmissionContext
-from policies.manifests.errors import DocumentError
 from policies.placement.core.placement import evaluate_manifest
 from policies.reports.score import json as score_json
 from policies.reports.score import text as score_table
-from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_lines, answer_printer
+from webhook.cli.answers import Printer, answer_lines, answer_printer
 from webhook.cli.command import Command
+from webhook.cli.options import DATA_FORMATS, format_option
 from webhook.cli.placement import evaluate_object, read_context
-from webhook.cli.placement_options import PlacementOptions, placement_options, show
+from webhook.cli.placement_options import PlacementOptions, placement_options
+from webhook.cli.terminal import TABLES, ExitCode, finish, show
+from webhook.late_imports import late_imports
 from webhook.requests.score import place_request
 
-#: Columns of the table where there is no terminal.
-PIPED: Final = 120
+with late_imports():
+    from webhook.cli import live_placement
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+
+_EXAMPLES = """\
 evenkeel score deploy/web -n shop -o wide
 evenkeel score -f web.yaml --live
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
@@ -33,24 +35,15 @@ evenkeel score --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
-@click.option(
-    "-o",
-    "--format",
-    "form",
-    type=click.Choice(["table", "wide", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="wide: a table with a line for every node, and raw scores.",
+@format_option(
+    "table", "wide", *DATA_FORMATS, text="wide: a table with a line for every node, and raw scores."
 )
 @click.option(
     "--jsonl", is_flag=True, help="Read one score request per line from stdin, write one answer per line."
 )
-@click.pass_context
-def command(
-    context: click.Context, /, *, form: str, jsonl: bool, **values: Any
-) -> None:  # the common options
+def command(*, form: str, jsonl: bool, **values: Any) -> None:  # the common options
     """Score every node for one pod, as kube-scheduler would.
 
     KIND/NAME is an object of the cluster, such as deploy/web, read with your own permissions or from the
@@ -67,22 +60,15 @@ def command(
     options = PlacementOptions(**values).with_default_cluster()
     if jsonl:
         options.check_lines()
-        context.exit(answer_lines(sys.stdin.buffer, partial(_answer, server=read_context(options))))
-    try:
-        fits = _score(context, options, wide=form == "wide", tell=answer_printer(form))
-    except DocumentError as error:
-        click.echo("\n".join(error.problems), err=True)
-        context.exit(BAD_INPUT)
-    context.exit(FITS if fits else FITS_NOWHERE)
+        finish(answer_lines(sys.stdin.buffer, partial(_answer, server=read_context(options))))
+    fits = _score(options, wide=form == "wide", tell=answer_printer(form))
+    finish(ExitCode.of(clean=fits))
 
 
-def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
+def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
     """Print the verdict on every node; return whether the pod fits some node."""
     if options.live:
-        # Only who asks for a live cluster waits for what talks to it.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
-
-        fits = show_remote(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
+        fits = live_placement.show_remote(options, "/v1/score", piped=TABLES, wide=wide, tell=tell)
         if fits is not None:
             return fits
     placement, entry, *_ = evaluate_object(options, evaluate_manifest)
@@ -90,9 +76,8 @@ def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tel
         tell(score_json.render(placement), entry)
     else:
         show(
-            context,
             lambda width, color: score_table.render(placement, width=width, color=color, wide=wide),
-            piped=PIPED,
+            piped=TABLES,
         )
     return bool(placement.verdict.feasible_count)
 

@@ -11,9 +11,14 @@ from typing import Any
 
 import click
 
+from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
+from webhook.late_imports import late_imports
 from webhook.private_folder import SERVER, private_folder
 from webhook.settings import Option, Settings, options
+
+with late_imports():
+    from webhook import server
 
 
 def _click_type(option: Option) -> Any:  # what click takes as a type
@@ -52,15 +57,14 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 Try it:        evenkeel serve --self-signed --policy policy.yaml
 In a cluster:  evenkeel serve --bind 0.0.0.0:8443 --cert-dir /certs --policy /etc/evenkeel/policy.yaml
 """
 
 
 # The last of two values counts here: what a chart adds for its users comes after its own.
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES, last_counts=True)
 @_with_options
 def command(**values: Any) -> None:  # every option of the settings
     """Serve the admission webhook over TLS until SIGTERM or Ctrl-C.
@@ -76,6 +80,4 @@ def command(**values: Any) -> None:  # every option of the settings
         # Read by prometheus-client when it is imported, so before anything that imports it.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
         (folder / "metrics").mkdir()
-        from webhook.server import serve  # noqa: PLC0415  # see above
-
-        serve(settings, folder=folder, version=version("evenkeel"))
+        server.serve(settings, folder=folder, version=version("evenkeel"))

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from policies.config.context import AdmissionContext
-from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.errors import UsageError
 from policies.manifests.wire import members
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pod_objects import PodObjects
@@ -28,21 +28,13 @@ from policies.placement.simulate.scheduling_queue import (
     simulate_queue,
 )
 from webhook.cli.action_options import Happening, action_options
-from webhook.cli.answers import (
-    BAD_INPUT,
-    FITS,
-    FITS_NOWHERE,
-    HTML,
-    HTML_NOTE,
-    Printer,
-    answer_lines,
-    answer_printer,
-    format_option_with,
-)
+from webhook.cli.answers import Printer, answer_lines, answer_printer
 from webhook.cli.command import Command
+from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
-from webhook.cli.placement_options import PlacementOptions, placement_options, show
-from webhook.cli.progress import INTERRUPTED, interruptible, progress
+from webhook.cli.placement_options import PlacementOptions, placement_options
+from webhook.cli.terminal import SENTENCES, ExitCode, finish, interruptible, progress, show
+from webhook.late_imports import late_imports
 from webhook.requests.simulate import (
     ADAPTIVE_NODES,
     MOST_SEED,
@@ -54,13 +46,13 @@ from webhook.requests.simulate import (
 )
 from webhook.requests.simulated import render_json, render_text
 
+with late_imports():
+    from webhook.cli import live_placement
+
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
-#: Columns of the text where there is no terminal: what terminals have had for long.
-PIPED: Final = 80
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel simulate deploy/web -n shop
 evenkeel simulate -f web.yaml --live --replicas 20
 evenkeel simulate -f web.yaml --cluster cluster.json --runs 100
@@ -97,7 +89,7 @@ def _option(name: str) -> str:
     return "what happens to nodes" if name == "actions" else f"--{name.replace('_', '-')}"
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
 @action_options
 @click.option(
@@ -138,7 +130,7 @@ def _option(name: str) -> str:
     metavar="M",
     help="Scale the workload to M replicas, from those that run, or that it wants where none runs.",
 )
-@format_option_with(HTML, note=HTML_NOTE)
+@answer_option(HTML, text=HTML_NOTE)
 @click.option(
     "--jsonl", is_flag=True, help="Read one simulate request per line from stdin, write one answer per line."
 )
@@ -208,52 +200,46 @@ def command(
 
         server = read_context(options, look, everything=True)
         answer = partial(_answer, server=server, running=running, known=known)
-        context.exit(answer_lines(sys.stdin.buffer, answer))
-    try:
-        code = _report(context, options, asked, happening, tell=answer_printer(form, "simulate"))
-    except DocumentError as error:
-        click.echo("\n".join(error.problems), err=True)
-        context.exit(BAD_INPUT)
-    context.exit(code)
+        finish(answer_lines(sys.stdin.buffer, answer))
+    code = _report(options, asked, happening, tell=answer_printer(form, "simulate"))
+    finish(code)
 
 
 def _report(
-    context: click.Context,
     options: PlacementOptions,
     asked: SimulateRequest,
     happening: Happening,
     *,
     tell: Printer | None,
-) -> int:
+) -> ExitCode:
     """Print what becomes of the replicas or the workload; return the exit code."""
     if options.live and not happening.actions:
-        # Only who asks for a live cluster waits for what talks to it.
-        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
         def as_request(obj: dict[str, Any]) -> SimulateRequest:
             return replace(asked, workload=obj)
 
-        fits = show_remote(context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=as_request)
+        fits = live_placement.show_remote(
+            options, "/v1/simulate", piped=SENTENCES, tell=tell, as_request=as_request
+        )
         if fits is not None:
-            return FITS if fits else FITS_NOWHERE
+            return ExitCode.of(clean=fits)
     simulated: SimulatedQueue | SimulatedRollout
     if asked.rolls_out:
         simulated, entry, *_ = _roll_out(options, asked)
     else:
         judge = partial(queue_replicas, count=asked.replicas)
-        queue, entry, placed_by, _ = evaluate_object(options, judge, happening.seen)
-        simulated = _simulate(queue, asked.settings, happening.planned(placed_by))
+        queue, entry, *_ = evaluate_object(options, judge, happening.seen)
+        simulated = _simulate(queue, asked.settings, happening.planned)
     if tell is not None:
         tell(render_json(simulated), entry)
     else:
         show(
-            context,
             lambda width, color: render_text(simulated, width=width, color=color),
-            piped=PIPED,
+            piped=SENTENCES,
         )
     if isinstance(simulated, SimulatedQueue) and not simulated.complete:
-        return INTERRUPTED
-    return FITS_NOWHERE if simulated.pending else FITS
+        return ExitCode.INTERRUPTED
+    return ExitCode.FINDINGS if simulated.pending else ExitCode.CLEAN
 
 
 def _roll_out(options: PlacementOptions, asked: SimulateRequest) -> PlacementAnswer[SimulatedRollout]:
@@ -263,16 +249,16 @@ def _roll_out(options: PlacementOptions, asked: SimulateRequest) -> PlacementAns
 
 
 def _known(options: PlacementOptions) -> KnownPods:
-    """Return what takes in the objects of the cluster: now is the clock for a live one."""
+    """Return the store for the objects of the cluster's pods: now is the clock for a live one."""
     return KnownPods(now=time.time() if options.live else 0.0)
 
 
 def _simulate(
-    queue: SchedulingQueue, settings: SimulationSettings, planned: PlannedActions | None = None
+    queue: SchedulingQueue, settings: SimulationSettings, planned: PlannedActions
 ) -> SimulatedQueue:
     """Simulate with progress on a terminal, until all is done or Ctrl-C is pressed."""
     # How many pods actions displace is known only when they have happened: not more than there are.
-    displaced = 0 if planned is None else queue.cluster.pod_count
+    displaced = queue.cluster.pod_count if planned.actions else 0
     steps = (len(queue.pods) + displaced) * (settings.runs or 1)
     long, done = steps * (queue.cluster.node_count + POD_COST) >= LONG, count(1)
     with progress("Simulating", long=long) as advance, interruptible() as stop:

@@ -12,24 +12,25 @@ from typing import IO, Any
 import click
 
 from policies.manifests.errors import UsageError
+from policies.model.cluster_kinds import LIST_NAMES
 from webhook.atomic_write import atomic_write
 from webhook.cli.command import Command
-from webhook.cli.live import api_server, context_option
-from webhook.cli.placement_options import note
-from webhook.cli.progress import reading_progress
+from webhook.cli.live import api_server
+from webhook.cli.options import context_option
+from webhook.cli.terminal import note, reading_progress
+from webhook.kube.left_out import unread_warning
 from webhook.kube.list import read_objects
-from webhook.kube.snapshot import snapshot_time, written_list
-from webhook.kube.watched_resources import EVERYTHING
+from webhook.kube.snapshot import snapshot_lists, snapshot_time, written_list
+from webhook.kube.watched_resources import EVERYTHING, ListedResource
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel snapshot --output cluster.json
 evenkeel snapshot --context production --output cluster.json.gz
 evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @context_option()
 @click.option("--output", default="", metavar="FILE", help="File to write; default: stdout.")
 @click.option(
@@ -39,11 +40,15 @@ evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
     help="Compress with gzip, as for a FILE that ends in .gz; --cluster reads it.",
 )
 def command(*, context: str, output: str, packed: bool) -> None:
-    """Save a live cluster's state to a file: nodes, pods, services, namespaces and owners of pods.
+    """Save a live cluster's state to a file: all objects that kube-scheduler decides by.
+
+    These are nodes, pods, services, namespaces, owners of pods, claims, volumes, storage classes, what CSI
+    drivers say, PodDisruptionBudgets and PriorityClasses. The last nine kinds are optional: the file records
+    which of them may not be listed or are not served, and what depends on them is not modeled.
 
     The file is a v1 List, as kubectl prints it, and says when it was taken. Fields that do not affect
-    scheduling and may be secret are left out: environment, arguments and probes of containers, managed
-    fields, and kubectl's last-applied annotation.
+    scheduling and may be secret are left out: environment, arguments and probes of containers, parameters of
+    storage classes, attributes of volumes, managed fields, and kubectl's last-applied annotation.
 
     Exit codes: 0 written, 2 bad usage or a file that cannot be written, 3 the cluster cannot be read.
     """
@@ -52,14 +57,20 @@ def command(*, context: str, output: str, packed: bool) -> None:
     packed = packed or output.endswith(".gz")
     api = api_server(context)
     with _opened(output) as file, reading_progress() as advance:
-        taken = snapshot_time(datetime.now(UTC))
-        objects = read_objects(api, EVERYTHING, left_out=lambda broken: note(str(broken)))
-        pieces = written_list(_with(taken, _counted(objects, advance)))
+        taken, lists = snapshot_time(datetime.now(UTC)), dict[str, str]()
+
+        def listed(resource: ListedResource, why: str) -> None:
+            lists[LIST_NAMES[resource.key]] = why
+
+        objects = read_objects(api, EVERYTHING, left_out=lambda broken: note(str(broken)), listed=listed)
+        pieces = written_list(_with(_counted(objects, advance), lambda: (snapshot_lists(lists), taken)))
         if packed:
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as stream:
                 stream.writelines(pieces)
         else:
             file.writelines(pieces)
+    if unread := {name: why for name, why in lists.items() if why}:
+        note(unread_warning(unread))
 
 
 def _counted(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) -> Iterator[dict[str, Any]]:
@@ -69,10 +80,12 @@ def _counted(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) 
         yield obj
 
 
-def _with(last: dict[str, Any], objects: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield objects and another one behind them: nothing is written before the cluster has answered."""
+def _with(
+    objects: Iterator[dict[str, Any]], last: Callable[[], Iterable[dict[str, Any]]]
+) -> Iterator[dict[str, Any]]:
+    """Yield objects, and behind them what says of them when and how they were read."""
     yield from objects
-    yield last
+    yield from last()
 
 
 @contextmanager

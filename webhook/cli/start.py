@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ def run() -> NoReturn:
 def _raise_again(lost: UnraisableHookArgs) -> None:
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)
+        return
+    if not hasattr(signal, "setitimer"):
+        # On Windows.
+        threading.Timer(AGAIN_S, signal.raise_signal, [signal.SIGINT]).start()
         return
     signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     signal.setitimer(signal.ITIMER_REAL, AGAIN_S)

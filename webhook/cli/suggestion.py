@@ -10,8 +10,7 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
 from policies.manifests.merge_patch import merge_patch
 from policies.manifests.rewrite import RewriteRefusal, rewrite_object
-from policies.reports import kubectl
-from policies.reports import unified_diff as diff
+from policies.reports.patch import patch_command, unified_diff
 from webhook.cli.manifest import read_content
 from webhook.cli.targets import ObjectTarget
 from webhook.lint.files import shown_file
@@ -41,7 +40,7 @@ def suggestion(report: dict[str, Any], number: int) -> tuple[Edit, ...]:
 
 
 def manifest_diff(files: tuple[str, ...], entry: ManifestObject, edits: tuple[Edit, ...]) -> bytes:
-    """Return what an object's file, one of these, becomes as a unified diff.
+    """Return the change of an object's file, one of these, as a unified diff.
 
     Raises:
         OSError: The file cannot be opened.
@@ -53,11 +52,11 @@ def manifest_diff(files: tuple[str, ...], entry: ManifestObject, edits: tuple[Ed
     if isinstance(outcome, RewriteRefusal):
         where = f"{name}:{outcome.line}" if outcome.line else name
         raise DocumentError([f"{where}: {outcome.problem}"])
-    return diff.render(name, content, outcome)
+    return unified_diff(name, content, outcome)
 
 
 def kubectl_patch(target: ObjectTarget, entry: ManifestObject, edits: tuple[Edit, ...]) -> str:
     """Return the command that makes the edits in the cluster, for a shell."""
     value = entry.value
     patch = merge_patch(value, apply_edits(value, edits))
-    return kubectl.patch_command(target.kind, value["metadata"], patch)
+    return patch_command(target.kind, value["metadata"], patch)

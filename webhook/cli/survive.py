@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -19,18 +19,24 @@ from policies.placement.survive.survive import LossOptions, Survival, why_unjudg
 from policies.placement.survive.survive_suggestions import find_help
 from policies.reports.survive import json as survive_json
 from policies.reports.survive import text as survive_text
-from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, format_option, print_answer
+from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
 from webhook.cli.manifest import told
+from webhook.cli.options import answer_option
 from webhook.cli.placement import PlacementInput, check_key, read_input
-from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options, show
-from webhook.cli.progress import INTERRUPTED, MANY_NODES, interruptible, progress, status
+from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options
+from webhook.cli.terminal import (
+    MANY_NODES,
+    SENTENCES,
+    ExitCode,
+    finish,
+    interruptible,
+    progress,
+    show,
+    status,
+)
 
-#: Columns of the text where there is no terminal: what terminals have had for long.
-PIPED: Final = 80
-
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel survive zone -f web.yaml --live
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel survive zone -f web.yaml --cluster cluster.json
@@ -40,7 +46,7 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("key")
 @object_options
 @cluster_options
@@ -66,11 +72,8 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
     show_default=True,
     help="Pods that are scheduled again after a loss: all, or only those of the given workloads.",
 )
-@format_option
-@click.pass_context
+@answer_option()
 def command(
-    context: click.Context,
-    /,
     *,
     key: str,
     allowed_missing: int,
@@ -79,7 +82,7 @@ def command(
     form: str,
     **values: Any,
 ) -> None:  # the common options
-    """Tell whether every replica that must run still can when any one domain of KEY is lost.
+    """Check whether every replica still runs when any one zone, rack or node is lost.
 
     KEY is a topology key; zone, region and hostname are short for Kubernetes' own. Each of its domains is
     lost once. Before that, all workloads of the file, or KIND/NAME, run with all their replicas: pods of the
@@ -89,7 +92,7 @@ def command(
 
     All replicas must run, or those that --allow-missing leaves. PodDisruptionBudgets do not count: they
     limit evictions, not losses. DaemonSets, Jobs and Pods have no number of replicas to keep and are not
-    judged.
+    checked.
 
     Exit codes: 0 every workload survives every single loss, 1 some do not, 2 bad usage or input, 3 could not
     run, 130 ended by Ctrl-C, after which the report has the losses that were tried, and no verdict unless one
@@ -103,26 +106,22 @@ def command(
         others=MOST_OTHERS if displaced == "all" else 0,
     )
     running = PodObjects()
-    try:
-        given = read_input(options, running, every=True)
-        report = _judge(given, losing, running)
-    except DocumentError as error:
-        click.echo("\n".join(error.problems), err=True)
-        context.exit(BAD_INPUT)
+    given = read_input(options, running, every=True)
+    report = _judge(given, losing, running)
     if form == "text":
-        show(context, lambda width, color: survive_text.render(report, width=width, color=color), piped=PIPED)
+        show(lambda width, color: survive_text.render(report, width=width, color=color), piped=SENTENCES)
     else:
         print_answer(survive_json.render(report), form)
     if report.stopped:
-        context.exit(INTERRUPTED)
-    context.exit(FITS if report.verdict else FITS_NOWHERE)
+        finish(ExitCode.INTERRUPTED)
+    finish(ExitCode.of(clean=bool(report.verdict)))
 
 
 def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> SurvivalReport:
     """Lose every domain once; return what becomes of the workloads.
 
     Raises:
-        DocumentError: A workload cannot be placed, or none can be judged.
+        DocumentError: A workload cannot be placed, or none can be evaluated.
         UsageError: No node has the topology key.
     """
     check_key(given, options.key)
@@ -156,10 +155,10 @@ def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> 
 
 
 def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[Workload, str]]]:
-    """Return the workloads that can be judged, and the others with the reason.
+    """Return the workloads that can be evaluated, and the others with the reason.
 
     Raises:
-        DocumentError: One cannot be placed, is given twice, or none can be judged; holds every problem.
+        DocumentError: One cannot be placed, is given twice, or none can be evaluated; holds every problem.
     """
     problems, workloads, unjudged, seen = list(given.problems), [], [], set()
     for entry in given.entries:
@@ -178,7 +177,7 @@ def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[W
             workloads.append(workload)
     if not problems and not workloads:
         titles = zip(given.entries, unjudged, strict=True)
-        problems = [f"{e.location(FieldPath())}: {w.title} is not judged: {why}" for e, (w, why) in titles]
+        problems = [f"{e.location(FieldPath())}: {w.title} is not evaluated: {why}" for e, (w, why) in titles]
     if problems:
         raise DocumentError(problems)
     return workloads, unjudged

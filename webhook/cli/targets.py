@@ -77,7 +77,7 @@ def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> ObjectTarget |
 
 
 def spellings(kind: WorkloadKind) -> set[str]:
-    """Return what a kind is called on a command line, in lower case."""
+    """Return the names of a kind on a command line, in lower case."""
     names = {kind.kind.lower(), f"{kind.kind.lower()}s"}
     if kind.group:
         names |= {f"{name}.{kind.group}" for name in names}
@@ -170,7 +170,7 @@ def as_manifest(value: dict[str, Any], name: str) -> ManifestObject:
 
 
 def fetch(target: ObjectTarget, namespace: str, api: ApiServer) -> ManifestObject:
-    """Return an object of a live cluster, read with the rights of whoever asks.
+    """Return an object of a live cluster, read with the rights of the user.
 
     Raises:
         ApiError: The API server refuses, or has no such object.

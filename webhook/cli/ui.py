@@ -12,7 +12,8 @@ import click
 
 from policies.manifests.errors import UsageError
 from webhook.cli.command import Command
-from webhook.cli.placement_options import PlacementOptions, note, page_options
+from webhook.cli.placement_options import PlacementOptions, page_options
+from webhook.cli.terminal import note
 from webhook.cli.ui_cluster import read_page_cluster
 from webhook.gunicorn.listener import open_listener
 from webhook.private_folder import PAGE, private_folder
@@ -28,15 +29,14 @@ _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 #: What leads a browser on from a file.
 _REDIRECT: Final = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}">\n'
 
-#: Shown below the options as it stands: click wraps everything else.
-_EXAMPLES = """\b
+_EXAMPLES = """\
 evenkeel ui --live
 evenkeel ui --cluster cluster.json
 evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, examples=_EXAMPLES)
 @page_options
 @click.option(
     "--port",
@@ -83,8 +83,8 @@ def _open(address: str, folder: Path) -> None:
     """Open an address in the person's browser; that there is none is reported.
 
     Args:
-        address: The address, which nobody else may learn.
-        folder: A folder that nobody else can read.
+        address: The address, which no one else may learn.
+        folder: A folder that no one else can read.
     """
     file = folder / "open.html"
     file.touch(mode=0o600)

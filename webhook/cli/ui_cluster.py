@@ -19,8 +19,9 @@ from webhook.admission.context import build_context
 from webhook.cli.live import api_server
 from webhook.cli.manifest import STDIN
 from webhook.cli.placement import read_context
-from webhook.cli.placement_options import PlacementOptions, note
+from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.targets import ObjectTarget, fetch
+from webhook.cli.terminal import note
 from webhook.http.problems import JSON
 from webhook.kube.api_server import ApiError, ApiServer, known_version
 from webhook.kube.list import list_objects
@@ -77,14 +78,14 @@ def _default_namespace(options: PlacementOptions) -> str:
 
 
 def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
-    """Return what a person may see of a namespace, with the Evenkeel of the cluster to answer about it.
+    """Return the part of a cluster that a user may see of a namespace, and its Evenkeel to answer about it.
 
     Args:
         options: The options.
         error: Why the whole cluster cannot be read.
 
     Raises:
-        ClusterError: There is no Evenkeel to ask.
+        ClusterError: There is no Evenkeel.
     """
     api, kinds, notes = api_server(options.context), options.kinds(), list[str]()
     warn = partial(_warn, notes)
@@ -97,7 +98,7 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
         "--kubernetes-version": options.kubernetes_version,
     }
     for option in (option for option, given in ours.items() if given):
-        warn(f"{option} does not count: Evenkeel judges by its own")
+        warn(f"{option} does not count: Evenkeel uses its own")
     objects = ClusterObjects(kinds, datetime.now(UTC).timestamp())
     for version, kind, path in _NAMESPACED:
         try:
@@ -123,7 +124,7 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
 
 
 def _answers(installation: Installation, error: ApiError) -> Callable[[str, bytes], bytes]:
-    """Return what asks the Evenkeel of a cluster.
+    """Return the function that sends requests to the Evenkeel of a cluster.
 
     Raises:
         ClusterError: There is none; says why the cluster cannot be read either.

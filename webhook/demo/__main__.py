@@ -43,7 +43,7 @@ A pod after the API server (1.34 and later) merged matchLabelKeys into its selec
 A Deployment is scaled from 4 to 5 replicas while the nodes of zone-c are cordoned. Nothing is wrong with its
 manifest, but its next pod must go to zone-c.""",
 }
-#: What is asked about the pod and the Deployment of these reviews: the route, the file, and what it shows.
+#: The requests about the pod and the Deployment of these reviews: the route, the file, and what it shows.
 QUESTIONS = {
     "score": (
         "pod-of-a-deployment.mutate",
@@ -180,7 +180,7 @@ def _show_review(connection: http.client.HTTPSConnection, body: bytes, phase: st
 
 
 def _ask(connection: http.client.HTTPSConnection, obj: dict[str, Any], route: str) -> Any:
-    """Ask where an object's next pod would go."""
+    """Request where an object's next pod would go."""
     status, verdict = _post(connection, f"/v1/{route}", json.dumps({"pod": obj}).encode())
     print(f"   POST /v1/{route}: {obj['kind']} → HTTP {status}\n")
     return verdict

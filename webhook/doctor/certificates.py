@@ -90,7 +90,7 @@ def _clocks(observed: Observations) -> Iterator[CheckResult]:
     observed.certificate.get()
     if wrong := clock_problem(observed.clock_skew):
         yield warning(
-            f"{wrong}: certificates are judged here by the API server's", "set the clock: timedatectl status"
+            f"{wrong}: certificates are checked here by the API server's", "set the clock: timedatectl status"
         )
     else:
         yield ok("the clock of this machine agrees with the API server's")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -66,11 +67,10 @@ def collect(
     skew = now - bounded.date if bounded.date else timedelta(0)
     service = observe(lambda: reader.get(f"{names.api_path}/services/{names.service}"))
     deployment = observe(lambda: reader.get(f"{deployments}/{names.service}"))
-    replicas = observe(lambda: _replicas(reader, names, service, deployment))
-    statuses = read_statuses(api, names, replicas.value if isinstance(replicas, Observed) else ())
-    if any(status.unreachable for status in statuses.values()):
-        # A replica may have ended since it was listed: its pod stays Ready until its kubelet notices.
-        replicas = observe(lambda: _replicas(reader, names, service, deployment))
+    replicas, statuses = _with_statuses(
+        lambda: _replicas(reader, names, service, deployment),
+        lambda listed: read_statuses(api, names, listed),
+    )
     observed = Observations(
         names=names,
         now=now - skew if clock_problem(skew) else now,
@@ -88,6 +88,14 @@ def collect(
         statuses=statuses,
     )
     observed = replace(observed, selected=observe(lambda: _selected(bounded, observed)))
+    return _with_what_follows(observed, reader, bounded, api)
+
+
+def _with_what_follows(
+    observed: Observations, reader: Reader, bounded: BoundedApiServer, api: ApiServer
+) -> Observations:
+    """Return the observations with those that are made of them."""
+    names = observed.names
     return replace(
         observed,
         probe=observe(lambda: probe(bounded, observed)),
@@ -107,6 +115,19 @@ def _version(api: ApiServer) -> Observation[KubernetesVersion]:
         if not error.forbidden:
             raise
         return Missing(str(error))
+
+
+def _with_statuses(
+    list_replicas: Callable[[], tuple[ReplicaPod, ...]],
+    read: Callable[[tuple[ReplicaPod, ...]], dict[str, ReplicaStatus]],
+) -> tuple[Observation[tuple[ReplicaPod, ...]], dict[str, ReplicaStatus]]:
+    """Return the replicas, and what those that can be reached say of themselves."""
+    replicas = observe(list_replicas)
+    statuses = read(replicas.value if isinstance(replicas, Observed) else ())
+    if any(status.unreachable for status in statuses.values()):
+        # A replica may have ended since it was listed: its pod stays Ready until its kubelet notices.
+        replicas = observe(list_replicas)
+    return replicas, statuses
 
 
 def _replicas(
@@ -141,7 +162,7 @@ def _webhooks(reader: Reader, kind: str, name: str) -> tuple[RegisteredWebhook, 
 
 
 def _selected(api: ApiServer, observed: Observations) -> dict[str, bool]:
-    """Return whether anything in the cluster has the labels that objectSelectors ask for."""
+    """Return whether anything in the cluster has the labels that objectSelectors require."""
     selectors = {
         str(selector): selector
         for webhook in observed.all_webhooks()

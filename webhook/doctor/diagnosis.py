@@ -34,7 +34,7 @@ class Diagnosis:
     """The results of the checks.
 
     Attributes:
-        observed: What they judged.
+        observed: What they checked.
         url: The API server's.
         results: Group by group, the worst first, among groups and inside each.
     """

@@ -28,7 +28,7 @@ def count_injected(api: ApiServer) -> InjectionCounts:
     listing, pods, counts = Listing(api, _PODS), 0, Counter[tuple[WorkloadRef, bool]]()
     while page := listing.next():
         if page.first:
-            # A list that begins anew repeats itself.
+            # A list that begins again repeats itself.
             pods, counts = 0, Counter()
         pods += len(page.items)
         counts.update(_controlled(page.items))

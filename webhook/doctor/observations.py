@@ -102,7 +102,7 @@ class DryRunAnswer(NamedTuple):
 
     Attributes:
         namespace: Where it was tried.
-        answered: The paths of the webhooks that were asked and answered.
+        answered: The paths of the webhooks that were called and answered.
         refusal: Why the API server would not store it; empty if it would.
     """
 
@@ -129,10 +129,10 @@ _NOT_YET: Final = Missing("not read yet")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observations:
-    """Everything that the checks judge.
+    """Everything that the checks read.
 
     Attributes:
-        now: The time by which certificates are judged: the API server's where this machine's differs.
+        now: The time by which certificates are checked: the API server's where this machine's differs.
         clock_skew: How far the clock of this machine is ahead of the API server's.
         tool_version: The release of this program.
         kubernetes_version: The API server's.

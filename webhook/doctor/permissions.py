@@ -26,13 +26,15 @@ EXCESSIVE: Final = (
     "create clusterrolebindings.rbac.authorization.k8s.io",
     "impersonate users",
 )
+#: The verbs with which a kind is followed.
+_FOLLOW: Final = ("list", "watch")
+#: What --live can do without: what depends on these kinds is not modeled then.
+OPTIONAL: Final = frozenset(
+    f"{verb} {resource.title}" for resource in WATCHED_RESOURCES if resource.optional for verb in _FOLLOW
+)
 #: What --live needs: to follow the cluster and its policies, and to authorize callers.
 LIVE: Final = (
-    *(
-        f"{verb} {resource.plural}{resource.group and '.'}{resource.group}"
-        for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES)
-        for verb in ("list", "watch")
-    ),
+    *(f"{verb} {resource.title}" for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES) for verb in _FOLLOW),
     "create tokenreviews.authentication.k8s.io",
     "create subjectaccessreviews.authorization.k8s.io",
 )
@@ -121,13 +123,15 @@ def _needed(observed: Observations) -> Iterator[CheckResult]:
     """The replicas' account has what it needs."""
     has, who = observed.permissions.get(), observed.account
     needed = [permission for permission in has if permission not in EXCESSIVE]
-    if lacking := [permission for permission in needed if not has[permission]]:
-        user = f"system:serviceaccount:{who.replace('/', ':')}"
-        yield problem(
-            f"ServiceAccount {who} cannot {listed(lacking, IN_MESSAGE)}",
-            f"{observed.install}, which brings its roles; to see them: kubectl auth can-i --list --as={user}",
-        )
-    else:
+    user = f"system:serviceaccount:{who.replace('/', ':')}"
+    advice = f"{observed.install}, which brings its roles; to see them: kubectl auth can-i --list --as={user}"
+    lacking = [permission for permission in needed if not has[permission]]
+    if missing := [permission for permission in lacking if permission not in OPTIONAL]:
+        yield problem(f"ServiceAccount {who} cannot {listed(missing, IN_MESSAGE)}", advice)
+    if missing := [permission for permission in lacking if permission in OPTIONAL]:
+        effect = "answers name these kinds under notModeled where they matter"
+        yield warning(f"ServiceAccount {who} cannot {listed(missing, IN_MESSAGE)}: {effect}", advice)
+    if not lacking:
         yield ok(f"ServiceAccount {who} has the {len(needed)} permissions that it needs")
 
 

@@ -1,7 +1,7 @@
-"""Asks the webhooks themselves: a dry run of a Deployment, which nobody stores.
+"""Calls the webhooks themselves: a dry run of a Deployment, which is not stored.
 
-Whatever a configuration says, only who is asked answers. The API server passes warnings on, also those of a
-webhook before another one that refuses.
+Whatever a configuration says, only a webhook that is called answers. The API server passes warnings on,
+also those of a webhook before another one that refuses.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _NO_RIGHT: Final = "forbidden: User"
 
 
 def probe(api: ApiServer, observed: Observations) -> DryRunAnswer:
-    """Create a Deployment as a dry run where the webhooks of workloads look, and return who was asked.
+    """Create a Deployment as a dry run where the webhooks of workloads look, and return which were called.
 
     Raises:
         ClusterError: There is no answer.
-        MissingError: No webhook should be asked, or it is not known where.
+        MissingError: No webhook should be called, or it is not known where.
     """
     asked = probed(observed)
     if not asked:
-        raise MissingError("no webhook should be asked about a Deployment")
+        raise MissingError("no webhook should be called for a Deployment")
     labels = labels_for(webhook.object_selector for webhook in asked)
     namespace = _namespace(observed, asked)
     if labels is None or not namespace:
@@ -54,7 +54,7 @@ def probe(api: ApiServer, observed: Observations) -> DryRunAnswer:
 
 
 def probed(observed: Observations) -> list[RegisteredWebhook]:
-    """Return the webhooks that should be asked about a new Deployment."""
+    """Return the webhooks that should be called about a new Deployment."""
     return [
         webhook
         for webhook in observed.all_webhooks()

@@ -64,7 +64,7 @@ def _kinds(observed: Observations) -> Iterator[CheckResult]:
         elif missing:
             named = listed((entry.name for entry in missing), IN_MESSAGE)
             yield warning(
-                f"{kind} {observed.names.webhooks} has rules for no {named}: {path} is not asked about them",
+                f"{kind} {observed.names.webhooks} has rules for no {named}: {path} is not called for them",
                 f"{webhooks[0].edit}, or {observed.install}",
             )
         else:
@@ -72,13 +72,13 @@ def _kinds(observed: Observations) -> Iterator[CheckResult]:
 
 
 def _asked(observed: Observations) -> Iterator[CheckResult]:
-    """Who should be asked about a Deployment is, whatever the configurations say."""
+    """The webhooks that should be called about a Deployment are, whatever the configurations say."""
     answer, service = observed.probe.get(), observed.through_service
     unreachable = service.value.unreachable if isinstance(service, Observed) else ""
-    tried = f"about a Deployment in namespace {answer.namespace} (a dry run)"
+    tried = f"for a Deployment in namespace {answer.namespace} (a dry run)"
     for webhook in probed(observed):
         if webhook.path in answer.answered:
-            yield ok(f"{webhook.name} was asked {tried}, and answered")
+            yield ok(f"{webhook.name} was called {tried}, and answered")
         elif answer.refusal and webhook.name not in answer.refusal:
             yield skipped(f"a dry run was refused before {webhook.name} answered: {answer.refusal}")
         elif unreachable:

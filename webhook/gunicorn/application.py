@@ -77,16 +77,16 @@ class _Arbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def handle_hup(self) -> None:
-        """Ignore a signal that asks to read the configuration again."""
+        """Ignore a signal to read the configuration again."""
         _ignore(signal.SIGHUP)
 
     def handle_usr2(self) -> None:
-        """Ignore a signal that asks for another server beside this one."""
+        """Ignore a signal to start another server beside this one."""
         _ignore(signal.SIGUSR2)
 
 
 def _ignore(number: signal.Signals) -> None:
-    why = "certificates are picked up by themselves; for everything else start the server anew"
+    why = "certificates are picked up by themselves; for everything else restart the server"
     LOGGER.info("signal_ignored", extra={"fields": {"signal": number.name, "why": why}})
 
 

@@ -188,7 +188,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self._callback_parser = None
 
     def expire(self) -> None:
-        """End what took too long; the client is told where it can still hear it."""
+        """End what took too long; the client gets an error where it can still read one."""
         if self.stage is Stage.RECEIVING:
             self._send_error_response(HTTPStatus.REQUEST_TIMEOUT, _TOO_SLOW)
             self._close_transport()
@@ -334,7 +334,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         return rest
 
     def _will_close(self, *arguments: Any) -> bool:
-        # Nobody can tell what follows a chunk whose size the parser in C counted beyond 2^64.
+        # It is unknown what follows a chunk whose size the parser in C counted beyond 2^64.
         chunked = getattr(self._callback_parser, "is_chunked", False)
         unread = self.stage is Stage.RECEIVING
         return chunked or unread or self.worker.draining or bool(super()._will_close(*arguments))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from webhook.gunicorn.protocol import Connection
 
-#: Bytes of a TLS record at most, and some: of so many perhaps none can be decrypted before the rest comes.
+#: Bytes of a TLS record at most, and some: of this many perhaps none can be decrypted before the rest comes.
 _LARGEST_RECORD: Final = 17 * 1024
 #: Bytes that a client may send for each byte that it says, beyond that; with a byte in each record it is 23.
 _MOST_OVERHEAD: Final = 4

@@ -1,4 +1,4 @@
-"""Gives connections turns that have more to do than one request, so that nobody waits for all of it."""
+"""Gives connections turns that have more to do than one request, so that no client waits for it all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class Turns:
-    """Whoever waits has a turn, one in each turn of the event loop, in which all others are served, too."""
+    """Each that waits has a turn, one in each turn of the event loop, in which all others are served, too."""
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], None]] = deque()
@@ -20,7 +20,7 @@ class Turns:
             asyncio.get_running_loop().call_soon(self._next)
 
     def _next(self) -> None:
-        # It stays first meanwhile, so that whoever comes does not begin a second series of turns.
+        # It stays first meanwhile, so that a newcomer does not begin a second series of turns.
         try:
             self._waiting[0]()
         finally:

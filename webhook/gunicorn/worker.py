@@ -63,7 +63,7 @@ _READ_BYTES: Final = 16 * 1024
 _TLS_HANDSHAKE: Final = b"\x16"
 #: The signals that end a worker. They are blocked from before the fork until the worker handles them.
 END_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
-#: What a client is told that does not speak TLS.
+#: The answer to a client that does not speak TLS.
 _PLAIN_TEXT: Final = "this port speaks HTTPS only"
 
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from webhook.http.state import ServerState
 
-#: The phase that each admission route asks for.
+#: The phase of each admission route.
 PHASES: Final[Mapping[str, Phase]] = {f"/{phase.value}": phase for phase in Phase}
 
 #: The share of a request's time in which a large review waits for room: the rest is for being denied.
@@ -175,8 +175,8 @@ class AdmissionRoutes:
     def settle(self) -> None:
         """Count and log the reviews that were answered since the last time.
 
-        The event loop does it after all that it answered in one turn: nobody waits for it then, and the same
-        few instructions one review after the other take a fraction of what they take among others.
+        The event loop does it after all that it answered in one turn: no client waits for it then, and the
+        same few instructions one review after the other take a fraction of what they take among others.
         """
         events = self._state.events
         while self._done:

@@ -8,7 +8,7 @@ from typing import Final
 from policies.reports.advise.json import AdviseAnswer
 from policies.reports.audit.json import AuditAnswer
 from policies.reports.explain.json import ExplainAnswer
-from policies.reports.lint.answer import LintReport
+from policies.reports.lint.json import LintReport
 from policies.reports.score.answer import ScoreAnswer
 from policies.reports.simulate.json import SimulateAnswer
 from webhook.http.api import ApiRoute

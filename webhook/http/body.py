@@ -69,7 +69,7 @@ class ReviewBody(NamedTuple):
     Attributes:
         data: Its bytes.
         missing: Why the rest is missing.
-        more: Whether more is to come, which nobody reads.
+        more: Whether more is to come, which is not read.
     """
 
     data: bytes
@@ -187,7 +187,7 @@ def check_headers(headers: Headers) -> int | None:
 
 
 def announced_length(headers: Headers) -> int | None:
-    """Return how many bytes a request announces; None if it does not say.
+    """Return how many bytes a request announces; None if unknown.
 
     Raises:
         RefusalError: It says what is no length.

@@ -31,7 +31,7 @@ from webhook.telemetry.logs import LOGGER, Value
 
 #: Bytes that are read from a child at once; what a pipe holds.
 _BLOCK: Final = 64 * 1024
-#: Seconds after its deadline at which a child ends by itself, should nobody have ended it.
+#: Seconds after its deadline at which a child ends by itself, if it was not ended.
 _LATE_S: Final = 1.0
 #: Of prctl(2): the signal that a process gets when the thread that forked it ends.
 _PR_SET_PDEATHSIG: Final = 1
@@ -53,7 +53,7 @@ class Limit(Enum):
     BUSY = "busy"
     TIMEOUT = "timeout"
     MEMORY = "memory"
-    #: Somebody killed the process, or it crashed.
+    #: The process was killed, or it crashed.
     KILLED = "killed"
 
 
@@ -124,7 +124,7 @@ class ChildProcesses:
         Args:
             work: Is run in the child. It must take no lock that another thread may hold, and open no file.
             frozen: Keeps other threads from changing what the work reads while the child is forked.
-            reserved: Bytes that the work asks the system for without using them.
+            reserved: Bytes that the work allocates without using them.
             client: The descriptor of the socket of who waits for the result; the work ends with it.
             timeout_s: Seconds for this work, if those are less than any work may take.
 
@@ -284,14 +284,14 @@ def _outcome(work: Callable[[], object], memory_bytes: int) -> bytes:
     try:
         return pickle.dumps((work(), None, ""), pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # noqa: BLE001  # whatever it is, the parent raises it
-        # To tell of too little memory takes some, too.
+        # To report too little memory takes some, too.
         resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
         trace = "".join(traceback.format_exception(error))
         return pickle.dumps((None, _portable(error), trace))
 
 
 def _data_bytes() -> int:
-    """Return the memory that counts for RLIMIT_DATA; 0 where the system does not tell."""
+    """Return the memory that counts for RLIMIT_DATA; 0 where the system does not report it."""
     try:
         pages = Path("/proc/self/statm").read_text().split()[5]
     except OSError:

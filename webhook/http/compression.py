@@ -1,4 +1,4 @@
-"""Answers with gzip for who asks for it; answers to reviews never pass here."""
+"""Answers with gzip for clients that accept it; answers to reviews never pass here."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ class BusyError(Exception):
 
 
 class MaxConcurrent:
-    """Lets in so many requests at once, and of the large ones one; others are refused and do not wait."""
+    """Lets in a number of requests at once, and of the large ones one; others are refused and do not wait."""
 
     def __init__(self, places: int) -> None:
         self._places = threading.BoundedSemaphore(places)

@@ -40,7 +40,7 @@ _REFUSALS: Final[Mapping[int, str]] = {
     500: "The server failed; its log says why.",
 }
 _LATE: Final = {504: "The answer takes too long."}
-_BUSY: Final = {503: "As many requests are being answered as may be at once, or who calls cannot be asked."}
+_BUSY: Final = {503: "Too many requests are being answered, or the caller cannot be reviewed."}
 #: What each refusal of a caller means.
 _STRANGERS: Final[Mapping[int, str]] = {
     401: "The route requires authentication, and the token is missing or invalid.",
@@ -165,7 +165,7 @@ def _parameters(names: Collection[str]) -> list[dict[str, Any]]:
 
 
 def _guarded(operation: dict[str, Any], also: Mapping[int, str] | None = None) -> dict[str, Any]:
-    """Return an operation that asks who calls."""
+    """Return an operation that authenticates its caller."""
     responses = operation["responses"] | _errors({**_STRANGERS, **(also or {})})
     return operation | {"security": _SECURITY, "responses": responses}
 

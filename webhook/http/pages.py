@@ -44,7 +44,7 @@ class Guarded(NamedTuple):
     """A route that shows what runs in a cluster.
 
     Attributes:
-        methods: How it may be asked for; Flask refuses others.
+        methods: The HTTP methods that it has; Flask refuses others.
         resource: What its callers must have a right to.
         limit: Returns the most bytes that a body may have; None where none is read.
     """
@@ -54,7 +54,7 @@ class Guarded(NamedTuple):
     limit: Callable[[Settings], int] | None
 
 
-#: Every route that not everybody may see.
+#: Every route that needs authorization.
 GUARDED: Final[Mapping[str, Guarded]] = {
     "/metrics": Guarded(frozenset({"GET", "HEAD"}), Resource.METRICS, None),
     **{path: Guarded(frozenset({"POST"}), route.resource, route.limit) for path, route in API_ROUTES.items()},

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from webhook.http.state import ServerState
 
 #: Seconds at most that a review waits for what the cache of the cluster does not have yet: the event of a
-#: ReplicaSet comes tens of milliseconds after the first pod. Nobody who waits for a pod notices.
+#: ReplicaSet comes tens of milliseconds after the first pod. No one who waits for a pod notices.
 LONGEST_WAIT_S: Final = 1.0
 #: Reviews that wait at once: a third of the connections that a worker may hold, so that others find room.
 MOST_WAITING: Final = 300
@@ -68,7 +68,7 @@ class ReviewWaits:
         return begun._replace(outcome=_as_it_is(begun.outcome, why))
 
     async def _await_cache(self, begun: BegunReview, held: MustWait) -> BegunReview:
-        """Decide a review anew as soon as the cache of the cluster has what it needs."""
+        """Decide a review again as soon as the cache of the cluster has what it needs."""
         deadline = begun.request.budget.deadline(LONGEST_WAIT_S)
         self._waiting += 1
         try:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from policies.placement.core.cluster_workloads import ClusterWorkloads
     from webhook.telemetry.metrics import Telemetry
 
-#: Seconds after which a worker tells the metrics anew how its components are. Below the usual interval of
-#: scrapes.
+#: Seconds after which a worker reports the state of its components as metrics again. Below the usual interval
+#: of scrapes.
 _OBSERVE_EVERY_S: Final = 5.0
 
 
@@ -37,13 +37,13 @@ class ServerState:
     """Built once before the workers are forked; afterwards each worker has its own copy.
 
     Attributes:
-        settings: What the server was told.
+        settings: The server's settings.
         current: What reviews are decided by.
         telemetry: The metrics.
         events: The log.
         components: All that works beside the requests, in the order of starting; they stop in reverse.
         now: The clock.
-        draining: Whether the process was asked to end.
+        draining: Whether the process is to end.
         computing: Lets the requests that take long have half of the threads.
         children: The processes that compute the answers of /v1.
         previews: Those that compute what a policy changes.
@@ -88,7 +88,7 @@ class ServerState:
             component.start()
 
     def prepared(self) -> bool:
-        """Tell whether reviews can be decided by all that they need."""
+        """Return whether reviews can be decided by all that they need."""
         return not any(component.unsynced() for component in self.components)
 
     def end(self) -> None:
@@ -100,7 +100,7 @@ class ServerState:
             component.stop()
 
     def observe(self) -> None:
-        """Tell the metrics what was not logged, and how the components are."""
+        """Report as metrics what was not logged, and the state of the components."""
         if dropped := self.events.take_dropped():
             self.telemetry.count_dropped_log_lines(dropped)
         for component in self.components:
@@ -115,7 +115,7 @@ class ServerState:
 
     def unready_reasons(self) -> list[str]:
         """Return why no request should be sent here, empty if there is no reason."""
-        reasons = ["draining: the server was asked to end"] if self.draining else []
+        reasons = ["draining: the server is shutting down"] if self.draining else []
         reasons += [component.problem() for component in self.components]
         reasons += [component.unsynced() for component in self.components]
         return list(filter(None, reasons))

@@ -2,7 +2,7 @@
 
 ``client.py`` connects; everything else that talks to a cluster takes an ``ApiServer`` and needs no more.
 
-ClusterError                   the cluster cannot be asked                → exit 3
+ClusterError                   the cluster cannot be reached              → exit 3
 ├── KubeconfigError            no kubeconfig, or one that cannot be used
 ├── UnreachableError           no answer, or not in time, or not to be trusted
 └── ApiError                   the API server answers with an error status
@@ -37,7 +37,7 @@ _TOLD_LENGTH = 200
 
 
 class ClusterError(CannotRunError):
-    """The cluster cannot be asked; the program ends with exit code 3."""
+    """The cluster cannot be reached; the program ends with exit code 3."""
 
 
 class KubeconfigError(ClusterError):
@@ -54,7 +54,7 @@ class ApiError(ClusterError):
     Attributes:
         status: The HTTP status, or the code of an error in a watch.
         reason: The machine-readable reason of the Status object (``NotFound``, ``Conflict``, …), or empty.
-        retry_after_s: Seconds that the API server asks to wait; None if it does not say.
+        retry_after_s: Seconds that the API server wants clients to wait; None if unknown.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ApiError(ClusterError):
 
     @property
     def gone(self) -> bool:
-        """Whether what was asked to go on from is too old to go on from."""
+        """Whether the place to continue from is too old."""
         return self.status == HTTPStatus.GONE
 
 
@@ -177,7 +177,7 @@ class ApiServer(ABC):
         timeout_s: float = TIMEOUT_S,
         most_bytes: int | None = None,
     ) -> Answer:
-        """Send a request and return the whole answer, or so many bytes of it, also one that is an error.
+        """Send a request and return the whole answer, or its first ``most_bytes`` bytes, also an error.
 
         Raises:
             UnreachableError: There is none.
@@ -265,13 +265,13 @@ def status_error(status: int, body: bytes, retry_after: str = "") -> ApiError:
 
 
 def error_of(status: int, found: object, *, text: str = "", wait_s: float | None = None) -> ApiError:
-    """Return the error that a Status object tells.
+    """Return the error that a Status object reports.
 
     Args:
         status: The HTTP status, or the code of an error in a watch.
         found: The object, if it is one.
         text: What to say if it is none.
-        wait_s: Seconds that the API server asks to wait; None to go by the object.
+        wait_s: Seconds that the API server wants clients to wait; None to go by the object.
     """
     if not isinstance(found, dict) or not isinstance(found.get("message"), str):
         return ApiError(status, text or f"HTTP status {status}", retry_after_s=wait_s)
@@ -288,7 +288,7 @@ def error_of(status: int, found: object, *, text: str = "", wait_s: float | None
 
 
 def kubernetes_version(api: ApiServer) -> KubernetesVersion:
-    """Ask an API server for its version.
+    """Get the version of an API server.
 
     Raises:
         ApiError: The API server refuses.
@@ -302,7 +302,7 @@ def kubernetes_version(api: ApiServer) -> KubernetesVersion:
 
 
 def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVersion:
-    """Return the release of a cluster, or the oldest that is known where it is older; fails as asking does.
+    """Return the release of a cluster, or the oldest known one if older; errors as of ``kubernetes_version``.
 
     Args:
         api: The cluster's API server.
@@ -313,5 +313,5 @@ def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVers
         if newer := newer_than_known(version):
             warn(newer)
         return version
-    warn(f"Kubernetes {version} is older than any release that is known: judged as {OLDEST_VERSION}")
+    warn(f"Kubernetes {version} is older than any release that is known: evaluated as {OLDEST_VERSION}")
     return OLDEST_VERSION

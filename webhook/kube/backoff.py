@@ -48,7 +48,7 @@ class Backoff:
 
         Args:
             well_s: For how many seconds the last one went well; below 0 if it did not.
-            least_s: Seconds that somebody asked to wait.
+            least_s: Seconds to wait at least.
             refused: Whether the last one ended with a refusal.
         """
         if well_s > self._next_s:

@@ -38,7 +38,7 @@ from webhook.kube.error_messages import connection_problem, kubeconfig_problem, 
 
 #: Seconds for a TCP and TLS connection.
 _CONNECT_S: Final = 10.0
-#: Connections that are kept: a watch for each kind, and what is asked besides.
+#: Connections that are kept: a watch for each kind, and other requests.
 _CONNECTIONS: Final = 32
 #: Bytes of a watch that are read at once, if there are as many.
 _BLOCK: Final = 2**16
@@ -295,7 +295,7 @@ class KubernetesApiServer(ApiServer):
                 response.release_conn()
 
     def _credentials(self) -> dict[str, str]:
-        """Return the header that says who asks; the client renews what it says."""
+        """Return the header with the credentials; the client renews them."""
         try:
             token = self._configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
         except (ConfigException, OSError) as error:

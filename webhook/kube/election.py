@@ -63,7 +63,7 @@ class _ResignedError(Exception):
 
 
 class _Term:
-    """The time from winning an election to losing the Lease, which may both be told late or twice."""
+    """The time from winning an election to losing the Lease, which may both be reported late or twice."""
 
     def __init__(self, started: Callable[[], None], stopped: Callable[[], None]) -> None:
         self._lock = threading.Lock()
@@ -118,7 +118,7 @@ class _Leases:
             ) from error
 
     def _report_refusal(self, error: client.ApiException) -> None:
-        """Log once that a right is missing: the lock takes it for a Lease that somebody else holds."""
+        """Log once that a right is missing: the lock takes it for a Lease that another holds."""
         if error.status == HTTPStatus.FORBIDDEN and not self._is_refused:
             self._is_refused = True
             reason = str(status_error(error.status, (error.body or "").encode()))
@@ -148,7 +148,7 @@ class _Election:
         )
 
     def run(self) -> None:
-        """Stand for election, lead while the Lease is held, and begin anew."""
+        """Stand for election, lead while the Lease is held, and begin again."""
         while not self._resigned.is_set():
             self._term = term = _Term(self._started, self._stopped)
             try:
@@ -156,7 +156,7 @@ class _Election:
                 LeaderElection(rules).run()
             except _ResignedError:
                 pass
-            except Exception as error:  # noqa: BLE001  # a Lease that somebody wrote may hold anything
+            except Exception as error:  # noqa: BLE001  # a Lease that a user wrote may hold anything
                 fields = {"lease": self._path, "error": f"{type(error).__name__}: {error}"}
                 LOGGER.warning("election_failed", extra={"fields": fields})
             term.end()

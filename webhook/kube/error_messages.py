@@ -19,7 +19,7 @@ _LONGEST_OUTPUT: Final = 300
 _CONTENT: Final = re.compile(r"/?\{.*\}", re.DOTALL)
 #: How the client begins.
 _PREFIXES: Final = ("Invalid kube-config file. ", "Invalid kube-config. ")
-#: How the client tells of the exit code of a plugin, with what it printed to stderr.
+#: How the client reports the exit code of a plugin, with what it printed to stderr.
 _EXITED: Final = re.compile(r"exec: process returned (-?\d+)(?:\. (.*))?", re.DOTALL)
 
 

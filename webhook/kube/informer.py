@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
@@ -60,7 +61,13 @@ class ClusterCache:
         watch_s = min(WATCH_S, max_age_s * _WATCHED_SHARE)
         self._reflectors = [
             Reflector(
-                api, resource, self.store or self.index, clock=clock, backoff=backoff(), watch_s=watch_s
+                api,
+                resource,
+                self.store or self.index,
+                clock=clock,
+                backoff=backoff(),
+                watch_s=watch_s,
+                availability=partial(self.index.set_unread, resource.key),
             )
             for resource in resources
         ]
@@ -85,8 +92,8 @@ class ClusterCache:
 
     @property
     def synced(self) -> bool:
-        """Whether all objects of every kind were seen once."""
-        return all(reflector.synced for reflector in self._reflectors)
+        """Whether all objects were seen once of every kind that the cluster is not read without."""
+        return not self.unsynced()
 
     def age_s(self) -> float:
         """Return for how many seconds the cache may have been out of date: of the kind where it is most.
@@ -96,15 +103,29 @@ class ClusterCache:
         """
         if not self.synced:
             return math.inf
-        return max(0.0, self._clock() - min(reflector.alive_at for reflector in self._reflectors))
+        alive_at = min(reflector.alive_at for reflector in self._reflectors if reflector.synced)
+        return max(0.0, self._clock() - alive_at)
 
     def unsynced(self) -> list[str]:
         """Return the kinds of which not all objects were seen once, each with the reason."""
-        return [reflector.title for reflector in self._reflectors if not reflector.synced]
+        return [
+            reflector.title for reflector in self._reflectors if not (reflector.synced or reflector.unread)
+        ]
 
     def refused(self, *, longer_s: float) -> list[str]:
-        """Return the kinds that the API server has refused for longer than so, each with the reason."""
-        return [reflector.title for reflector in self._reflectors if reflector.refused_s() > longer_s]
+        """Return the kinds that the API server has refused for longer than so, each with the reason.
+
+        One that the cluster is read without is no such kind.
+        """
+        return [
+            reflector.title
+            for reflector in self._reflectors
+            if reflector.refused_s() > longer_s and not reflector.tolerated
+        ]
+
+    def unread(self) -> dict[str, str]:
+        """Return why the cluster is read without some kinds, by their lists in answers."""
+        return self.index.unread
 
     def left_out(self) -> list[LeftOutObject]:
         """Return the objects that cannot be read."""

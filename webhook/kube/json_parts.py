@@ -29,7 +29,7 @@ def items(text: bytes) -> Iterator[bytes]:
 
 
 def is_closed(text: bytes) -> bool:
-    """Tell whether a list or an object ends where its text does: if not, its parts may be parts of others.
+    """Return whether a list or an object ends where its text does: if not, its parts may be parts of others.
 
     >>> is_closed(b'[{"a": nonsense}]'), is_closed(b'[{"a": [}]')
     (True, False)

@@ -19,8 +19,9 @@ class KindStatus:
     Attributes:
         kind: As the API names it.
         synced: Whether all of its objects were seen once.
+        unread: Whether the cluster is read without it.
         objects: How many the index holds.
-        events: How many a watch told.
+        events: How many a watch reported.
         lists: How many lists were read to their end.
         left_out: How many objects are left out at the moment because they cannot be read.
         errors: How many attempts failed, and objects and events were unusable.
@@ -29,6 +30,7 @@ class KindStatus:
 
     kind: str
     synced: bool
+    unread: bool
     objects: int
     events: int
     lists: int
@@ -60,11 +62,12 @@ class KindRecord:
         """The kind, and why it is not watched if it is not."""
         return f"{self._kind} ({self._last_error})" if self._last_error else self._kind
 
-    def status(self, *, synced: bool, objects: int) -> KindStatus:
+    def status(self, *, synced: bool, unread: bool, objects: int) -> KindStatus:
         """Return how the cache is."""
         return KindStatus(
             kind=self._kind,
             synced=synced,
+            unread=unread,
             objects=objects,
             events=self.events,
             lists=self.lists,

@@ -20,7 +20,7 @@ _STOP_S: Final = 2.0
 
 
 class LeaderLoop:
-    """Takes steps from ``start`` to ``stop``, once; each asks whether this process leads."""
+    """Takes steps from ``start`` to ``stop``, once; each checks whether this process leads."""
 
     def __init__(self, name: str, step: Callable[[], float | None], *, elect: Elect, event: str = "") -> None:
         """Nothing is started yet.

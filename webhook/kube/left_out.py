@@ -1,8 +1,8 @@
-"""An object of a cluster that cannot be read: nothing is judged by it, and everything else goes on."""
+"""What of a cluster cannot be read, objects or whole kinds: it is not used, all else goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,9 +58,22 @@ def left_out_warning(found: Sequence[LeftOutObject]) -> str:
     """Return the warning that objects are left out; there is at least one.
 
     >>> left_out_warning([LeftOutObject(kind="Pod", namespace="shop", name="web", reason="it is no JSON")])
-    '1 object of the cluster is left out, and nothing is judged by it: Pod shop/web (it is no JSON)'
+    '1 object of the cluster is left out, and it is not used: Pod shop/web (it is no JSON)'
     """
     named = listed((f"{entry.kind} {entry.title} ({entry.reason})" for entry in found), IN_PHRASE)
-    are, them = ("is", "it") if len(found) == 1 else ("are", "them")
-    what = f"{plural(len(found), 'object')} of the cluster {are} left out, and nothing is judged by {them}"
+    are, they = ("is", "it is") if len(found) == 1 else ("are", "they are")
+    what = f"{plural(len(found), 'object')} of the cluster {are} left out, and {they} not used"
     return f"{what}: {named}"
+
+
+def unread_warning(unread: Mapping[str, str]) -> str:
+    """Return the warning that a cluster is read without some kinds; there is at least one.
+
+    Args:
+        unread: Why each cannot be read, by its list in answers.
+
+    >>> unread_warning({"csiNodes": "no right to list and watch csinodes.storage.k8s.io"})
+    'not read, so not modeled where it matters: csiNodes (no right to list and watch csinodes.storage.k8s.io)'
+    """
+    named = ", ".join(f"{name} ({why})" for name, why in unread.items())
+    return f"not read, so not modeled where it matters: {one_line(named)}"

@@ -16,11 +16,11 @@ from webhook.kube.left_out import LeftOutObject
 from webhook.kube.watched_resources import ListedResource
 
 #: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
-#: process runs; fewer would ask a large cluster's API server too often.
+#: process runs; fewer would send a large cluster's API server too many requests.
 PAGE: Final = 250
 #: Objects of the first page, while nothing is known of their size.
 _FIRST: Final = 25
-#: Bytes that a page should have, and how many times more end it: then fewer objects are asked for. As Python
+#: Bytes that a page should have, and how many times more end it: then fewer objects are requested. As Python
 #: objects they may take twelve times as much, and users may store thousands of objects of 1.5 MiB.
 _PAGE_BYTES: Final = 2**21
 _MOST_TIMES: Final = 2
@@ -31,7 +31,7 @@ _STEP: Final = 4
 _LARGEST_OBJECT: Final = 2**24
 _HEAD: Final = 2**16
 #: How often a list whose place expired is begun again in pages, so many times larger each time; then it is
-#: asked for in one piece.
+#: requested in one piece.
 _RESTARTS, _LARGER = 3, 4
 #: The types of the events of a watch that say what became of an object.
 CHANGES: Final = ("ADDED", "MODIFIED", "DELETED")
@@ -44,7 +44,7 @@ class Page:
     """A part of a list.
 
     Attributes:
-        first: Whether the list begins here, perhaps anew: then what came before does not count.
+        first: Whether the list begins here, perhaps again: then what came before does not count.
         items: The objects, with their apiVersion and kind.
         left_out: Those that cannot be read.
         version: From which a watch goes on where the list ends.
@@ -59,7 +59,7 @@ class Page:
 class Listing:
     """A list that is read page by page; an error leaves it where it is, to go on later.
 
-    Where the place in the list has expired, as it does some minutes after the first page, it begins anew.
+    Where the place in the list has expired, as it does some minutes after the first page, it begins again.
     While a page is taken in, the next one is on its way: with 150,000 pods it saves a fifth.
     """
 
@@ -100,7 +100,7 @@ class Listing:
         return self._page(body, first=first)
 
     def _page(self, body: bytes, *, first: bool) -> Page:
-        """Take in an answer, and ask for the next one."""
+        """Take in an answer, and request the next one."""
         is_cut = self._is_cut(body)
         answer = _parted(body[:_HEAD]) if is_cut else _parsed(body)
         if answer is None:
@@ -222,7 +222,7 @@ def list_objects(
     Args:
         api: The API server.
         resource: The kind.
-        left_out: Told of each object that cannot be read; by default it ends the list.
+        left_out: Called with each object that cannot be read; by default it ends the list.
 
     Raises:
         ApiError: The API server refuses.
@@ -232,7 +232,7 @@ def list_objects(
     while page := listing.next():
         for item in page.items:
             name = identity(item)
-            # A list that began anew repeats itself.
+            # A list that began again repeats itself.
             if name not in seen:
                 seen.add(name)
                 yield item
@@ -244,15 +244,30 @@ def list_objects(
                 left_out(broken)
 
 
+def unread_reason(resource: ListedResource, error: ApiError) -> str:
+    """Return why a cluster is read without an optional kind; empty where it cannot be."""
+    if not resource.optional:
+        return ""
+    if error.forbidden:
+        return f"no right to list and watch {resource.title}"
+    return f"the API server does not serve {resource.api_version} {resource.kind}" if error.not_found else ""
+
+
 def read_objects(
-    api: ApiServer, resources: tuple[ListedResource, ...], *, left_out: Callable[[LeftOutObject], None]
+    api: ApiServer,
+    resources: tuple[ListedResource, ...],
+    *,
+    left_out: Callable[[LeftOutObject], None],
+    listed: Callable[[ListedResource, str], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield the objects of a cluster.
 
     Args:
         api: Its API server.
         resources: What of it.
-        left_out: Told of each object that cannot be read.
+        left_out: Called with each object that cannot be read.
+        listed: Called with each kind whose objects were all read, or, if it is optional, with the reason why
+            they cannot be: those that it yielded do not count then.
 
     Raises:
         ApiError: The API server refuses; says what to have granted.
@@ -261,7 +276,11 @@ def read_objects(
     for resource in resources:
         try:
             yield from list_objects(api, resource, left_out=left_out)
+            listed(resource, "")
         except ApiError as error:
+            if why := unread_reason(resource, error):
+                listed(resource, why)
+                continue
             if not error.forbidden:
                 raise
             text = (

@@ -18,18 +18,21 @@ from webhook.kube.api_server import ApiError, ApiServer, ClusterError, Unreachab
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, KindStatus
 from webhook.kube.left_out import LeftOutObject
-from webhook.kube.list import CHANGES, Listing, identity, watch_event
+from webhook.kube.list import CHANGES, Listing, identity, unread_reason, watch_event
 from webhook.kube.watched_resources import ListedResource
 from webhook.telemetry.logs import LOGGER
 
-#: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
+#: Seconds after which the API server is to end a watch: this much, and up to half as much again, so that
 #: not all end at once. Other clients ask for minutes and trust in bookmarks to show a living connection,
 #: but API servers before 1.21 send none where nothing happens.
 WATCH_S: Final = 60.0
 #: Seconds without a byte after which a connection counts as broken, beyond the silence that is allowed.
 _GRACE_S: Final = 15.0
-#: Seconds at most that are waited because the API server asks to.
+#: Seconds at most that are waited because the API server wants it.
 _LONGEST_ASKED_S: Final = 300.0
+#: Seconds for which the API server may refuse a kind before what is known of it counts as old: others write
+#: meanwhile, unlike while it is away. Authorizers know their rules a second or two after a start.
+REFUSED_S: Final = 5.0
 #: Refusals that say nothing about the version that a watch goes on from.
 _PASSING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 
@@ -57,6 +60,8 @@ class Reflector:
         synced: Whether all objects were seen once.
         alive_at: When what is known was last known to be current, by the clock.
         refused_status: With which HTTP status the API server refuses lists and watches; 0 if it does not.
+        unread: Why the cluster is read without an optional kind; empty if it is not.
+        tolerated: Whether the API server refuses what the cluster can be read without.
     """
 
     def __init__(
@@ -69,8 +74,9 @@ class Reflector:
         backoff: Backoff,
         watch_s: float = WATCH_S,
         keep_last: bool = False,
+        availability: Callable[[str], None] = lambda _why: None,
     ) -> None:
-        """Nothing is asked yet.
+        """Nothing is requested yet.
 
         Args:
             api: The API server.
@@ -80,10 +86,15 @@ class Reflector:
             backoff: Makes the pauses between attempts.
             watch_s: Seconds that a watch lasts.
             keep_last: Whether what is known of an object stays once that cannot be read any more.
+            availability: Told why the cluster is read without an optional kind, or nothing: all of it is
+                known then.
         """
         self.synced = False
         self.alive_at = clock()
         self.refused_status = 0
+        self.unread = ""
+        self.tolerated = False
+        self._availability = availability
         self._api = api
         self._resource = resource
         self._index = index
@@ -97,7 +108,7 @@ class Reflector:
         self._watch: Watch | None = None
         # When the watch of this attempt was opened; infinite if it was not.
         self._opened_at = math.inf
-        # How long it was asked to last.
+        # How long it was to last.
         self._asked_for_s = watch_s
         # Where a watch goes on; empty if only a list says what there is.
         self._version = ""
@@ -117,7 +128,9 @@ class Reflector:
 
     def status(self) -> KindStatus:
         """Return how it goes."""
-        return self._record.status(synced=self.synced, objects=self._index.count(self._kind))
+        return self._record.status(
+            synced=self.synced, unread=bool(self.unread), objects=self._index.count(self._kind)
+        )
 
     def left_out(self) -> list[LeftOutObject]:
         """Return the objects that cannot be read, from any thread."""
@@ -200,7 +213,8 @@ class Reflector:
         self._version, self.alive_at = self._listed_version, self._listed_at
         self._forget_list()
         self._record.lists += 1
-        self.synced = True
+        # What may be listed may still not be watched.
+        self.synced = self.synced or not self._resource.optional
         fields = {"kind": self.kind, "objects": self._index.count(self._kind), "lists": self._record.lists}
         LOGGER.info("cluster_listed", extra={"fields": fields})
         return True
@@ -227,8 +241,11 @@ class Reflector:
     def _read(self, watch: Watch) -> None:
         before, opened_at = self.alive_at, self._clock()
         self.alive_at = self._opened_at = opened_at
-        self._refused_at, self.refused_status = math.inf, 0
+        self._refused_at, self.refused_status, self.tolerated = math.inf, 0, False
         self._record.watching()
+        if self._resource.optional:
+            self.synced, self.unread = True, ""
+            self._availability("")
         try:
             for line in watch:
                 if self._stopping.is_set():
@@ -243,7 +260,7 @@ class Reflector:
     def _take(self, line: bytes) -> None:
         event = watch_event(line, self._resource)
         if event is None:
-            # No one knows what it should have been, so a list must tell.
+            # No one knows what it should have been, so a list must show it.
             self._forget()
             text = line[:40].decode(errors="replace")
             raise UnreachableError(f"{self._api.url}{self._resource.path}: no event of a watch: {text!r}")
@@ -278,7 +295,7 @@ class Reflector:
         )
         try:
             errors = self._index.apply(obj)
-        except Exception as error:  # noqa: BLE001  # the others must not wait until this one is mended
+        except Exception as error:  # noqa: BLE001  # the others must not wait until this one is fixed
             self._leave_out(left_out(reason=f"{type(error).__name__}: {error}"), error)
             return
         if errors:
@@ -310,16 +327,26 @@ class Reflector:
         ):
             # A list heals what a watch from this version may never do.
             self._forget()
+        why = unread_reason(self._resource, error)
+        self.tolerated = bool(why)
+        if why and (not self.synced or self.refused_s() > REFUSED_S):
+            self._do_without(why)
         self._failed(
             f"{error.status} {error.reason}: {error}" if error.reason else f"{error.status}: {error}"
         )
+
+    def _do_without(self, why: str) -> None:
+        """Have the cluster read without this kind, until it can be listed and watched."""
+        self.synced, self.unread = False, why
+        self._forget()
+        self._availability(why)
 
     def _failed(self, problem: str, *, reported: bool = True, trace: Exception | None = None) -> None:
         if not self._stopping.is_set():
             self._record.failed(problem, reported=reported, trace=trace)
 
     def _forget(self) -> None:
-        """Have the objects listed anew; meanwhile those that are known stay."""
+        """Have the objects listed again; meanwhile those that are known stay."""
         self._version = ""
         self._forget_list()
 

@@ -1,4 +1,4 @@
-"""Asks an API server whether it has an object that a label selector selects."""
+"""Looks in an API server for an object that a label selector selects."""
 
 from __future__ import annotations
 

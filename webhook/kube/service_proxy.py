@@ -1,4 +1,4 @@
-"""Asks the Evenkeel of a cluster, through the API server's proxy of its Service.
+"""Sends requests to the Evenkeel of a cluster, through the API server's proxy of its Service.
 
 No port-forward is needed, and the user's own credentials do not go to Evenkeel: the API server takes them for
 itself, and makes a token that says no more than "may ask Evenkeel", for ten minutes.
@@ -19,9 +19,9 @@ from webhook.rbac import AUDIENCE, PROXIED_HEADER
 DEFAULT_NAMESPACE: Final = "evenkeel"
 #: The Service of Evenkeel by default.
 DEFAULT_SERVICE: Final = "evenkeel"
-#: Seconds for which a token is asked for; the API server gives none for less.
+#: Seconds for which a token is requested; the API server gives none for less.
 TOKEN_S: Final = 600
-#: Seconds after which another is asked for; half of its time, whatever the clocks say.
+#: Seconds after which another is requested; half of its time, whatever the clocks say.
 _RENEW_AFTER_S: Final = TOKEN_S / 2
 #: Seconds for an answer: an explanation on 150,000 pods takes some, a queue before it as many.
 _TIMEOUT_S: Final = 60.0
@@ -33,7 +33,7 @@ def proxied(service: str) -> str:
 
 
 def account_of(service: str) -> str:
-    """Return the service account in whose name people ask the Evenkeel behind a Service."""
+    """Return the service account in whose name users call the Evenkeel behind a Service."""
     return f"{service}-client"
 
 
@@ -59,7 +59,7 @@ def request_token(api: ApiServer, namespace: str, account: str, *, timeout_s: fl
 
 
 class Installation:
-    """The Evenkeel of a cluster, asked with a token of its own."""
+    """The Evenkeel of a cluster, called with a token of its own."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Installation:
             return NotInstalledError(f"{self._title} is not installed: {error}")
         if error.forbidden:
             text = (
-                f"to ask {self._title}, have create granted there on serviceaccounts/token "
+                f"to use {self._title}, have create granted there on serviceaccounts/token "
                 f"{account_of(self._service)} and on services/proxy {proxied(self._service)}, as its Role "
                 f"{account_of(self._service)} does; if you may read the cluster yourself: "
                 "evenkeel snapshot --output cluster.json, and --cluster cluster.json"

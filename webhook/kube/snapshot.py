@@ -17,12 +17,15 @@ import orjson
 
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldError, and_more, shown_name
+from policies.manifests.fields import ErrorList, FieldError, FieldPath, and_more, shown_name
 from policies.manifests.object_stream import stream_objects
+from policies.manifests.sanitize import one_line
+from policies.model.cluster_kinds import LISTS, OPTIONAL_KINDS, STORAGE_CLASS, VOLUME
 from policies.model.revisions import written_digest
 from policies.model.snapshot import kind_of
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from webhook.kube.api_server import ApiServer
+from webhook.kube.left_out import unread_warning
 from webhook.kube.list import read_objects
 from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
 
@@ -36,15 +39,22 @@ BLOCK = 2**18
 MAX_UNPACKED = 8 * 2**30
 #: Objects left out that are reported one by one; the others are counted.
 MAX_REPORTED = 20
+#: Characters of the reason why a kind was not read.
+_WHY_LENGTH: Final = 200
 #: Kinds that are named where none is of use.
 _NAMED_KINDS = 3
 #: The type of the object with which a snapshot of ours says when it was taken. No API server has it.
 SNAPSHOT_TIME: Final = {"apiVersion": "snapshot.evenkeel.dev/v1", "kind": "SnapshotTime"}
+#: The type of the object with which a snapshot of ours says which kinds are complete, and which are missing.
+SNAPSHOT_LISTS: Final = {"apiVersion": "snapshot.evenkeel.dev/v1", "kind": "SnapshotLists"}
 #: Where kubectl keeps a second copy of an object.
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 #: What is kept of a container. The rest says how it is started (arguments, environment, probes), places
 #: nothing, and is where people put passwords.
 _CONTAINER_FIELDS: Final = frozenset({"name", "image", "ports", "resources", "restartPolicy"})
+#: What is kept of a volume of a CSI driver, and what is not of a storage class: drivers may want secrets.
+_CSI_FIELDS: Final = ("driver", "volumeHandle")
+_CLASS_SECRETS: Final = frozenset({"parameters", "mountOptions"})
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 
 
@@ -72,6 +82,9 @@ class SnapshotFile:
         left_out, useful, others = 0, False, dict[tuple[str, str], None]()
         for entry in stream_objects(_blocks(path), str(path)):
             seen(entry.value)
+            if kind_of(entry.value) == kind_of(SNAPSHOT_LISTS):
+                self._take_lists(entry)
+                continue
             if (kind := kind_of(entry.value)) not in INDEXED_KINDS:
                 if len(others) < _NAMED_KINDS:
                     others[kind] = None
@@ -86,6 +99,20 @@ class SnapshotFile:
             raise DocumentError([f"{path}: {text} {_held(others)}"])
         if left_out > MAX_REPORTED:
             self.problems += (f"{path}: {left_out - MAX_REPORTED:,} more objects are left out",)
+        if unread := self.index.unread:
+            self.problems += (f"{path}: {unread_warning(unread)}",)
+
+    def _take_lists(self, entry: ManifestObject) -> None:
+        """Note which kinds are complete, and which could not be read; of lists that are not known nothing."""
+        found, read, unread = ErrorList(), FieldPath(("read",)), FieldPath(("notRead",))
+        for position, raw in enumerate(found.items(entry.value.get("read"), read)):
+            name = found.text(raw, read.index(position))
+            self.index.list_kinds({LISTS[name]} if name in LISTS else ())
+        for name, why in found.labels(entry.value.get("notRead"), unread).items():
+            if (kind := LISTS.get(name)) in OPTIONAL_KINDS:
+                self.index.set_unread(kind, one_line(why, _WHY_LENGTH) or "not read")
+        if found.errors:
+            self.problems += (_problem(entry, found.errors),)
 
 
 def _held(kinds: Iterable[tuple[str, str]]) -> str:
@@ -146,7 +173,8 @@ def read_index(
     Args:
         api: Its API server.
         resources: What of it.
-        warn: Called with a line for each object that is left out because it is broken.
+        warn: Called with a line for each object that is left out because it is broken, and with one that
+            says what cannot be read.
         seen: Called with every object that was read.
 
     Raises:
@@ -154,11 +182,17 @@ def read_index(
         UnreachableError: There is no answer.
     """
     index = ClusterIndex()
-    for obj in read_objects(api, resources, left_out=lambda broken: warn(str(broken))):
+
+    def listed(resource: ListedResource, why: str) -> None:
+        index.set_unread(resource.key, why)
+
+    for obj in read_objects(api, resources, left_out=lambda broken: warn(str(broken)), listed=listed):
         seen(obj)
         for error in index.apply(obj)[:1]:
             metadata: dict[str, Any] = obj.get("metadata") or {}
             warn(f"{obj['kind']} {metadata.get('namespace', '')}/{metadata.get('name')} is left out: {error}")
+    if unread := index.unread:
+        warn(unread_warning(unread))
     return index
 
 
@@ -170,6 +204,20 @@ def snapshot_time(taken: datetime) -> dict[str, Any]:
     """
     time = taken.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {**SNAPSHOT_TIME, "metadata": {"creationTimestamp": time}}
+
+
+def snapshot_lists(lists: Mapping[str, str]) -> dict[str, Any]:
+    """Return the object that says what a snapshot holds: a list that is read and empty has no objects.
+
+    Args:
+        lists: Why each list could not be read, by the field of a request; empty for one that was.
+
+    >>> found = snapshot_lists({"nodes": "", "csiNodes": "no right to list csinodes.storage.k8s.io"})
+    >>> found["read"], found["notRead"]
+    (['nodes'], {'csiNodes': 'no right to list csinodes.storage.k8s.io'})
+    """
+    read = [name for name, why in lists.items() if not why]
+    return {**SNAPSHOT_LISTS, "read": read, "notRead": {name: why for name, why in lists.items() if why}}
 
 
 def written_list(objects: Iterator[dict[str, Any]]) -> Iterator[bytes]:
@@ -193,6 +241,11 @@ def without_secrets(obj: Mapping[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
     kept |= {**obj, "metadata": _metadata(obj.get("metadata"))}
     spec = obj.get("spec")
+    if kind_of(obj) == STORAGE_CLASS:
+        return {name: value for name, value in kept.items() if name not in _CLASS_SECRETS}
+    if kind_of(obj) == VOLUME and isinstance(spec, dict) and isinstance(spec.get("csi"), dict):
+        csi = {name: spec["csi"][name] for name in _CSI_FIELDS if name in spec["csi"]}
+        return kept | {"spec": {**spec, "csi": csi}}
     if isinstance(spec, dict):
         template = spec.get("template")
         kept["spec"] = _pod_spec(spec)

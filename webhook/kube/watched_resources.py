@@ -6,6 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from policies.config import spread_policy
+from policies.model.cluster_kinds import (
+    LIST_NAMES,
+    NAMESPACE,
+    NODE,
+    OPTIONAL_KINDS,
+    POD,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    SERVICE,
+    STATEFUL_SET,
+    Kind,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +29,19 @@ class ListedResource:
         kind: Of the objects.
         path: Of the list.
         field_selector: Which of them are wanted; empty for all.
+        optional: Whether a cluster is read without them where that is refused, or it does not serve them.
     """
 
     api_version: str
     kind: str
     path: str
     field_selector: str = ""
+    optional: bool = False
+
+    @property
+    def key(self) -> Kind:
+        """Their apiVersion and kind."""
+        return self.api_version, self.kind
 
     @property
     def group(self) -> str:
@@ -35,6 +54,11 @@ class ListedResource:
         return self.path.rpartition("/")[2]
 
     @property
+    def title(self) -> str:
+        """The resource as roles and ``kubectl auth can-i`` name it, such as ``csinodes.storage.k8s.io``."""
+        return f"{self.plural}.{self.group}".rstrip(".")
+
+    @property
     def params(self) -> dict[str, str]:
         """The query that selects the wanted ones."""
         return {"fieldSelector": self.field_selector} if self.field_selector else {}
@@ -42,16 +66,21 @@ class ListedResource:
 
 #: Selects the pods that have not finished.
 _UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+def _resource(kind: Kind, field_selector: str = "") -> ListedResource:
+    """Return where all objects of a kind are listed."""
+    prefix = "/apis" if "/" in kind[0] else "/api"
+    path = f"{prefix}/{kind[0]}/{LIST_NAMES[kind].lower()}"
+    return ListedResource(*kind, path, field_selector, optional=kind in OPTIONAL_KINDS)
+
+
 #: What a cluster is made of, small kinds first. Of the pods, those that take room on a node: kube-scheduler
 #: does not count the others, and a watch shows when one becomes such a pod, or ceases to be.
 WATCHED_RESOURCES: Final = (
-    ListedResource("v1", "Namespace", "/api/v1/namespaces"),
-    ListedResource("v1", "Node", "/api/v1/nodes"),
-    ListedResource("v1", "Service", "/api/v1/services"),
-    ListedResource("v1", "ReplicationController", "/api/v1/replicationcontrollers"),
-    ListedResource("apps/v1", "StatefulSet", "/apis/apps/v1/statefulsets"),
-    ListedResource("apps/v1", "ReplicaSet", "/apis/apps/v1/replicasets"),
-    ListedResource("v1", "Pod", "/api/v1/pods", f"spec.nodeName!=,{_UNFINISHED}"),
+    *map(_resource, (NAMESPACE, NODE, SERVICE, REPLICATION_CONTROLLER, STATEFUL_SET, REPLICA_SET)),
+    *map(_resource, OPTIONAL_KINDS),
+    _resource(POD, f"spec.nodeName!=,{_UNFINISHED}"),
 )
 #: The same, and the pods that wait for a node.
 WITH_PENDING_PODS: Final = tuple(
@@ -71,6 +100,6 @@ SPREAD_POLICIES: Final = ListedResource(
     f"/apis/{spread_policy.API_VERSION}/{spread_policy.PLURAL}",
 )
 #: What a rule of the linter looks at in a cluster.
-NODES: Final = tuple(resource for resource in WATCHED_RESOURCES if resource.kind == "Node")
+NODES: Final = (_resource(NODE),)
 #: What a snapshot holds: also the pods that have finished or wait for a node.
 EVERYTHING: Final = tuple(replace(resource, field_selector="") for resource in WATCHED_RESOURCES)

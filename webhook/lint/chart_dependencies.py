@@ -19,8 +19,9 @@ from typing import Any, Final
 from policies.manifests.skipped import SkipReason
 from webhook.lint.chart_files import ARCHIVE, chart_mapping, check_chart, names_in
 from webhook.lint.discovery import CHART, find
-from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.external_tools import run_tool
 from webhook.lint.files import GIT, is_file, is_within, repository_root
+from webhook.lint.tool_error import ToolError
 
 #: Where charts of the first version list their dependencies.
 _REQUIREMENTS: Final = "requirements.yaml"
@@ -39,7 +40,7 @@ _ANY_VERSION: Final = "0.0.0"
 _NUMBER: Final = re.compile(rb"^number: (\d+)", re.MULTILINE)
 #: What helm says where a chart itself rejects its values.
 _REJECTED: Final = "execution error at "
-#: A chart that tells whether a version fits: helm's own reading of ranges is the one that counts.
+#: A chart that shows whether a version fits: helm's own reading of ranges is the one that counts.
 _FITS: Final = "fits: {{ semverCompare .Values.range .Values.version }}"
 
 
@@ -264,7 +265,7 @@ class _Linker:
 
 
 def _take_any_version(chart: Path, names: set[str]) -> None:
-    """Have a chart ask for some dependencies in the version that a chart in their place has."""
+    """Have a chart require some dependencies in the version that a chart in their place has."""
     for file in (chart / CHART, chart / _REQUIREMENTS):
         about = chart_mapping(file)
         listed = about.get("dependencies")

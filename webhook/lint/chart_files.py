@@ -21,8 +21,8 @@ from policies.manifests.documents import load
 from policies.manifests.errors import DocumentError
 from policies.manifests.skipped import SkipReason
 from webhook.lint.discovery import CHART
-from webhook.lint.external_tools import ToolError
 from webhook.lint.files import GIT, is_within, read_file
+from webhook.lint.tool_error import ToolError
 
 #: The schema of a chart's values, which may refer to others.
 _SCHEMA: Final = "values.schema.json"
@@ -167,7 +167,7 @@ def _is_elsewhere(key: str, value: str) -> bool:
 
 
 def is_library(folder: str | Path) -> bool:
-    """Tell whether a chart only lends templates to others, and cannot be rendered."""
+    """Return whether a chart only lends templates to others, and cannot be rendered."""
     return chart_mapping(Path(folder, CHART)).get("type") == "library"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -13,14 +13,16 @@ from typing import Final
 from policies.config.lint_config import Rendering
 from policies.manifests.findings import Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from webhook.lint.chart_dependencies import ChartLibrary
-from webhook.lint.chart_files import is_library
-from webhook.lint.charts import Helm, Release, render_chart
+from webhook.late_imports import late_imports
+from webhook.lint.chart_options import Charts, Release
+from webhook.lint.charts import Helm, render_chart
 from webhook.lint.discovery import CHART, Found
-from webhook.lint.external_tools import ToolError
 from webhook.lint.files import Text, absolute, shown_file
 from webhook.lint.gitops import Deployed, find_deployed
+from webhook.lint.tool_error import ToolError
+
+with late_imports():
+    from webhook.lint import chart_dependencies, chart_files
 
 #: Where chart-testing has the values by which a chart is installed in tests, and where charts show some.
 _TEST_VALUES: Final = (
@@ -30,23 +32,6 @@ _TEST_VALUES: Final = (
 MAX_TEST_VALUES: Final = 10
 #: How often charts may install charts that install charts; an app of apps of apps is deep.
 MAX_ROUNDS: Final = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Charts:
-    """How charts are rendered.
-
-    Attributes:
-        helm: Whether helm may be run.
-        version: The release of Kubernetes that charts are rendered for.
-        given: How charts are installed that were given by name; None if nothing is said.
-        releases: How charts are installed, by their absolute folders.
-    """
-
-    helm: Rendering = Rendering.AUTO
-    version: KubernetesVersion = KNOWN_VERSION
-    given: Release | None = None
-    releases: Mapping[Path, tuple[Release, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +91,9 @@ class _Renderer:
     def __post_init__(self) -> None:
         if program := shutil.which("helm"):
             version = f"{self.charts.version}.0"
-            self._helm = Helm(program=program, kube_version=version, library=ChartLibrary(program))
+            self._helm = Helm(
+                program=program, kube_version=version, library=chart_dependencies.ChartLibrary(program)
+            )
 
     def texts(self, rendering: _Rendering) -> list[Text]:
         """Return the texts rendered from a chart, none if it cannot be rendered."""
@@ -169,7 +156,7 @@ def _renderings(found: Found, deployed: list[Deployed], charts: Charts) -> Itera
     for folder in found.charts:
         path = absolute(folder)
         objects = by_chart.pop(path, [])
-        if is_library(folder):
+        if chart_files.is_library(folder):
             continue
         named = path in found.given
         given = (charts.given,) if named and charts.given else charts.releases.get(path, ())

@@ -9,36 +9,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from policies.manifests.skipped import SkipReason
-from webhook.lint.chart_dependencies import ChartLibrary, Complete, complete_chart
+from webhook.late_imports import late_imports
+from webhook.lint.chart_options import Release
 from webhook.lint.discovery import CHART
-from webhook.lint.external_tools import ToolError, run_tool
 from webhook.lint.files import Text, is_file, is_special, is_within, shown_file, shown_path
+from webhook.lint.tool_error import ToolError
+
+with late_imports():
+    from webhook.lint import chart_dependencies, external_tools
 
 #: How helm marks where a document comes from: ``# Source: chart/templates/web.yaml``.
 _SOURCE = re.compile(rb"^---[ \t]*\n# Source: (.+)\n", re.MULTILINE)
 #: The name by which helm reads values from standard input.
 _STDIN: Final = "-"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """One way in which a chart is installed.
-
-    Attributes:
-        name: The release's name; by default an arbitrary one, since many charts build their names from it.
-        namespace: Where it is installed; empty if that is not known.
-        values: Files with values, the later ones first in rank.
-        inline: A YAML document with values that come before those of the files; empty for none.
-        settings: Options of helm with single values, which come before all others.
-        api_versions: APIs that the cluster has besides those of Kubernetes.
-    """
-
-    name: str = "release"
-    namespace: str = ""
-    values: tuple[str, ...] = ()
-    inline: bytes = b""
-    settings: tuple[str, ...] = ()
-    api_versions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +36,7 @@ class Helm:
 
     program: str
     kube_version: str
-    library: ChartLibrary
+    library: chart_dependencies.ChartLibrary
 
 
 def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
@@ -68,11 +51,11 @@ def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
         ToolError: helm cannot render it, or would have to download something.
     """
     options = _options(release, helm)
-    with complete_chart(folder, helm.library) as chart:
+    with chart_dependencies.complete_chart(folder, helm.library) as chart:
         # A folder may be named like an option, and there are some that run programs.
         command = [helm.program, "template", *options, "--", release.name, chart.folder]
         try:
-            output = run_tool(command, stdin=release.inline)
+            output = external_tools.run_tool(command, stdin=release.inline)
         except ToolError as error:
             error = chart.explained(error)
             text = str(error).replace(chart.folder, folder)
@@ -115,7 +98,7 @@ def _listed(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if {",", '"', "\n"} & set(text) else text
 
 
-def _template(folder: str, chart: Complete, source: str) -> str:
+def _template(folder: str, chart: chart_dependencies.Complete, source: str) -> str:
     """Return a template's file: its source starts with the chart's name, which need not be the folder's."""
     path = source.strip().partition("/")[2]
     for place in sorted(chart.linked, key=len, reverse=True):

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from webhook.lint.external_tools import ToolError
 from webhook.lint.files import GIT, STDIN, is_below, repository_root, shown_path
 from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
+from webhook.lint.tool_error import ToolError
 from webhook.lint.tracked import TrackedFiles
 
 #: What is read of a folder.
@@ -148,7 +148,7 @@ class _InGit:
     is_ignored: bool = False
 
     def leaves_out(self, path: Path, *, is_folder: bool = False) -> bool:
-        """Tell whether something in the folder is left out."""
+        """Return whether something in the folder is left out."""
         return self._is_ignored(path, is_folder=is_folder) and not self.tracked.holds(path)
 
     def below(self, folder: Path) -> _InGit:
@@ -211,7 +211,7 @@ class _Walk:
                 self._take_file(entry, below)
 
     def _is_left_out(self, path: Path, git: _InGit, *, is_folder: bool) -> bool:
-        """Tell whether the user or Git leaves something out; what Git does is counted."""
+        """Return whether the user or Git leaves something out; what Git does is counted."""
         if self.excluded.specs and self.excluded.holds(path, is_folder=is_folder):
             return True
         if not git.leaves_out(path, is_folder=is_folder):
@@ -236,7 +236,7 @@ class _Walk:
 
 
 def _is_wanted(entry: os.DirEntry[str]) -> bool:
-    """Tell whether something may be a file to read; a link that leads nowhere, or to a folder, is none."""
+    """Return whether something may be a file to read; a link that leads nowhere, or to a folder, is none."""
     if entry.name not in KUSTOMIZATIONS and os.path.splitext(entry.name)[1] not in SUFFIXES:  # noqa: PTH122  # half the time
         return False
     try:

@@ -7,7 +7,6 @@ import ctypes
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import tempfile
@@ -19,6 +18,12 @@ from typing import IO, Final
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import SkipReason
+from webhook.lint.tool_error import ToolError
+
+#: Whether programs can be confined: Windows has neither limits nor groups of processes as below.
+CONFINES: Final = hasattr(os, "killpg")
+if CONFINES:
+    import resource
 
 #: Seconds that a program may take for one chart or kustomization. They take one or two.
 TIMEOUT_S: Final = 60
@@ -34,9 +39,13 @@ MAX_OUTPUT: Final = 2**25
 MAX_MEMORY: Final = 2**31
 #: What a program may not exceed, in its process and each that it starts.
 _LIMITS: Final = (
-    (resource.RLIMIT_FSIZE, MAX_OUTPUT),
-    (resource.RLIMIT_AS, MAX_MEMORY),
-    (resource.RLIMIT_CORE, 0),
+    (
+        (resource.RLIMIT_FSIZE, MAX_OUTPUT),
+        (resource.RLIMIT_AS, MAX_MEMORY),
+        (resource.RLIMIT_CORE, 0),
+    )
+    if CONFINES
+    else ()
 )
 #: An address where nothing listens: port 1 is reserved.
 _NOWHERE: Final = "http://127.0.0.1:1"
@@ -102,7 +111,7 @@ def run_confined(command: list[str], *, stdin: bytes = b"") -> Done:
         stdin: What it reads.
 
     Raises:
-        LimitError: It has exceeded a limit.
+        SandboxLimitError: It has exceeded a limit.
         OSError: It cannot be run.
         ValueError: The same, for what is no argument.
     """
@@ -122,8 +131,8 @@ def run_confined(command: list[str], *, stdin: bytes = b"") -> Done:
             stdout=output,
             stderr=complaint,
             env=_environment(home),
-            start_new_session=True,
-            preexec_fn=partial(_confine, limit_s),  # noqa: PLW1509  # no thread of ours could hold a lock
+            start_new_session=CONFINES,
+            preexec_fn=partial(_confine, limit_s) if CONFINES else None,  # noqa: PLW1509  # no thread of ours could hold a lock
         )
         try:
             code = _wait(process)
@@ -151,6 +160,8 @@ def _environment(home: str) -> dict[str, str]:
 
 def _processor_s() -> float:
     """Return the seconds of the processor that the programs took which have ended."""
+    if not CONFINES:
+        return 0.0
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -164,13 +175,13 @@ def _confine(processor_s: int) -> None:
             least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
             resource.setrlimit(kind, (least, least))
     unshare = getattr(_LIBC, "unshare", None)
-    # Root keeps its rights over files; everybody else may have a network only with users of their own.
+    # Root keeps its rights over files; other users may have a network only with users of their own.
     if unshare is not None and unshare(_NEW_NETWORK):
         unshare(_NEW_NETWORK | _NEW_USER)
 
 
 #: The C library, loaded before the new process needs it.
-_LIBC: Final = ctypes.CDLL(None)
+_LIBC: Final = ctypes.CDLL(None) if CONFINES else None
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
@@ -181,7 +192,10 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
         raise SandboxLimitError(f"takes more than {TIMEOUT_S} s") from None
     finally:
         if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            if CONFINES:
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
             process.wait()
 
 
@@ -190,7 +204,7 @@ def _check_limits(done: Done, processor_s: int) -> None:
         raise SandboxLimitError(f"prints more than {MAX_OUTPUT // 2**20} MiB")
     if done.code and any(mark in done.complaint for mark in _NO_MEMORY):
         raise SandboxLimitError(f"needs more than {MAX_MEMORY // 2**30} GiB of memory")
-    if done.code in {-signal.SIGKILL, -signal.SIGXCPU}:
+    if CONFINES and done.code in {-signal.SIGKILL, -signal.SIGXCPU}:
         text = f"was killed, as after {processor_s} s of processor time"
         if processor_s < PROCESSOR_S:
             text += f", since others took {EXTRA_S} s more than is usual: give it in a run of its own"
@@ -233,32 +247,20 @@ _TWICE: Final = re.compile(
 )
 
 
-class ToolError(Exception):
-    """Something could not be rendered; the text says why.
-
-    Attributes:
-        reason: The same for programs.
-        needs: What would have to be downloaded.
-    """
-
-    def __init__(
-        self, text: str, reason: SkipReason = SkipReason.TOOL_FAILED, needs: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(text)
-        self.reason, self.needs = reason, needs
-
-
-def run_tool(command: list[str], *, stdin: bytes = b"") -> bytes:
+def run_tool(command: list[str], *, stdin: bytes = b"", trusted: bool = False) -> bytes:
     """Return the output of a program.
 
     Args:
         command: The program and its arguments.
         stdin: What it reads.
+        trusted: Whether it is run even where nothing can confine it.
 
     Raises:
         ToolError: It cannot be run, exceeds a limit, or fails.
     """
     name = " ".join(part.rpartition("/")[2] for part in command[:2])
+    if not (CONFINES or trusted):
+        raise ToolError(f"{name} is not run: nothing confines a program here", SkipReason.TOOL_MISSING)
     try:
         done = run_confined(command, stdin=stdin)
     except SandboxLimitError as error:

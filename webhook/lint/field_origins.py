@@ -1,4 +1,4 @@
-"""Which files state what of the objects that kustomize builds; files are read when a finding asks for them.
+"""Which files state what of the objects that kustomize builds; files are read when a finding needs them.
 
 The files are gone through in kustomize's order: what a kustomization lists, its components, its patches, and
 last the prefix and the suffix of the names. Values are not merged: ``policies.manifests.origins`` compares
@@ -224,7 +224,7 @@ class _Walk:
             yield Layer(document, FieldPath(), is_patch=True, inline=inline)
 
     def _is_block(self, each: Kustomization, line: int, text: str) -> bool:
-        """Tell whether a text is a literal block, so that each of its lines is one of the file."""
+        """Return whether a text is a literal block, so that each of its lines is one of the file."""
         try:
             lines = _BREAK.split(decoded(self.sources.content(each.file), each.file))
         except DocumentError:

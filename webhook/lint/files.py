@@ -52,8 +52,12 @@ def read_file(
         OSError: It cannot be opened, or is too large.
         ValueError: No file can have the name.
     """
-    # Opening a named pipe waits for a writer, but with O_NONBLOCK.
-    flags = os.O_RDONLY | (os.O_NONBLOCK if regular else 0) | (0 if follow else os.O_NOFOLLOW)
+    # Opening a named pipe waits for a writer, but with O_NONBLOCK. Windows has neither, but translates text.
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+    flags |= getattr(os, "O_NONBLOCK", 0) if regular else 0
+    flags |= 0 if follow else getattr(os, "O_NOFOLLOW", 0)
+    if not (follow or hasattr(os, "O_NOFOLLOW")) and Path(path).is_symlink():
+        raise FileError("is a link")
 
     def opener(name: str, _flags: int) -> int:
         return os.open(name, flags)
@@ -102,7 +106,7 @@ def repository_root(path: str | Path, *, without: Path | None = None) -> Path:
 
 
 def is_within(path: Path, beside: str | Path) -> bool:
-    """Tell whether a path leads into the repository that another file lies in, links followed.
+    """Return whether a path leads into the repository that another file lies in, links followed.
 
     What Git keeps for itself is not of the repository: it may hold passwords.
     """
@@ -110,7 +114,7 @@ def is_within(path: Path, beside: str | Path) -> bool:
 
 
 def is_below(path: Path, root: Path) -> bool:
-    """Tell whether a path leads into a folder, links followed; what Git keeps for itself is left out."""
+    """Return whether a path leads into a folder, links followed; what Git keeps for itself is left out."""
     try:
         real, root = path.resolve(), root.resolve()
         return real.is_relative_to(root) and GIT not in real.relative_to(root).parts
@@ -120,7 +124,7 @@ def is_below(path: Path, root: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether there is a file of a name, which may be one that no file can have."""
+    """Return whether there is a file of a name, which may be one that no file can have."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -128,9 +132,9 @@ def is_file(path: Path) -> bool:
 
 
 def is_special(path: Path) -> bool:
-    """Tell whether there is something of a name, links followed, that is neither a file nor a folder.
+    """Return whether there is something of a name, links followed, that is neither a file nor a folder.
 
-    Whoever opens a named pipe waits until somebody writes to it.
+    To open a named pipe is to wait until another process writes to it.
     """
     try:
         mode = path.stat().st_mode

@@ -21,7 +21,7 @@ GITIGNORE = ".gitignore"
 MAX_BYTES: Final = 2**20
 #: Bytes of a pattern: as many as a path may have.
 MAX_PATTERN: Final = 4_096
-#: Patterns in force in one folder: to compare a name with so many takes 1 ms. The longest that people
+#: Patterns in force in one folder: to compare a name with this many takes 1 ms. The longest that people
 #: collect has half of them.
 MAX_PATTERNS: Final = 2_000
 #: Bytes of patterns that one run prepares, 4 to 15 µs each: those of some 20,000 patterns.
@@ -74,7 +74,7 @@ class Ignored:
         return self.with_patterns(folder, patterns) if patterns else self
 
     def _problem(self, lines: list[bytes]) -> str:
-        """Return why so many patterns must not come into force; empty if they may."""
+        """Return why this number of patterns must not come into force; empty if they may."""
         if any(len(line) > MAX_PATTERN for line in lines):
             return f"holds a pattern of more than {MAX_PATTERN:,} bytes"
         if self.count + len(lines) > MAX_PATTERNS:
@@ -90,7 +90,7 @@ class Ignored:
         return Ignored((*self.specs, spec), self.refused, self.count + len(lines))
 
     def holds(self, path: Path, *, is_folder: bool = False) -> bool:
-        """Tell whether a path is ignored: the last pattern that fits it of the innermost folder decides.
+        """Return whether a path is ignored: the last pattern that fits it of the innermost folder decides.
 
         What is below an ignored folder is ignored too, which is not looked at here.
         """
@@ -110,7 +110,7 @@ def _patterns(lines: Iterable[bytes]) -> list[bytes]:
 
 
 def excluded_from(folder: Path, lines: Iterable[str]) -> Ignored:
-    """Return what a user excludes by patterns that count from a folder."""
+    """Return the exclusions of a user, by patterns that count from a folder."""
     return Ignored().with_patterns(folder, _patterns(map(os.fsencode, lines)))
 
 
@@ -121,7 +121,7 @@ def ignored_in(folder: Path, refused: Refused | None = None) -> Ignored:
 
     Args:
         folder: An absolute path.
-        refused: Takes the files that are not read; None if nobody asks.
+        refused: Takes the files that are not read; None if they are not wanted.
     """
     refused = refused or Refused()
     above: list[Path] = []

@@ -19,9 +19,9 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, object_items
 from policies.manifests.findings import Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
+from webhook.lint.chart_options import Release
 from webhook.lint.charts import (
     ChartSource,
-    Release,
     chart_folder,
     mapping_of,
     text_of,
@@ -68,7 +68,7 @@ def chart_of(obj: dict[str, Any], sources: Sources, root: Path) -> ChartSource:
 
 
 def _needed(spec: dict[str, Any], reference: dict[str, Any], sources: Sources) -> str:
-    """Return a chart as its source is asked for it: its name, its version, and the source's address."""
+    """Return a chart as it is requested of its source: its name, its version, and the source's address."""
     source = sources.get((str(reference.get("kind")), str(reference.get("name"))), {})
     chart, where = text_of(spec, "chart"), text_of(source, "spec", "url")
     if where and not chart:
@@ -144,7 +144,7 @@ def _settings(helm: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_ours(source: dict[str, Any], root: Path) -> bool:
-    """Tell whether a source is the repository itself, as far as its name shows."""
+    """Return whether a source is the repository itself, as far as its name shows."""
     addresses = _addresses(root)
     return not addresses or _name(text_of(source, "repoURL")) in {*map(_name, addresses), root.name}
 

@@ -63,12 +63,12 @@ class IgnorePattern(NamedTuple):
     is_negated: bool
 
     def fits(self, path: Sequence[bytes]) -> bool:
-        """Tell whether the names of a path fit."""
+        """Return whether the names of a path fit."""
         return _fits(self.names, path if self.is_anchored else path[-1:])
 
 
 def parse_pattern(line: bytes) -> IgnorePattern:
-    """Return what a line that is neither empty nor a comment means.
+    """Return the pattern of a line that is neither empty nor a comment.
 
     >>> parse_pattern(b"*.tmp.y?ml").fits([b"deploy", b"web.tmp.yaml"])
     True

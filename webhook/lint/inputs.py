@@ -13,12 +13,15 @@ from policies.config.lint_config import Rendering
 from policies.manifests.errors import DocumentError
 from policies.manifests.findings import Finding, Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.lint.chart_rendering import Charts, render_charts
+from webhook.late_imports import late_imports
+from webhook.lint.chart_options import Charts
+from webhook.lint.chart_rendering import render_charts
 from webhook.lint.discovery import Found, find
-from webhook.lint.external_tools import ToolError
-from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import Text, absolute, read_text, shown_file, shown_path, unreadable
-from webhook.lint.kustomizations import Kustomization, check, reached, read_kustomization, roots
+from webhook.lint.tool_error import ToolError
+
+with late_imports():
+    from webhook.lint import field_origins, kustomizations
 
 #: What becomes of a kustomization that is skipped.
 _UNBUILT = "not built, so its files are read without patches"
@@ -49,14 +52,14 @@ class Texts:
         skipped: What was left out and why.
         problems: What cannot be read.
         missing: The files that were given and cannot be opened; they are among the problems, too.
-        sources: What kustomizations were built from.
+        sources: What kustomizations were built from; None if there are none.
     """
 
     texts: list[Text] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    sources: FieldOrigins = field(default_factory=FieldOrigins)
+    sources: field_origins.FieldOrigins | None = None
 
 
 def gather_texts(
@@ -71,7 +74,7 @@ def gather_texts(
     """
     found = find(paths, exclude=exclude)
     gathered = Texts()
-    covered = _build_all(found, tools.kustomize, gathered)
+    covered = _build_all(found, tools.kustomize, gathered) if found.kustomizations else set()
     for file in found.files:
         named = file in found.named
         if not named and covered and absolute(file) in covered:
@@ -116,26 +119,26 @@ def _skipped(path: str, reason: SkipReason, why: str) -> Skipped:
 
 def _build_all(found: Found, rendering: Rendering, gathered: Texts) -> set[Path]:
     """Build every kustomization that no other one uses; return the files that need no look of their own."""
-    known = [read_kustomization(file) for file in found.kustomizations]
+    known = [kustomizations.read_kustomization(file) for file in found.kustomizations]
     by_folder = {each.folder: each for each in known}
-    gathered.sources = FieldOrigins(by_folder)
-    program = _kustomize(rendering) if known else None
+    gathered.sources = sources = field_origins.FieldOrigins(by_folder)
+    program = _kustomize(rendering)
     # A patch is a part of a manifest: alone it would lack what the manifest has.
     covered = {path for each in known for path in each.parts}
-    for root in roots(known):
-        made_from = reached(root, by_folder)
+    for root in kustomizations.roots(known):
+        made_from = kustomizations.reached(root, by_folder)
         try:
             text = _build(root, made_from, program, rendering)
         except ToolError as error:
             gathered.skipped.append(_unbuilt(root, error, named=root.folder in found.given))
             continue
-        gathered.texts.append(replace(text, built=partial(gathered.sources.built, root)))
-        gathered.sources.count(made_from)
+        gathered.texts.append(replace(text, built=partial(sources.built, root)))
+        sources.count(made_from)
         covered |= {path for each in made_from for path in each.resources}
     return covered
 
 
-def _unbuilt(root: Kustomization, error: ToolError, *, named: bool) -> Skipped:
+def _unbuilt(root: kustomizations.Kustomization, error: ToolError, *, named: bool) -> Skipped:
     return Skipped(
         location=Location(shown_file(root.file)),
         kind=SourceKind.KUSTOMIZATION,
@@ -147,13 +150,16 @@ def _unbuilt(root: Kustomization, error: ToolError, *, named: bool) -> Skipped:
 
 
 def _build(
-    root: Kustomization, made_from: list[Kustomization], program: list[str] | None, rendering: Rendering
+    root: kustomizations.Kustomization,
+    made_from: list[kustomizations.Kustomization],
+    program: list[str] | None,
+    rendering: Rendering,
 ) -> Text:
     if program is None:
         if rendering is Rendering.OFF:
             raise ToolError("--kustomize=off", SkipReason.SWITCHED_OFF)
         raise ToolError("neither kustomize nor kubectl is on the PATH", SkipReason.TOOL_MISSING)
-    check(made_from)
+    kustomizations.check(made_from)
     return root.build(program)
 
 

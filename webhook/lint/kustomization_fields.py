@@ -56,7 +56,7 @@ _PLAIN: Final = frozenset(
 )  # fmt: skip
 _KNOWN: Final = _PLAIN | {*_RESOURCES, *_FILES, *_PLUGINS, *_TEXTS, *_ENTRIES, *_CHARTS}
 _KINDS: Final = (None, "Kustomization", "Component")
-#: What kustomize writes anew in the text before it reads it, wherever it is.
+#: What kustomize rewrites in the text before it reads it, wherever it is.
 _REWRITTEN: Final = b"imageTags:"
 #: Breaks of lines for some readers of YAML, and not for others.
 _BREAKS: Final = ("\x85", "\u2028", "\u2029")

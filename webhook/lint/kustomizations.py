@@ -14,7 +14,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, shown
 from policies.manifests.skipped import SkipReason
 from webhook.lint.discovery import KUSTOMIZATIONS
-from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.external_tools import run_tool
 from webhook.lint.files import (
     Text,
     absolute,
@@ -27,6 +27,7 @@ from webhook.lint.files import (
     shown_path,
 )
 from webhook.lint.kustomization_fields import Listed, listed_by, plugin_names, text_errors
+from webhook.lint.tool_error import ToolError
 
 #: What kustomize would download whatever there is.
 _SCHEME: Final = re.compile(r"(https?|ssh|file|gh|git|[\w-]+@[^/]+):|git::", re.IGNORECASE)
@@ -257,14 +258,14 @@ class _Reader:
                 yield BuildRefusal(SkipReason.OUTSIDE_REPOSITORY, problem)
 
     def _is_inside(self, entry: str) -> bool:
-        """Tell whether a name leads into the repository, or at least into the kustomization's own folder."""
+        """Return whether a name leads into the repository, or else into the kustomization's own folder."""
         folder = self.file.parent
         # Kustomize follows links to the folder, and then counts from there without a look at links.
         places = [_normal(folder.resolve() / name) for name in _names(entry)]
         return all(is_below(place, folder) or is_within(place, folder) for place in places)
 
     def _is_remote_resource(self, entry: str) -> bool:
-        """Tell whether kustomize might fetch a resource: it tries to if the file is no manifest, too."""
+        """Return whether kustomize might fetch a resource: it tries to if the file is no manifest, too."""
         return bool(_ADDRESS.search(entry)) or self._is_remote(entry)
 
     def _is_remote(self, entry: str) -> bool:

@@ -25,12 +25,15 @@ from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import parse_release
-from webhook.lint.chart_rendering import Charts
-from webhook.lint.charts import Release
+from webhook.late_imports import late_imports
+from webhook.lint.chart_options import Charts, Release
 from webhook.lint.config_paths import BUILTIN, check_paths
 from webhook.lint.discovery import CHART
 from webhook.lint.files import STDIN, absolute, read_text, shown_file, shown_path
 from webhook.lint.inputs import Tools
+
+with late_imports():
+    from policies.config import lint_config_loader
 
 #: How similar a kind must be to be meant for a LintConfig (``difflib``): all but one letter or two.
 _SAME_KIND = 0.8
@@ -47,7 +50,7 @@ class LintOptions:
         paths: Files, folders or ``-``.
         config: The other options, with paths that count from the working folder.
         exclude: Patterns of what is left out, and the folder they count from.
-        release: How the charts are installed that the command line names; None if it does not say.
+        release: How the charts are installed that the command line names; None if unknown.
     """
 
     paths: tuple[str, ...]
@@ -84,10 +87,7 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
     if not name:
         return LintOptions(paths=paths or (".",), config=LintConfig())
     content = read_text(name, named=True).content
-    # Only a run with such a file pays for jsonschema.
-    from policies.config.lint_config_loader import load_lint_config  # noqa: PLC0415
-
-    config = load_lint_config(content, shown_file(name))
+    config = lint_config_loader.load_lint_config(content, shown_file(name))
     folder = Path(name).parent
     if file is None:
         # The author of the repository wrote this file, and may not name others of this machine.
@@ -105,7 +105,7 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
 
 
 def release_of(paths: tuple[str, ...], values: tuple[str, ...], settings: tuple[str, ...]) -> Release | None:
-    """Return how the charts are installed that the command line names, None if it does not say.
+    """Return how the charts are installed that the command line names, None if unknown.
 
     Raises:
         UsageError: It names no chart, or what is no value.
@@ -257,14 +257,14 @@ def _above(path: str) -> str | None:
 
 
 def _is_ours(file: Path) -> bool:
-    """Tell whether a file of that name is a LintConfig, and no manifest of Evenkeel itself."""
+    """Return whether a file of that name is a LintConfig, and no manifest of Evenkeel itself."""
     try:
         content = file.read_bytes()
     except OSError as error:
         raise DocumentError([f"{file}: {error.strerror}"]) from error
     kinds = {kind.decode(errors="replace").lower() for kind in _KIND.findall(content)}
     if not kinds or (b"{{" not in content and not _VERSION.search(content)):
-        # No manifest either, nor a template of one: what is wrong with it is told when it is read.
+        # No manifest either, nor a template of one: its errors are reported when it is read.
         return True
     return bool(get_close_matches(KIND.lower(), kinds, n=1, cutoff=_SAME_KIND))
 

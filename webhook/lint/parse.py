@@ -42,7 +42,7 @@ def encrypted_with(content: bytes) -> str:
 
 
 def is_sops(value: object) -> bool:
-    """Tell whether SOPS has encrypted a document: names stay readable, and a field of its own says how.
+    """Return whether SOPS has encrypted a document: names stay readable, and a field of its own says how.
 
     >>> is_sops({"kind": "Secret", "sops": {"mac": "ENC[AES256_GCM,data:x]", "version": "3.9"}})
     True
@@ -115,7 +115,7 @@ def _without_yaml(text: Text, error: DocumentError) -> Parsed:
         problems = [unreadable(text.file, problem) for problem in error.problems]
         return Parsed(problems=list(map(_without_line, problems)))
     if _is_template(text.content):
-        # In the same words for all: a repository may have hundreds, which are told in one line.
+        # In the same words for all: a repository may have hundreds, which are reported in one line.
         why = "a template by its {{ }}, and no YAML"
         return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
     first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
@@ -150,7 +150,7 @@ def _placed(entry: ManifestObject, namespace: str) -> ManifestObject:
 
 
 def _is_template(content: bytes) -> bool:
-    """Tell whether a text has something in a template's brackets."""
+    """Return whether a text has something in a template's brackets."""
     for opening, closing in _BRACKETS:
         start = content.find(opening)
         if start >= 0 and content.find(closing, start + len(opening)) >= 0:
@@ -197,7 +197,7 @@ def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:
 
 
 def _may_hold_objects(content: bytes) -> bool:
-    """Tell whether a text may have a field that every object has; one in UTF-16 hides it."""
+    """Return whether a text may have a field that every object has; one in UTF-16 hides it."""
     return b"kind" in content or b"apiVersion" in content or b"\0" in content
 
 

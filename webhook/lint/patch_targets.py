@@ -25,7 +25,7 @@ _REPEATED_GROUP: Final = re.compile(r"\)[*+?{]")
 
 
 def is_target(target: Mapping[str, Any], kind: str, names: Iterable[str], value: Mapping[str, Any]) -> bool:
-    """Tell whether a target means an object.
+    """Return whether a target means an object.
 
     Args:
         target: The target.
@@ -43,7 +43,7 @@ def is_target(target: Mapping[str, Any], kind: str, names: Iterable[str], value:
 
 
 def _fits(pattern: Any, names: Iterable[str]) -> bool:
-    """Tell whether a target's regular expression, which must match a whole name, matches one of them.
+    """Return whether a target's regular expression, which must match a whole name, matches one of them.
 
     Of one that could take long it is not known: what its patch states is then at no line.
     """
@@ -64,7 +64,7 @@ def _fits(pattern: Any, names: Iterable[str]) -> bool:
 
 
 def _selects(selector: Any, labels: Any) -> bool:
-    """Tell whether a selector as kubectl takes it holds, such as ``app=web,tier in (a, b),!old``."""
+    """Return whether a selector as kubectl takes it holds, such as ``app=web,tier in (a, b),!old``."""
     if not isinstance(selector, str) or not selector.strip():
         return True
     labels = labels if isinstance(labels, dict) else {}

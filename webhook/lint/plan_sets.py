@@ -31,7 +31,7 @@ class LintedSet:
 
     Attributes:
         manifests: Its workloads, Services and Namespaces.
-        job: What it was judged by.
+        job: What it was linted by.
         findings: What lint found, with files that cannot be read.
         skipped: What was not read.
         unfinished: The workloads that cannot be placed before another tool has filled in placeholders.
@@ -64,7 +64,7 @@ class SetReader:
         """Return the manifests of some paths.
 
         Args:
-            options: The paths, and what to judge by.
+            options: The paths, and what to lint by.
             show: Called with the share of the work that is done.
 
         Raises:
@@ -91,7 +91,7 @@ class SetReader:
         return found
 
     def of_objects(self, objects: Iterable[ManifestObject], job: LintJob) -> LintedSet:
-        """Return objects of a cluster as a set, judged as manifests are."""
+        """Return objects of a cluster as a set, checked as manifests are."""
         listed = list(objects)
         result = lint(listed, job.context, selection=job.selection, inventory=job.inventory, today=job.today)
         found = self._set(job, (), ())

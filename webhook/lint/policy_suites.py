@@ -46,8 +46,8 @@ class Sample:
     Attributes:
         file: Its path.
         expected: The verdict.
-        workloads: The objects that are judged, each with where its kind keeps things.
-        context: What they are judged by: the suite's cluster has the file's other objects, too.
+        workloads: The objects that are evaluated, each with where its kind keeps things.
+        context: What they are evaluated by: the suite's cluster has the file's other objects, too.
     """
 
     file: str

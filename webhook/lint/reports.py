@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from policies.manifests.documents import decoded
 from policies.manifests.errors import DocumentError, UsageError
@@ -15,10 +15,12 @@ from policies.manifests.fields import shown
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.text import Details
 from webhook.atomic_write import atomic_write
-from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import Text
 
-#: The format of a page of its own, which whoever has the page makes of the JSON.
+if TYPE_CHECKING:
+    from webhook.lint.field_origins import FieldOrigins
+
+#: The format of a page of its own, which the page itself makes of the JSON.
 PAGE: Final = "html"
 #: The other formats, each a module of ``policies.reports.lint``.
 FORMATS: Final = ("text", "json", "sarif", "junit", "github", "markdown")
@@ -89,19 +91,21 @@ _MARK = "apiVersion"
 _BREAK = re.compile(r"\r\n|\r|\n")
 
 
-def lines_of(texts: Iterable[Text], sources: FieldOrigins) -> Callable[[str], Sequence[str]]:
+def lines_of(texts: Iterable[Text], sources: FieldOrigins | None) -> Callable[[str], Sequence[str]]:
     """Return a function from a file's name in findings to its lines; empty for output of tools.
 
     Args:
         texts: What was linted.
-        sources: What kustomizations were built from.
+        sources: What kustomizations were built from; None if there are none.
     """
     by_file = {text.file: text.content for text in texts if not text.rendered}
 
     @lru_cache(maxsize=1)
     def lines(file: str) -> Sequence[str]:
         try:
-            text = decoded(by_file[file] if file in by_file else sources.source(file), file)
+            text = decoded(
+                by_file[file] if file in by_file else sources.source(file) if sources else b"", file
+            )
         except DocumentError:
             return ()
         if file in by_file and _MARK not in text:

@@ -1,4 +1,4 @@
-"""A lint run: from options to what texts are judged by, and from texts to findings.
+"""A lint run: from options to what texts are linted by, and from texts to findings.
 
 Libraries that only some options need are imported for those.
 """
@@ -23,11 +23,15 @@ from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.topology import ClusterTopology
 from policies.rules.base import all_rules, unknown_rule
 from policies.scheduler.releases import newer_than_known
+from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN, UNREADABLE, Text, read_text, shown_file
 from webhook.lint.parse import parse, pieces
 
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
+
+with late_imports():
+    from webhook.kube import snapshot
 
 #: The share of the time that reading takes; rules take the rest. Measured on Deployments of 700 bytes.
 READING_SHARE: Final = 0.5
@@ -72,7 +76,7 @@ def lint_texts(texts: Iterable[Text], job: LintJob, show: Callable[[float], None
 
     Args:
         texts: What to read.
-        job: What to judge by.
+        job: What to lint by.
         show: Called now and then with the share of the work that is done, from 0 to 1.
     """
     outcome = LintOutcome()
@@ -181,9 +185,7 @@ def _with_cluster(
 
 
 def _read_cluster(file: str, warn: Callable[[str], None]) -> ClusterIndex:
-    from webhook.kube.snapshot import SnapshotFile  # noqa: PLC0415  # numpy
-
-    source = SnapshotFile(Path("/dev/stdin" if file == STDIN else file))
+    source = snapshot.SnapshotFile(Path("/dev/stdin" if file == STDIN else file))
     for problem in source.problems:
         warn(problem)
     return source.index

@@ -6,9 +6,12 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from webhook.lint.external_tools import ToolError
+from webhook.late_imports import late_imports
 from webhook.lint.files import GIT
-from webhook.lint.git_revision import GitRepository
+from webhook.lint.tool_error import ToolError
+
+with late_imports():
+    from webhook.lint import git_revision
 
 #: The file of a repository that lists what Git tracks; a new repository has none yet.
 _INDEX = "index"
@@ -16,7 +19,7 @@ _INDEX = "index"
 
 @dataclass(slots=True)
 class TrackedFiles:
-    """The files that Git tracks in a repository, of those whose names end in some way; read when asked for.
+    """The files that Git tracks in a repository, of those whose names end in some way; read when needed.
 
     Attributes:
         root: The repository's root, an absolute path; a folder that is no repository tracks nothing.
@@ -30,7 +33,7 @@ class TrackedFiles:
     _paths: frozenset[str] | None = field(default=None, init=False)
 
     def holds(self, path: Path) -> bool:
-        """Tell whether a file is tracked, or a folder holds one that is.
+        """Return whether a file is tracked, or a folder holds one that is.
 
         Args:
             path: An absolute path.
@@ -48,7 +51,7 @@ class TrackedFiles:
         if not (self.root / GIT / _INDEX).exists() and not (self.root / GIT).is_file():
             return frozenset()
         try:
-            listed = GitRepository(self.root).tracked(self.endings)
+            listed = git_revision.GitRepository(self.root).tracked(self.endings)
         except ToolError as error:
             self.problem = error
             return frozenset()

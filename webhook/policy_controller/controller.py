@@ -18,7 +18,7 @@ from policies.config.policy_status import summary_of
 from policies.config.spread_policy import CRD_NAME, KIND, SpreadPolicy
 from webhook.component import Component
 from webhook.kube.left_out import left_out_warning
-from webhook.kube.reflector import Reflector
+from webhook.kube.reflector import REFUSED_S, Reflector
 from webhook.policy_controller.files import PolicyFiles
 from webhook.policy_controller.resources import PolicyResources, policies_of
 from webhook.telemetry.logs import LOGGER
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 LOOK_EVERY_S: Final = 0.5
 #: Seconds for which further changes are waited for. Much less than a change may take to be in force.
 COALESCE_S: Final = 0.1
-#: Seconds for which the API server may refuse to list the policies before reviews are decided without them.
-#: Authorizers know their rules a second or two after a start.
-_REFUSED_S: Final = 5.0
 #: Names that a log line lists.
 _LISTED: Final = 20
 
@@ -111,7 +108,7 @@ class PolicyController(Component):
         reflector = self._reflector
         if reflector is None or reflector.synced:
             return False
-        return not self._missing and reflector.refused_s() <= _REFUSED_S
+        return not self._missing and reflector.refused_s() <= REFUSED_S
 
     @property
     def _missing(self) -> bool:
@@ -133,7 +130,7 @@ class PolicyController(Component):
         return found
 
     def observe(self, telemetry: Telemetry) -> None:
-        """Tell the metrics how many policies there are."""
+        """Report the number of policies as metrics."""
         telemetry.policies_followed(self.counts())
 
     def warnings(self) -> list[str]:
@@ -149,7 +146,7 @@ class PolicyController(Component):
             return
         if self._missing:
             yield f"CustomResourceDefinition {CRD_NAME} is not installed: only policies of files are in force"
-        elif self._reflector.refused_s() > _REFUSED_S:
+        elif self._reflector.refused_s() > REFUSED_S:
             refusal = f"the API server refuses to list or watch {self._reflector.title}"
             yield f"policies of the cluster are not current: {refusal}"
         if left_out := self._reflector.left_out():

@@ -33,7 +33,7 @@ _LOOK_EVERY_S: Final = 0.5
 COUNT_EVERY_S: Final = 300.0
 #: Seconds between two counts at least, whatever changes.
 _COUNT_PAUSE_S: Final = 10.0
-#: How many times as long as a workload took to judge is waited after it: reviews come first.
+#: How many times as long as a workload took to evaluate is waited after it: reviews come first.
 _YIELD: Final = 4.0
 
 

@@ -87,7 +87,7 @@ class AdviseRequest(PlacementFields):
         one_a_node: Whether no node may have two replicas more than another that could take one.
         enforce: Whether only a DoNotSchedule constraint counts for ``loseAtMost``.
         allow_soft: Whether DoNotSchedule constraints that are there may be weakened.
-        replicas: At which numbers of replicas; left out, the workload's own.
+        replicas: The numbers of replicas; left out, the workload's own.
         nodes: How many nodes an autoscaler may bring each domain to.
     """
 

@@ -63,7 +63,7 @@ def audit_request(
     tool_version: str,
     stop: Callable[[], bool],
 ) -> AuditRun:
-    """Audit the workloads that a request asks for.
+    """Audit the workloads that a request selects.
 
     Args:
         body: The request, JSON.

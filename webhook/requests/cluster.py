@@ -1,6 +1,6 @@
 """The cluster that a score request brings along: lists of API objects by kind, or one ``v1 List``.
 
-Unlike in a file, a broken object is an error: whoever sends a request is there to mend it.
+Unlike in a file, a broken object is an error: the sender of a request is there to fix it.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def index_cluster(
 ) -> ClusterIndex:
     """Return the index of a request's cluster, without what is broken.
 
-    In a ``v1 List`` objects of other kinds are only seen, since kubectl prints whatever it was asked for.
+    In a ``v1 List`` objects of other kinds are only seen, since kubectl prints all that was requested.
 
     Args:
         cluster: The cluster. Objects without apiVersion and kind get them.

@@ -54,7 +54,7 @@ def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_ver
     text = request.kubernetes_version
     version = parse_release(text) if text else server.kubernetes_version
     known = server.for_rules().inventory
-    # A copy: what is derived from the nodes for so many objects need not be kept.
+    # A copy: what is derived from the nodes for these objects need not be kept.
     inventory = None if known is None else ClusterTopology(known.nodes, known.domains)
     context = replace(server, kubernetes_version=version)
     result = lint(manifests, context, inventory=inventory, today=today)

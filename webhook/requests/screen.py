@@ -13,13 +13,13 @@ from webhook.requests.frame import RequestError
 
 #: The media type of an answer for people.
 TEXT: Final = "text/plain; charset=utf-8"
-#: The header that tells a program what the text tells a person.
+#: The header that has for programs what the text has for users.
 FEASIBLE_NODES: Final = "Evenkeel-Feasible-Nodes"
 #: The same of a simulation: how many pods got no node.
 PENDING_PODS: Final = "Evenkeel-Pending-Pods"
 #: Columns of a text where the request does not say. What terminals have had for long.
 DEFAULT_COLUMNS: Final = 80
-#: Columns that a text may be asked for in.
+#: The most columns that a request may have for a text.
 MOST_COLUMNS: Final = 1000
 
 #: The rule that a request breaks whose query says what cannot be.
@@ -61,7 +61,7 @@ def read_screen(query: Mapping[str, str]) -> Screen:
 
 
 def is_wide(query: Mapping[str, str]) -> bool:
-    """Tell whether a request asks for everything, however much it is."""
+    """Return whether a request wants everything, however much it is."""
     return query.get("wide") == "true"
 
 

@@ -140,7 +140,7 @@ class SimulateRequest(SimulationFields, PlacementFields):
         return RolloutSettings(scale=self.scale, known=known, choose=tie_breaker(self.seed), seed=self.seed)
 
     def most_pods(self, nodes: int) -> int:
-        """Return how many pods may be scheduled each time, with so many nodes."""
+        """Return how many pods may be scheduled each time, by the number of nodes."""
         return MOST_WORK // (nodes + POD_COST) // (self.runs or 1)
 
 
@@ -178,7 +178,7 @@ def run(
         known = KnownPods()
     if request.cluster is not None:
         running = PodObjects()
-    looks: list[PodObjects | KnownPods] = [running] if request.actions and running is not None else []
+    looks: list[PodObjects | KnownPods] = [running] if running is not None else []
     looks += [known] if request.rolls_out else []
 
     def look(obj: dict[str, Any]) -> None:
@@ -189,14 +189,11 @@ def run(
     if request.rolls_out:
         return _roll_out(request, context, known, found)
     queue = _queue(request, context, found)
-    planned = None
-    if request.actions:
-        planned = PlannedActions(
-            actions=actions_of(request.actions, _ACTIONS),
-            context=context,
-            running=running,
-            others=min(request.most_pods(queue.cluster.node_count) - len(queue.pods), MOST_OTHERS),
-        )
+    planned = PlannedActions(
+        actions=actions_of(request.actions or (), _ACTIONS),
+        running=running,
+        others=min(request.most_pods(queue.cluster.node_count) - len(queue.pods), MOST_OTHERS),
+    )
     choose = tie_breaker(request.settings.used_seed)
     try:
         return simulate_queue(queue, request.settings, planned=planned, choose=choose)
@@ -262,7 +259,7 @@ def _nodes(context: AdmissionContext) -> int:
 
 
 def _is_too_much(request: SimulateRequest, pods: int, nodes: int, found: ErrorList) -> bool:
-    """Whether so many pods cannot be scheduled in bounded time, which is recorded."""
+    """Whether this many pods cannot be scheduled in bounded time, which is recorded."""
     runs, most = request.runs or 1, request.most_pods(nodes)
     if pods <= most:
         return False

@@ -29,7 +29,7 @@ _RETRY_S: Final = 1.0
 
 
 class SkewSink(Protocol):
-    """Takes what a sweep has found, and is told when this process finds no more."""
+    """Takes what a sweep has found, and is called when this process finds no more."""
 
     def take(self, report: SkewReport, /) -> None:
         """Take the spread of every workload."""

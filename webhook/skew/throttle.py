@@ -25,7 +25,7 @@ class Throttle:
 
         Args:
             share: The share of a core that the thread may use.
-            wait: Waits for so many seconds.
+            wait: Waits for a number of seconds.
             used: Returns the seconds of processor time that the thread has used.
         """
         self._share = share

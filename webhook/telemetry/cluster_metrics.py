@@ -1,6 +1,6 @@
 """The metrics of what a replica knows of its cluster: the objects it follows, the certificates it keeps.
 
-They are made when there is something to tell: a gauge says 0 from its first moment on.
+They are made when there is something to report: a gauge says 0 from its first moment on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _gauge(
     *,
     mode: Literal["livemax", "livemin", "livemostrecent"] = "livemostrecent",
 ) -> Gauge:
-    """Return a gauge that tells what living workers found, by default what the one found that looked last."""
+    """Return a gauge of what living workers found, by default what the one found that looked last."""
     return Gauge(name, text, labels, registry=registry, multiprocess_mode=mode)
 
 
@@ -55,7 +55,14 @@ class ClusterMetrics:
         self._left_out = _gauge(
             registry,
             "evenkeel_cluster_objects_left_out",
-            "Objects of the live cluster that cannot be read and are not judged by, by kind.",
+            "Objects of the live cluster that cannot be read and are not used, by kind.",
+            ("kind",),
+            mode="livemax",
+        )
+        self._unread = _gauge(
+            registry,
+            "evenkeel_cluster_kind_unread",
+            "Whether the live cluster is read without a kind, for lack of a right or because it has none.",
             ("kind",),
             mode="livemax",
         )
@@ -73,9 +80,10 @@ class ClusterMetrics:
         """Take over what each kind has counted since this process began."""
         synced = True
         for kind in kinds:
-            synced = synced and kind.synced
+            synced = synced and (kind.synced or kind.unread)
             self._objects.labels(kind.kind).set(kind.objects)
             self._left_out.labels(kind.kind).set(kind.left_out)
+            self._unread.labels(kind.kind).set(kind.unread)
             for name, counter in self._counters.items():
                 count: int = getattr(kind, name)
                 counter.labels(kind.kind).inc(count - self._counted[name, kind.kind])
@@ -149,7 +157,7 @@ class KeptCertificates:
         self._leading.set(leading)
 
     def observe(self, *, skew_s: float, registered: Mapping[str, bool]) -> None:
-        """Take over what else the last look has seen: the API server's clock, and whom it is told to call."""
+        """Take over what else the last look has seen: the API server's clock, and which webhooks it calls."""
         self._skew.set(skew_s)
         for webhook, told in registered.items():
             self._registered.labels(webhook).set(told)

@@ -4,8 +4,8 @@
 field, or steer a terminal: in text whatever is not plain ASCII is quoted and escaped, in JSON whatever cannot
 be printed is escaped in the value itself, since tools print values as they decode them.
 
-Nobody waits for who reads the log: a line that stderr does not take at once is dropped, counted, and told of
-before the next one that it takes.
+Nothing waits for the reader of the log: a line that stderr does not take at once is dropped, counted, and
+reported before the next one that it takes.
 
 Lines of reviews do not pass the standard library's ``logging``: with a formatter it takes 11 µs a line
 where this takes 4, and a review has some 60 in all. Everything rare does (``StructuredHandler``), so that
@@ -74,7 +74,7 @@ class EventLog:
         self._torn = False
 
     def enabled(self, level: int) -> bool:
-        """Tell whether lines of a level (as ``logging`` numbers them) are written."""
+        """Return whether lines of a level (as ``logging`` numbers them) are written."""
         return level >= self._threshold
 
     def write(self, level: int, event: str, fields: dict[str, Value]) -> None:
@@ -134,8 +134,8 @@ class EventLog:
 def without_waiting(descriptor: int) -> int:
     """Return a descriptor of the same pipe, terminal or socket that takes what it can and never waits.
 
-    It is opened anew, so that other programs that write there go on waiting if they want to. What cannot be
-    opened (a socket, another user's pipe) is changed for all; a file is on a disk, which waits for nobody.
+    It is opened again, so that other programs that write there go on waiting if they want to. What cannot be
+    opened (a socket, another user's pipe) is changed for all; a file is on a disk, where nothing waits.
     """
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor

@@ -2,7 +2,7 @@
 
 prometheus-client maps sparse files into memory. A write to such a page of a full file system ends the process
 (SIGBUS), in the middle of a review. So the blocks are allocated first; where there is no room, memory takes
-the file's place. Its values are seen by nobody else: metrics may be lost, reviews may not.
+the file's place. Its values are seen by no other process: metrics may be lost, reviews may not.
 """
 
 from __future__ import annotations

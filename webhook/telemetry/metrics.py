@@ -1,7 +1,7 @@
 """Prometheus metrics, summed over all workers.
 
 In a server every worker writes its values to memory-mapped files below ``PROMETHEUS_MULTIPROC_DIR``, and
-whichever worker is asked adds them all up. prometheus-client decides by that variable when it is first
+whichever worker answers adds them all up. prometheus-client decides by that variable when it is first
 imported, so this module must be imported after it was set. Without it, values are the process' own.
 
 Label values are bounded: phases, verdicts and rule ids only, never a name or kind that a client sent. Only
@@ -39,7 +39,7 @@ _SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class _ProcessId:
-    """The process id, asked for once in each process: three system calls a review are a tenth of its time."""
+    """The process id, read once in each process: three system calls a review are a tenth of its time."""
 
     def __init__(self) -> None:
         self._value = os.getpid()
@@ -87,7 +87,7 @@ class Telemetry:
             ["reason"],
             registry=self._registry,
         )
-        # Two who ask for the metrics at once would otherwise count the same twice.
+        # Two scrapes of the metrics at once would otherwise count the same twice.
         self._taking_over = threading.Lock()
         self._cluster: ClusterMetrics | None = None
         self._kept: KeptCertificates | None = None
@@ -133,7 +133,7 @@ class Telemetry:
         self._access.labels(result).inc()
 
     def count_dropped_log_lines(self, lines: int) -> None:
-        """Count lines of the log that nobody took."""
+        """Count lines of the log that were dropped."""
         self._log_lines_dropped.inc(lines)
 
     def count_limited(self, reason: str) -> None:
@@ -175,7 +175,7 @@ class Telemetry:
             current: Whether the webhook configurations trust what is served.
             leading: Whether this process renews certificates.
             skew_s: How far this machine's clock is ahead of the API server's, in seconds.
-            registered: Whether the API server is told to call each webhook.
+            registered: Whether the API server is configured to call each webhook.
         """
         with self._taking_over:
             if self._kept is None:

@@ -34,7 +34,7 @@ class ProblemLog:
             reason: The reason; empty if there is no problem.
             subject: The object that has it.
             level: The level of a problem.
-            trace: What it was caught as, where nobody foresaw it.
+            trace: What it was caught as, where it was not foreseen.
         """
         if reason == self.reason(event, subject):
             return

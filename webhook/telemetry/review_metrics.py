@@ -24,23 +24,9 @@ class ReviewMetrics:
     """The metrics of reviews. Children are looked up once: a lookup by labels costs 2 µs."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        counter = partial(Counter, registry=registry)
-        histogram = partial(Histogram, buckets=DURATION_BUCKETS, registry=registry)
-        requests = counter(
-            "evenkeel_admission_requests_total",
-            "Reviews answered, by phase (mutate, validate) and verdict.",
-            ["phase", "verdict"],
-        )
-        duration = histogram(
-            "evenkeel_admission_duration_seconds",
-            "Time to decide a review, without reading and sending it.",
-            ["phase"],
-        )
-        self._count = {
-            (phase, v): requests.labels(phase, v.value) for phase in _PHASES for v in AdmissionVerdict
-        }
-        self._duration = {phase: duration.labels(phase) for phase in _PHASES}
+        self._set_up_reviews(registry)
         self._set_up_node_metrics(registry)
+        counter = partial(Counter, registry=registry)
         self._injected = counter("evenkeel_injected_constraints_total", "Constraints that patches added.")
         self._unreviewable = counter(
             "evenkeel_unreviewable_total",
@@ -65,6 +51,25 @@ class ReviewMetrics:
             "evenkeel_rule_violations_total", "Reviews that broke a rule, by the rule's id.", ["rule"]
         )
 
+    def _set_up_reviews(self, registry: CollectorRegistry) -> None:
+        requests = Counter(
+            "evenkeel_admission_requests_total",
+            "Reviews answered, by phase (mutate, validate) and verdict.",
+            ["phase", "verdict"],
+            registry=registry,
+        )
+        self._count = {
+            (phase, v): requests.labels(phase, v.value) for phase in _PHASES for v in AdmissionVerdict
+        }
+        duration = Histogram(
+            "evenkeel_admission_duration_seconds",
+            "Time to decide a review, without reading and sending it.",
+            ["phase"],
+            buckets=DURATION_BUCKETS,
+            registry=registry,
+        )
+        self._duration = {phase: duration.labels(phase) for phase in _PHASES}
+
     def _set_up_node_metrics(self, registry: CollectorRegistry) -> None:
         """Register the metrics of what looks at the nodes of a cluster."""
         counter = partial(Counter, registry=registry)
@@ -79,7 +84,7 @@ class ReviewMetrics:
         )
         self._node_rules = histogram(
             "evenkeel_node_rules_duration_seconds",
-            "Time of the rules that look at every node, where they were asked.",
+            "Time of the rules that look at every node, where they ran.",
         )
         self._node_rules_skipped = counter(
             "evenkeel_node_rules_skipped_total",
@@ -87,7 +92,7 @@ class ReviewMetrics:
         )
 
     def count(self, phase: str, reply: Reply, *, seconds: float) -> None:
-        """Count one answered review that took so many seconds."""
+        """Count one answered review, with the seconds that it took."""
         self._count[phase, reply.verdict].inc()
         self._duration[phase].observe(seconds)
         if reply.forecast_s is not None:

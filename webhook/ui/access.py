@@ -1,4 +1,4 @@
-"""Who may ask the page's server: who has the token, from the page's own address. Knows no web framework."""
+"""Who may use the page's server: who has the token, from the page's own address. Knows no web framework."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from typing import Final
 
-#: Bytes of a token: nobody guesses it.
+#: Bytes of a token: no one guesses it.
 _TOKEN_BYTES: Final = 32
 #: The names of loopback. A page of another name that resolves to it sends that name (DNS rebinding).
 _NAMES: Final = ("127.0.0.1", "localhost", "[::1]")

@@ -362,7 +362,7 @@ class CheckedObject(TypedDict):
         kind: Its kind, with its group.
         namespace: Its namespace.
         name: Its name; empty if it has none.
-        replicas: How many replicas it asks for; null for kinds without a number.
+        replicas: How many replicas it wants; null for kinds without a number.
     """
 
     kind: str

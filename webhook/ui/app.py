@@ -63,7 +63,7 @@ def create_page(state: PageState, files: Mapping[str, BuiltFile], access: PageAc
     Args:
         state: What answers are made from.
         files: The files of the page.
-        access: Who may ask.
+        access: Who may send requests.
     """
     app = Flask("evenkeel-page", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES

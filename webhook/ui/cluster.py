@@ -65,7 +65,7 @@ class BoundPods(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PageCluster:
-    """A cluster at one moment, and what its pods are judged by.
+    """A cluster at one moment, and what its pods are evaluated by.
 
     Attributes:
         context: What pods are placed by.

@@ -18,8 +18,7 @@ from policies.manifests.rewrite import RewriteRefusal, rewrite_object
 from policies.model.topology import ClusterTopology
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, read_workload
-from policies.reports import kubectl
-from policies.reports import unified_diff as diff
+from policies.reports.patch import patch_command, unified_diff
 from webhook.lint.files import Text
 from webhook.lint.parse import parse
 from webhook.ui import answers
@@ -81,7 +80,7 @@ def suggest(cluster: PageCluster, body: SuggestBody) -> bytes:
         raise ProblemsError([request_problem("edits", outcome.problem, line=outcome.line)])
     answer: answers.EditedManifest = {
         "manifest": outcome.decode(),
-        "diff": diff.render(FILE, source, outcome).decode(),
+        "diff": unified_diff(FILE, source, outcome).decode(),
     }
     return orjson.dumps(answer)
 
@@ -113,7 +112,7 @@ def patch(cluster: PageCluster, body: PatchBody) -> bytes:
     answer: answers.PatchAnswer = {
         "mergePatch": yaml.safe_dump(merge, sort_keys=False, allow_unicode=True),
         "jsonPatch": list(json_patch.difference(before.value, after.value)),
-        "diff": diff.render(FILE, old.encode(), new.encode()).decode(),
+        "diff": unified_diff(FILE, old.encode(), new.encode()).decode(),
         "command": _command(after, merge, cluster.context),
     }
     return orjson.dumps(answer)
@@ -124,4 +123,4 @@ def _command(entry: ManifestObject, merge: dict[str, Any], context: AdmissionCon
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if kind is None or kind.kind in _FIXED or not isinstance(name, str) or not merge:
         return ""
-    return kubectl.patch_command(kind, entry.value["metadata"], merge)
+    return patch_command(kind, entry.value["metadata"], merge)

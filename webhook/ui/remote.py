@@ -21,7 +21,7 @@ def ask(cluster: PageCluster, route: str, request: bytes) -> bytes:
         ClusterError: It does not answer, or refuses.
     """
     if cluster.remote is None:
-        raise ValueError("the cluster has no Evenkeel to ask")
+        raise ValueError("the cluster has no Evenkeel")
     try:
         return cluster.remote(route, request)
     except DocumentError as error:

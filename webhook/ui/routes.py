@@ -72,7 +72,7 @@ def _workload(state: PageState, names: Names, _body: bytes) -> Work:
     cluster = state.cluster
     namespace, kind, name = (_named(names, each) for each in ("namespace", "kind", "name"))
     key = WorkloadRef(namespace, kind, name)
-    # A live cluster is asked here: a child process has no connections.
+    # A live cluster is read here: a child process has no connections.
     found = find_object(cluster, key)
     explained = None if cluster.remote is None else explain_remotely(cluster, found.obj)
     return partial(workload_detail, cluster, key, found, explained)

@@ -54,7 +54,7 @@ class LoopbackServer(ThreadedWSGIServer):
         Args:
             listener: The socket.
             app: What answers.
-            bears_token: Tells whether the header of a request has the token.
+            bears_token: Returns whether the header of a request has the token.
         """
         self._bears_token = bears_token
         # In the order in which they came.

@@ -25,7 +25,7 @@ from webhook.ui import answers
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, read_manifest, request_problem
 
-#: Members of metadata that nobody edits: they change with every write.
+#: Members of metadata that no one edits: they change with every write.
 _OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "selfLink"})
 
 

@@ -16,7 +16,7 @@ from policies.model.workload_kinds import KNOWN_KINDS
 
 #: The kinds by the name of their resource.
 _KINDS = {f"{kind.kind.lower()}s": kind.kind for kind in KNOWN_KINDS}
-#: What a condition looks at that asks for certain objects. Errs on the side of asking.
+#: Fields of a condition that select certain objects; too many rather than too few.
 _ASKING = re.compile("label|annotation|name", re.IGNORECASE)
 #: Literals that are read of one expression, each from its place to its end. A policy has a few,
 #: and a hostile text of a million costs no more.

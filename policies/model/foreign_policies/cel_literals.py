@@ -1,4 +1,4 @@
-"""Literals in a CEL expression: values that stand there as written. Evaluates nothing.
+"""Literals in a CEL expression: values written out in it. Evaluates nothing.
 
 Anything that is no literal (a variable, a call, an operator) is ``UNKNOWN``. ``dyn(…)`` is taken for what it
 wraps, and a message (``Object.spec{replicas: 3}``) for an object of its fields.
@@ -45,7 +45,7 @@ class Tokens:
         return self.found[self.at] if self.at < len(self.found) else ("", "")
 
     def take(self, text: str) -> bool:
-        """Go past the next token if it is this one, and say whether it was."""
+        """Go past the next token if it is this one, and return whether it was."""
         if self.peek()[1] != text or self.peek()[0] == "string":
             return False
         self.at += 1

@@ -1,6 +1,6 @@
 """Spread constraints that a document of another policy engine injects, as far as they are written literally.
 
-What a template or an expression makes stays unknown, and is never judged.
+What a template or an expression makes stays unknown, and is never evaluated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ForeignInjection:
         whole: Whether they are added as they are, and not merged into what is there.
         kinds: The kinds of object that get them; empty where that is not known.
         selector: The labels that these objects must have; None for any, or where that is not known.
-        narrowed: Whether only objects that ask for it may get them, by a label, a name or a namespace; so too
+        narrowed: Whether only objects that opt in may get them, by a label, a name or a namespace; so too
             where that is not known.
         labels: The labels that the same mutation puts on the pods; None where it puts some that are unknown.
     """
@@ -48,7 +48,7 @@ class ForeignInjection:
     labels: Mapping[str, str] | None = field(default_factory=dict)
 
     def place(self, inner: FieldPath) -> tuple[FieldPath, str]:
-        """Return where a field of the constraints stands, and a name for it where that is within a text.
+        """Return where a field of the constraints is, and a name for it where that is within a text.
 
         Args:
             inner: The path from the list of constraints on.

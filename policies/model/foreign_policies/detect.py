@@ -30,7 +30,7 @@ GATEKEEPER = ("mutations.gatekeeper.sh", "Assign")
 _LOCATION = re.compile(
     rf"spec\.(?:template\.spec\.|jobTemplate\.spec\.template\.spec\.)?{CONSTRAINTS}(\[.*\])?"
 )
-#: Fields of ``spec.match`` of an Assign with which it asks for certain objects.
+#: Fields of ``spec.match`` of an Assign that select certain objects.
 _NARROWING = ("labelSelector", "namespaceSelector", "namespaces", "name")
 
 

@@ -19,11 +19,11 @@ from policies.model.foreign_policies.patches import of_operations
 _ANCHOR = re.compile(r"[+=^<X]?\(.+\)")
 #: The ways to the pod template of a patch, the longest first.
 _TEMPLATES = (("spec", "jobTemplate", "spec", "template"), ("spec", "template"), ())
-#: Fields of ``resources`` with which a match asks for certain objects.
+#: Fields of ``resources`` with which a match selects certain objects.
 _NARROWING = ("selector", "namespaceSelector", "namespaces", "names", "name", "annotations")
-#: Fields of a match with which it asks for certain people.
+#: Fields of a match that select certain users.
 _PEOPLE = ("subjects", "roles", "clusterRoles")
-#: What a condition looks at that asks for certain objects. Errs on the side of asking.
+#: Fields of a condition that select certain objects; too many rather than too few.
 _ASKING = re.compile("label|annotation|name", re.IGNORECASE)
 
 

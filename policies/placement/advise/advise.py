@@ -138,7 +138,7 @@ def advise(
         context: What it is placed by; its cluster must be there and stays as it is.
         goal: The goal.
         groups: Nodes that an autoscaler may add.
-        stop: Whether to end early; asked before each replica.
+        stop: Whether to end early; called before each replica.
         on_trial: Called after each trial with the share of the sets that were tried.
 
     Returns:

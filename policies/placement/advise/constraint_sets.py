@@ -41,7 +41,7 @@ from policies.scheduler.releases import Behavior
 
 #: The largest maxSkew below which none is left out.
 MOST_SKEW: Final = 8
-#: Domains that minDomains asks for at most; regions have three to six zones.
+#: Domains that minDomains requires at most; regions have three to six zones.
 MOST_DOMAINS: Final = 6
 #: The largest maxSkew over nodes that is considered for one replica a node.
 MOST_NODE_SKEW: Final = 2
@@ -168,7 +168,7 @@ def edits_to(chosen: ConstraintSet, workload: Workload, goal: Goal) -> tuple[Edi
 
 
 def meaning(key: str) -> str:
-    """Return the topology key that another stands for: its new name, or what was meant."""
+    """Return the topology key that another means: its new name, or what was meant."""
     return RENAMED.get(key) or MISNAMED.get(key) or key
 
 

@@ -47,7 +47,7 @@ def domain_losses(
         replicas: How many there are before a loss.
         key: The topology key of the domains.
         context: What they are placed by; its cluster stays as it is.
-        stop: Whether to place no more; asked before each pod.
+        stop: Whether to place no more; called before each pod.
     """
     edited = apply_edits(workload.obj, [Edit(FieldPath(workload.kind.replicas or ()), None, replicas)])
     placed = read_workload(edited, context, namespace=workload.namespace)

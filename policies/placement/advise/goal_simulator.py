@@ -60,13 +60,13 @@ class GoalSimulator:
             context: What it is placed by; its cluster must be there and stays as it is.
             goal: The goal.
             groups: Nodes that are added for pods that fit nowhere.
-            stop: Whether to place no more; asked before each replica.
+            stop: Whether to place no more; called before each replica.
 
         Raises:
             PlacementError: Kubernetes would refuse the workload or its pods.
         """
         if context.cluster is None or workload.selector is None:
-            raise ValueError("there is no cluster, or the workload's pods cannot be told from others")
+            raise ValueError("there is no cluster, or the workload's pods cannot be distinguished")
         self.goal = goal
         self._selector: LabelSelector = workload.selector
         self._stop = stop

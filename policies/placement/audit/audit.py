@@ -1,4 +1,4 @@
-"""How each workload of a cluster is spread now, against what its constraints ask for."""
+"""How each workload of a cluster is spread now, against what its constraints require."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Risk(StrEnum):
     NEVER_BINDS = "never-binds"
     #: A ScheduleAnyway constraint has a larger skew than its maxSkew.
     UNEVEN = "uneven"
-    #: The object cannot be judged: the API server would refuse it today.
+    #: The object cannot be evaluated: the API server would refuse it today.
     INVALID = "invalid"
 
 
@@ -174,7 +174,7 @@ class WorkloadAudit:
         kind: Its kind; of a ReplicaSet, its owner's.
         name: Its name.
         uid: Its uid; empty if unknown.
-        wanted: How many replicas it asks for; None for kinds without a number.
+        wanted: How many replicas it wants; None for kinds without a number.
         running: How many of its pods are bound and not being deleted; None where its selector is not known.
         pending: How many of its pods have no node.
         problems: What is wrong, worst first.
@@ -220,7 +220,7 @@ class WorkloadAudit:
 
 
 def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
-    """Judge how a workload of the cluster is spread.
+    """Evaluate how a workload of the cluster is spread.
 
     Args:
         entry: The workload, which has a number of replicas.

@@ -1,1 +1,1 @@
-"""One simulation of a cluster, and what all questions need: next pods, and what a snapshot says of others."""
+"""One simulation of a cluster, and what all questions need: next pods, and what a snapshot has of others."""

@@ -1,15 +1,14 @@
 """A copy of a cluster in which pods are scheduled and deleted, and nodes lost, changed and added.
 
-Whatever asks what would be does it on one of these. To *evaluate* is to find where a pod could go, which
+Every simulation runs on one of these. To *evaluate* is to find where a pod could go, which
 changes nothing; to *schedule* is to bind the pod to the node that the scheduler chooses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -32,6 +31,8 @@ UNREACHABLE: Final = (
     Taint("node.kubernetes.io/unreachable", "", TaintEffect.NO_SCHEDULE.value),
     Taint("node.kubernetes.io/unreachable", "", TaintEffect.NO_EXECUTE.value),
 )
+#: How often a pod is tried that others are evicted for, or that waits beside such pods.
+MOST_TURNS: Final = 100
 #: What keeps a DaemonSet's controller from making a pod for a node.
 _NO_POD: Final = frozenset(
     {Plugin.NODE_NAME, Plugin.NODE_AFFINITY, Plugin.NODE_UNSCHEDULABLE, Plugin.TAINT_TOLERATION}
@@ -51,6 +52,18 @@ class QueuedPod:
     request: SchedulingRequest
 
 
+class PreemptedPod(NamedTuple):
+    """A pod that was evicted for another one.
+
+    Attributes:
+        pod: Where it was.
+        preemptor: The other one, as namespace/name.
+    """
+
+    pod: PodOnNode
+    preemptor: str
+
+
 def count_bound(steps: Iterable[Step]) -> int:
     """Return how many pods got a node."""
     return sum(step.node is not None for step in steps)
@@ -64,8 +77,10 @@ class ClusterSimulation:
         cluster: The copy, a fork.
         choose: Chooses one of several best nodes.
         sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
-        stop: Whether to schedule no more pods of a queue; asked before each.
+        stop: Whether to schedule no more pods of a queue; called before each.
         on_step: Called after each pod that was scheduled.
+        preempts: Whether pods that fit nowhere have others of lower priority evicted.
+        preempted: The pods that were evicted so and that nothing has replaced yet.
     """
 
     cluster: ClusterIndex
@@ -73,6 +88,8 @@ class ClusterSimulation:
     sampler: NodeSampler | None = None
     stop: Callable[[], bool] = lambda: False
     on_step: Callable[[Step], None] = lambda _step: None
+    preempts: bool = False
+    preempted: list[PreemptedPod] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -89,29 +106,108 @@ class ClusterSimulation:
             request: The only pod that it is for; None for any, in all namespaces.
             stop: Whether to schedule no more pods of a queue.
         """
-        namespace, terms = ("", None) if request is None else (request.pod.namespace, request.pod.terms)
-        return cls(cluster.fork(namespace, terms), stop=stop)
+        if request is None:
+            return cls(cluster.fork(""), stop=stop)
+        pod = request.pod
+        # Victims may be of any namespace.
+        preempts = pod.may_preempt and cluster.has_pods_below(pod.priority)
+        return cls(cluster.fork(pod.namespace, None if preempts else pod.terms), stop=stop)
 
     def fork(self, request: SchedulingRequest | None = None) -> ClusterSimulation:
         """Return a copy that goes its own way: see ``of``."""
-        return replace(self, cluster=ClusterSimulation.of(self.cluster, request).cluster)
+        cluster = ClusterSimulation.of(self.cluster, request).cluster
+        return replace(self, cluster=cluster, preempted=list(self.preempted))
 
     def evaluate(self, request: SchedulingRequest) -> SchedulingResult:
         """Return where a pod could go."""
         return evaluate(request, self.cluster, self.sampler)
 
     def schedule(self, request: SchedulingRequest, name: str) -> Step:
-        """Bind a pod to the best node, or to none where no node is feasible: see ``binding.schedule``."""
-        step = schedule(request, self.cluster, name, self.choose, self.sampler)
-        self.on_step(step)
+        """Bind a pod to the best node, or to none where no node is feasible: see ``binding.schedule``.
+
+        With ``preempts`` a pod that fits nowhere has others evicted, which are gone at once, and is tried
+        again, first on the node where that makes room.
+        """
+        return self._run([QueuedPod(name, request)], lambda: False)[0]
+
+    def schedule_all(self, queue: Iterable[QueuedPod]) -> list[Step]:
+        """Schedule pods one after another, each taken from the queue in its turn, until it is to stop.
+
+        With ``preempts``, when all were tried and some wait for room, those without a node are tried again,
+        the highest priority first; so are pods of the queue that were evicted for others.
+
+        Returns:
+            What became of each pod, in the order of the queue.
+        """
+        return self._run(queue, self.stop)
+
+    def _run(self, queue: Iterable[QueuedPod], stop: Callable[[], bool]) -> list[Step]:
+        entries, steps = list[QueuedPod](), list[Step]()
+        for entry in queue:
+            if stop():
+                break
+            entries.append(entry)
+            steps.append(self._attempt(entry))
+        for turn in range(1, MOST_TURNS):
+            taken_back = self._take_back(entries, steps)
+            if not (taken_back or any(step.nominated_node for step in steps)) or stop():
+                break
+            waiting = [number for number, step in enumerate(steps) if step.node is None]
+            for number in sorted(waiting, key=lambda number: -entries[number].request.pod.priority):
+                if stop():
+                    break
+                # In the last turn nobody is evicted, so that what comes out stands.
+                last = turn == MOST_TURNS - 1
+                steps[number] = self._attempt(entries[number], steps[number], may_evict=not last)
+        return [step for step in steps if not step.nominated_node]
+
+    def _attempt(self, entry: QueuedPod, before: Step | None = None, *, may_evict: bool = True) -> Step:
+        """Try to schedule a pod, perhaps not for the first time; make room for one that fits nowhere."""
+        request, pod, evicted = entry.request, entry.request.pod, before.evicted if before else ()
+        if before is not None and before.nominated_node:
+            # Another pod may have the room by now.
+            node = self.cluster.nominated_node(pod.namespace, entry.name)
+            self.cluster.remove(*POD, pod.namespace, entry.name)
+            request = replace(request, pod=replace(pod, nominated_node=node))
+        step = schedule(request, self.cluster, entry.name, self.choose, self.sampler)
+        if step.room and self.preempts and may_evict:
+            room = dict(step.room)
+            node = self.choose(tuple(room))
+            self._make_room(entry, node, room[node])
+            return replace(step, evicted=evicted + room[node], nominated_node=node, tied=tuple(room))
+        if before is not None and step.node == request.pod.nominated_node:
+            # It is the only node that was looked at.
+            step = replace(step, tied=before.tied, feasible=1, score=None)
+        step = replace(step, evicted=evicted) if evicted else step
+        if before is None or before.nominated_node:
+            self.on_step(step)
         return step
 
-    def schedule_all(self, queue: Iterable[QueuedPod]) -> Iterator[Step]:
-        """Schedule pods one after another, each when its step is wanted, until it is to stop."""
-        for entry in queue:
-            if self.stop():
-                return
-            yield self.schedule(entry.request, entry.name)
+    def _make_room(self, entry: QueuedPod, node: str, victims: tuple[str, ...]) -> None:
+        """Evict pods from a node for one that waits for their room then."""
+        pod, names = entry.request.pod, frozenset(victims)
+        on_node = self.cluster.pods_on([node])
+        gone = self.evict(each for each in on_node if f"{each.namespace}/{each.name}" in names)
+        preemptor = f"{pod.namespace}/{entry.name}"
+        self.preempted += (PreemptedPod(each, preemptor) for each in gone)
+        self.cluster.nominate(pod, entry.name, node)
+
+    def _take_back(self, entries: list[QueuedPod], steps: list[Step]) -> bool:
+        """Let those of some pods wait again that were evicted; return whether there are any."""
+        if not self.preempted:
+            return False
+        numbers = {(entry.request.pod.namespace, entry.name): number for number, entry in enumerate(entries)}
+        others = []
+        for each in self.preempted:
+            number = numbers.get((each.pod.namespace, each.pod.name))
+            if number is None:
+                others.append(each)
+            else:
+                step = steps[number]
+                steps[number] = Step(namespace=step.namespace, name=step.name, evicted=step.evicted)
+        is_any = len(others) < len(self.preempted)
+        self.preempted[:] = others
+        return is_any
 
     def schedule_fitting(
         self, request: SchedulingRequest, most: int, names: Iterator[str] | None = None
@@ -124,12 +220,11 @@ class ClusterSimulation:
             names: What they are called; None for names that no pod has.
         """
         steps = list[Step]()
-        # No pod has such a name; nor has one that was scheduled here before.
-        names = names or (f"/{self.cluster.pod_count}" for _ in range(most))
-        queue = (QueuedPod(name, request) for name in islice(names, most))
-        for step in self.schedule_all(queue):
-            steps.append(step)
-            if step.node is None:
+        while len(steps) < most and not self.stop():
+            # No pod has such a name; nor has one that was scheduled here before.
+            name = f"/{self.cluster.pod_count}" if names is None else next(names)
+            steps.append(self.schedule(request, name))
+            if steps[-1].node is None:
                 break
         return steps
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from policies.manifests.fields import member, text_member
-from policies.manifests.sanitize import one_line
+from policies.manifests.words import object_title
 from policies.model.labels import LabelSelector
 from policies.model.workload import DEFAULT_NAMESPACE, Workload, controller_reference
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
@@ -119,7 +119,7 @@ class ClusterWorkloads:
             text = _text(obj)
         except RecursionError:
             self.remove(key.kind, key.namespace, key.name)
-            named = one_line(f"{key.kind} {key.namespace}/{key.name}")
+            named = object_title(key.kind, key.namespace, key.name)
             self.unread += (f"{named} is left out: lists and mappings are nested too deep",)
             return
         # The owner first: who reads in between knows the object by its owner.

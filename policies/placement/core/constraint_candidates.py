@@ -15,7 +15,7 @@ from policies.scheduler.result import FilterResult
 def constraint_candidates(placement: Placement) -> Iterator[Change]:
     """Yield the changes that keep pods of others, or of earlier revisions, out of counts that reject nodes.
 
-    Left alone are constraints that stand in no manifest, and those that spread applications together.
+    Left alone are constraints that no manifest has, and those that spread applications together.
     """
     workload = placement.workload
     own = workload.selector
@@ -36,7 +36,7 @@ def constraint_candidates(placement: Placement) -> Iterator[Change]:
 
 
 def _earlier_revisions(placement: Placement, own: LabelSelector) -> bool:
-    """Tell whether pods of other revisions run, and the release can tell them apart."""
+    """Return whether pods of other revisions run, and the release can tell them apart."""
     label = placement.workload.kind.revision_label
     if label is None or not placement.verdict.request.behavior.match_label_keys:
         return False

@@ -42,7 +42,7 @@ class EditSearch(Generic[_Outcome]):
             context: What edited manifests are read by.
             evaluate: Evaluates an edited manifest; raises PlacementError if Kubernetes would refuse it.
             most: How many are evaluated at most.
-            may_go_on: Whether another may be evaluated; asked before each.
+            may_go_on: Whether another may be evaluated; called before each.
         """
         self._workload = workload
         self._context = context

@@ -48,7 +48,7 @@ class ReplicaSetSize(NamedTuple):
     Attributes:
         revision: The value of the label that marks its pods.
         replicas: How many pods it wants.
-        desired: How many its Deployment wanted when it was last scaled; None if it does not say.
+        desired: How many its Deployment wanted when it was last scaled; None if unknown.
     """
 
     revision: str
@@ -66,7 +66,7 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
 
         Args:
             facts: States and ages of pods.
-            now: The time, in seconds since 1970; 0 for a snapshot, which says it.
+            now: The time, in seconds since 1970; 0 for a snapshot, which has its own.
         """
         super().__init__(facts or {})
         self._now, self._newest = now, ""

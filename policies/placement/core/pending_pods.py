@@ -25,7 +25,7 @@ class WaitingPod(NamedTuple):
         name: Its name.
         owner: Its controller; None without one.
         created: When it was created, as the API writes it.
-        condition: What the scheduler says of it in its condition PodScheduled; empty if it says nothing.
+        condition: The message of its condition PodScheduled; empty without one.
         text: The pod, JSON.
     """
 

@@ -20,6 +20,7 @@ from policies.manifests.fields import (
     shown,
     text_member,
 )
+from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.constraint import Constraint, without_fields
 from policies.model.next_pod import PodRevision, next_pod, pod_revision
 from policies.model.pod import Pod, read_pod
@@ -45,8 +46,6 @@ HOLDS_NO_POD = "holds-no-pod"
 
 #: The kind whose controller makes a pod for each node, and replaces those that run.
 DAEMON_SET = "DaemonSet"
-#: The kind whose pods have claims of their own.
-STATEFUL_SET = "StatefulSet"
 
 
 class PlacementError(EvenkeelError):
@@ -62,7 +61,7 @@ class PreparedPod:
     """The next pod of an object, with all that its placement depends on.
 
     Attributes:
-        request: What the engine is asked.
+        request: The engine's input.
         workload: The object as it was read.
         pod: The pod that is scheduled, as the object's controller would make it.
         version: The release of Kubernetes.
@@ -99,7 +98,7 @@ class Placement(PreparedPod):
     """Where the next pod of an object would go.
 
     Attributes:
-        verdict: What the engine says.
+        verdict: The engine's result.
     """
 
     verdict: SchedulingResult
@@ -107,7 +106,7 @@ class Placement(PreparedPod):
 
 @dataclass(frozen=True, slots=True)
 class _InForce:
-    """The constraints in force, and what there is to say of where they come from."""
+    """The constraints in force, and notes on where they come from."""
 
     constraints: tuple[AppliedConstraint, ...] = ()
     why_none: NoConstraints | None = None
@@ -197,40 +196,24 @@ def prepare(
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
     """
-    cluster, running, kind = context.cluster, None, workload.kind
+    cluster, behavior, running, kind = context.cluster, context.behavior, None, workload.kind
     if cluster is None:
         raise ValueError("there is no cluster to place anything in")
     with cluster.reading():
-        revisions = cluster.snapshot.revisions(kind.name, workload.namespace, workload.name)
-        revision = find_revision(workload, revisions)
-        pod, of_revision = next_pod(workload, revision), pod_revision(workload, revision)
-        if revision_of is not None and not kind.is_pod:
-            pod, of_revision = _as_revision(pod, revision_of.pod), revision_of.revision
-        found = ErrorList()
-        pending = read_pod(
-            pod.obj,
-            workload.pod_path,
-            found,
-            namespace=workload.namespace,
-            reading=context.behavior.reading,
-        )
-        if kind.kind == STATEFUL_SET:
-            pending = replace(pending, claim_templates=read_claim_templates(workload.obj, found))
-            if pending.claim_templates:
-                name = next_ordinal(pending.name, workload.replicas, cluster, workload.namespace)
-                pending = with_claims(pending, name)
+        pod, of_revision = _next_pod(workload, cluster, revision_of)
+        pending = _read_next(workload, pod, behavior, tolerated)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
-        errors = [*workload.errors, *found.errors]
-        # Where errors were left out, it is not known which parts are good.
-        if is_cut(errors) or any(error.rule not in tolerated for error in errors):
-            raise PlacementError(tuple(dict.fromkeys(errors)))
+        if pending.claim_templates:
+            # Which claims a replica has depends on its ordinal.
+            name = next_ordinal(pending.name, workload.replicas, cluster, workload.namespace)
+            pending = with_claims(pending, name)
         if kind.kind == DAEMON_SET:
             cluster, running = _without_own_pods(cluster, workload)
-        in_force = _in_force(workload, pod, context, cluster, context.behavior)
+        in_force = _in_force(workload, pod, context, cluster, behavior)
     request = SchedulingRequest(
         pod=with_known_claims(pending, cluster.storage),
         constraints=in_force.constraints,
-        behavior=context.behavior,
+        behavior=behavior,
         pinned=kind.kind == DAEMON_SET,
         profile=(context.scheduler or DEFAULT_CONFIG).plugins_for(pod.template.scheduler_name),
     )
@@ -250,14 +233,47 @@ def prepare(
     )
 
 
+def _next_pod(
+    workload: Workload, cluster: ClusterIndex, revision_of: PreparedPod | None
+) -> tuple[Workload, PodRevision | None]:
+    """Return the next pod as an object, and the revision that it is of."""
+    revisions = cluster.snapshot.revisions(workload.kind.name, workload.namespace, workload.name)
+    revision = find_revision(workload, revisions)
+    pod = next_pod(workload, revision)
+    if revision_of is None or workload.kind.is_pod:
+        return pod, pod_revision(workload, revision)
+    return _as_revision(pod, revision_of.pod), revision_of.revision
+
+
+def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated: frozenset[str]) -> Pod:
+    """Return the next pod as the scheduler reads it.
+
+    Raises:
+        PlacementError: Kubernetes would refuse it, or its workload.
+    """
+    found = ErrorList()
+    pending = read_pod(
+        pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=behavior.reading
+    )
+    if workload.kind.kind == STATEFUL_SET[1]:
+        pending = replace(pending, claim_templates=read_claim_templates(workload.obj, found))
+    errors = [*workload.errors, *found.errors]
+    # Where errors were left out, it is not known which parts are good.
+    if is_cut(errors) or any(error.rule not in tolerated for error in errors):
+        raise PlacementError(tuple(dict.fromkeys(errors)))
+    return pending
+
+
 def _with_priority(pod: Pod, spec: Mapping[str, Any], cluster: ClusterIndex) -> Pod:
     """Return a pod with the priority that the API server gives it by its class, if it has none itself."""
     if spec.get("priority") is not None:
         return pod
-    found = class_of(spec, cluster.priority_classes)
+    classes = cluster.priority_classes
+    found = class_of(spec, classes)
     if found is not None:
         return replace(pod, priority=found.value, may_preempt=pod.may_preempt and found.preempts)
-    return replace(pod, class_unknown=bool(spec.get("priorityClassName")))
+    # Without a class a pod has that of a default, which may be among those that could not be read.
+    return replace(pod, class_unknown=bool(classes.unread or spec.get("priorityClassName")))
 
 
 def _without_own_pods(cluster: ClusterIndex, workload: Workload) -> tuple[ClusterIndex, int]:
@@ -272,7 +288,7 @@ def _without_own_pods(cluster: ClusterIndex, workload: Workload) -> tuple[Cluste
 
 
 def _as_revision(pod: Workload, other: Workload) -> Workload:
-    """Return a pod with the labels and the owner that tell the revision of another."""
+    """Return a pod with the labels and the owner that identify the revision of another."""
     labels = other.template.labels
     revision = {key: labels[key] for key in REVISION_LABELS if key in labels}
     metadata = {**pod.metadata, "labels": {**member(pod.metadata, "labels"), **revision}}

@@ -18,7 +18,7 @@ class PodFacts:
     """The pods of a cluster, some of which belong to workloads that were given.
 
     Attributes:
-        complete: Whether everything that was asked is known; without the objects of pods it is not.
+        complete: Whether everything that was looked up is known; without the objects of pods it is not.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Final
@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, SentAs, sent
 from policies.placement.core.actions import Disruption
-from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod, prepare, read_workload
 from policies.placement.core.pod_facts import PodFacts
 from policies.scheduler.binding import Step
@@ -19,8 +19,6 @@ from policies.scheduler.request import SchedulingRequest
 
 #: Pods of other workloads that are scheduled again: some milliseconds each where nodes are thousands.
 MOST_OTHERS: Final = 10_000
-#: What a pod with a priority could do besides: evict pods of lower priority.
-PREEMPTION: Final = "preemption"
 
 
 class PodOutcome(StrEnum):
@@ -45,6 +43,7 @@ class DisplacedPod:
         why: Why nothing replaces it, or why that was not tried; empty if it was scheduled again.
         final: Whether nothing replaces it.
         step: What became of its replacement.
+        preemptor: The pod that it was evicted for, as namespace/name; empty if an action displaced it.
     """
 
     pod: Annotated[PodOnNode, INTERNAL]
@@ -55,6 +54,13 @@ class DisplacedPod:
     why: Annotated[str, INTERNAL] = ""
     final: Annotated[bool, INTERNAL] = False
     step: Annotated[Step | None, INLINE] = None
+    preemptor: Annotated[str, INTERNAL] = ""
+
+    @property
+    @sent
+    def evicted_for(self) -> Annotated[str | None, OPTIONAL]:
+        """The pod that it was evicted for, as namespace/name; None if it was not."""
+        return self.preemptor or None
 
     @property
     @sent
@@ -151,6 +157,8 @@ def recover(
 ) -> Recovery:
     """Schedule again what lost its node, each pod beside those that stayed and those before it.
 
+    Where the simulation preempts, the pods that are evicted then lose their node as well.
+
     The highest priority comes first, then the oldest pod, then the name: the scheduler's queue has the order
     in which controllers create the replacements, which is not known.
 
@@ -158,36 +166,101 @@ def recover(
         disruption: What happened to the cluster.
         simulation: The cluster after it, which has the replacements afterwards.
         facts: What is known of its pods.
-        workloads: The given workloads, whose pods are replaced as they say.
+        workloads: The given workloads, whose pods are replaced as they define.
         context: What other pods are prepared by.
         others: How many pods of other workloads are scheduled again, too.
     """
-    requests = _Requests(facts, workloads, replace(context, cluster=simulation.cluster))
-    waiting = sorted((_displaced(pod, facts, workloads) for pod in disruption.evicted), key=_turn)
-    displaced, tried, unmodeled = [], 0, dict[str, None]()
-    for entry in waiting:
-        if entry.why:
-            displaced.append(entry)
-            continue
-        tried += entry.workload is None
-        if entry.workload is None and tried > others:
-            request: SchedulingRequest | str = f"only {others:,} pods of other workloads are tried"
-        else:
-            request = "ended early" if simulation.stop() else requests.find(entry)
-        if isinstance(request, str):
-            displaced.append(replace(entry, why=request))
-            continue
-        step = simulation.schedule(request, entry.pod.name)
-        displaced.append(replace(entry, step=step))
-        unmodeled |= dict.fromkeys(request.unmodeled)
-        if step.node is None and entry.priority > 0:
-            unmodeled[PREEMPTION] = None
+    again = Rescheduling(simulation, facts, workloads, context, others=others)
+    again.schedule(disruption.evicted)
+    again.replace_preempted()
     return Recovery(
         disruption=disruption,
-        displaced=tuple(displaced),
+        displaced=again.displaced,
         complete=facts.complete,
-        unmodeled=tuple(unmodeled),
+        unmodeled=again.unmodeled,
     )
+
+
+class Rescheduling:
+    """Schedules again what replaces pods that lost their node."""
+
+    def __init__(
+        self,
+        simulation: ClusterSimulation,
+        facts: PodFacts,
+        workloads: Sequence[PreparedPod],
+        context: AdmissionContext,
+        *,
+        others: int = MOST_OTHERS,
+    ) -> None:
+        """Start without pods: see ``recover``."""
+        self._simulation, self._facts, self._workloads = simulation, facts, workloads
+        self._requests = _Requests(facts, workloads, replace(context, cluster=simulation.cluster))
+        self._others_left, self._others = others, others
+        self._displaced: dict[tuple[str, str], DisplacedPod] = {}
+        self._unmodeled: dict[str, None] = {}
+
+    @property
+    def unmodeled(self) -> tuple[str, ...]:
+        """What else a scheduler looks at in the replacements, as the API names it."""
+        return tuple(self._unmodeled)
+
+    @property
+    def displaced(self) -> tuple[DisplacedPod, ...]:
+        """Every pod that lost its node, in the order in which they were scheduled again."""
+        return tuple(self._displaced.values())
+
+    def schedule(self, pods: Iterable[PodOnNode], preemptors: Sequence[str] = ()) -> None:
+        """Schedule again what replaces pods.
+
+        Args:
+            pods: The pods, as they were.
+            preemptors: For which pod each of them was evicted; none where that is not why they go.
+        """
+        known = [_displaced(pod, self._facts, self._workloads) for pod in pods]
+        for number, preemptor in enumerate(preemptors):
+            known[number] = replace(known[number], preemptor=preemptor)
+        waiting = sorted(known, key=_turn)
+        steps = {
+            (step.namespace, step.name): step for step in self._simulation.schedule_all(self._queue(waiting))
+        }
+        for entry in waiting:
+            key = (entry.pod.namespace, entry.pod.name)
+            if key in steps:
+                # What lost its node again has the last outcome, and the first of its nodes.
+                first = self._displaced.get(key, entry)
+                self._displaced[key] = replace(first, step=steps[key])
+            elif key not in self._displaced or not self._displaced[key].why:
+                self._displaced[key] = replace(entry, why=entry.why or "ended early")
+
+    def replace_preempted(self) -> None:
+        """Schedule again what replaces pods that were evicted for others, until nobody else is."""
+        while gone := self._simulation.preempted[:]:
+            self._simulation.preempted.clear()
+            self.schedule([each.pod for each in gone], [each.preemptor for each in gone])
+
+    def _queue(self, waiting: Iterable[DisplacedPod]) -> Iterator[QueuedPod]:
+        """Yield what replaces pods; take note of why nothing does."""
+        for entry in waiting:
+            request = self._find(entry)
+            key = (entry.pod.namespace, entry.pod.name)
+            known = self._displaced.get(key, entry)
+            if isinstance(request, str):
+                self._displaced[key] = replace(known, step=None, why=request, final=entry.final)
+                continue
+            self._displaced[key] = known
+            self._unmodeled |= dict.fromkeys(request.unmodeled)
+            yield QueuedPod(entry.pod.name, request)
+
+    def _find(self, entry: DisplacedPod) -> SchedulingRequest | str:
+        """Return what is scheduled in place of a pod, or why nothing is."""
+        if entry.why:
+            return entry.why
+        if entry.workload is None:
+            self._others_left -= 1
+            if self._others_left < 0:
+                return f"only {self._others:,} pods of other workloads are tried"
+        return self._requests.find(entry)
 
 
 def _turn(entry: DisplacedPod) -> tuple[int, str, str, str]:

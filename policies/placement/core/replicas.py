@@ -48,10 +48,10 @@ def count_replicas(
 
     Args:
         placement: Of the workload; its cluster must not have changed since.
-        stop: Whether to place no more; asked before each.
+        stop: Whether to place no more; called before each.
 
     Returns:
-        None for an object without a number of replicas, or whose pods cannot be told.
+        None for an object without a number of replicas, or whose pods cannot be identified.
     """
     start = running_replicas(placement)
     return None if start is None else fill(start, placement.request, placement.cluster, stop)
@@ -61,7 +61,7 @@ def running_replicas(prepared: PreparedPod) -> Replicas | None:
     """Return how many replicas of a workload have a node before any other is placed.
 
     Returns:
-        None for an object without a number of replicas, or whose pods cannot be told.
+        None for an object without a number of replicas, or whose pods cannot be identified.
     """
     selector, wanted = revision_selector(prepared), prepared.workload.replicas
     if wanted is None or wanted < 0 or selector is None:
@@ -82,7 +82,7 @@ def fill(
         start: How many there are on the cluster.
         question: The pod.
         cluster: The cluster, which stays as it is.
-        stop: Whether to place no more; asked before each.
+        stop: Whether to place no more; called before each.
     """
     simulation = ClusterSimulation.of(cluster, question, stop=stop)
     missing = max(start.wanted - start.fitting, 0)

@@ -1,4 +1,4 @@
-"""Lower what the containers of a pod request, so that it asks for no more than a node has left."""
+"""Lower what the containers of a pod request, so that it requests no more than a node has left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Share(NamedTuple):
     """One container's requests and limits of a resource.
 
     Attributes:
-        path: Where its resources stand.
+        path: Where its resources are.
         requests: Its requests, as they are written.
         limits: Its limits.
         amount: Thousandths of cpu, units of anything else.
@@ -31,15 +31,15 @@ class _Share(NamedTuple):
 
 
 def reduce_requests(spec: Mapping[str, Any], path: FieldPath, allowed: Requests) -> tuple[Edit, ...] | None:
-    """Return the edits after which a pod asks for no more than it may; None where none of these do.
+    """Return the edits after which a pod requests no more than it may; None where none of these do.
 
     One container gives everything if one can, else each gives in proportion. What the pod requests as a whole
     stays, and must cover its containers.
 
     Args:
         spec: The pod's spec, valid.
-        path: Where it stands.
-        allowed: What the pod may ask for at most, for the resources of which it asks for more.
+        path: Where it is.
+        allowed: The most that the pod may request, for the resources of which it requests more.
     """
     edits: list[Edit] = []
     for name, most in allowed:

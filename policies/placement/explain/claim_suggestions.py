@@ -53,7 +53,9 @@ def _holding_claims(view: NodeView) -> list[PersistentVolumeClaim]:
         if claim is None or used.ephemeral or users.holders(used):
             continue
         volume = view.index.storage.volume(claim.volume) if claim.bound else None
-        if claim.lost or (volume is not None and not (reaching(view, volume) & in_zones(view, volume)).all()):
+        if claim.state.lost or (
+            volume is not None and not (reaching(view, volume) & in_zones(view, volume)).all()
+        ):
             found.append(claim)
     return found
 
@@ -87,7 +89,7 @@ class _Search:
         like = "" if storage.storage_class(new.name) is not None else name
         simulation = ClusterSimulation.of(self._index, self._request)
         simulation.cluster.storage.classes.put(new)
-        remade = [claim._replace(shape=claim.shape._replace(storage_class=new.name)) for claim in claims]
+        remade = [claim.with_state(shape=claim.shape._replace(storage_class=new.name)) for claim in claims]
         named = self._named(claims)._replace(storage_class=new.name, like=like)
         return self._changed(ChangeKind.STORAGE_CLASS, named, remade, simulation)
 
@@ -113,8 +115,8 @@ class _Search:
     ) -> Changed | None:
         for claim in claims:
             # Without the uid no volume is still that claim's.
-            new = claim._replace(uid="", volume="", bound=False, lost=False, selected_node=None)
-            simulation.cluster.storage.claims.put(new)
+            new = claim.with_state(bound=False, lost=False, selected_node=None)
+            simulation.cluster.storage.claims.put(new._replace(uid="", volume=""))
         verdict = simulation.evaluate(self._request)
         if not verdict.feasible_count:
             return None

@@ -58,7 +58,7 @@ def cluster_suggestions(verdict: SchedulingResult, index: ClusterIndex) -> Itera
 
 
 class _Search:
-    """Proposes changes of one cluster, and judges them."""
+    """Proposes changes of one cluster, and evaluates them."""
 
     def __init__(self, verdict: SchedulingResult, index: ClusterIndex) -> None:
         self._verdict = verdict
@@ -113,7 +113,7 @@ class _Search:
                 yield change, [node._replace(labels={**node.labels, key: value})]
 
     def domains(self) -> Iterator[tuple[ClusterChange, list[Node]]]:
-        """Yield as many nodes in new domains as ``minDomains`` asks for besides those that there are."""
+        """Yield as many nodes in new domains as ``minDomains`` requires besides those that there are."""
         for result in self._hard:
             key, missing = result.applied.constraint.topology_key, _missing_domains(result)
             models = self._models(np.not_equal(result.domains.of_node, MISSING))
@@ -207,8 +207,8 @@ def _missing_domains(result: FilterResult) -> int:
 
 def _only_labels(volume: PersistentVolume) -> dict[str, str]:
     """Return the one label, with its one value, that nodes have which reach a volume; empty for any other."""
-    pairs = dict(volume.zones)
-    for term in volume.terms or ():
+    pairs = dict(volume.site.zones)
+    for term in volume.site.terms or ():
         pairs |= {entry.key: frozenset(entry.values) for entry in term.expressions}
     return {key: next(iter(values)) for key, values in pairs.items() if len(pairs) == len(values) == 1}
 

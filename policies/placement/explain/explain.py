@@ -19,7 +19,7 @@ from policies.scheduler.volume_deadlocks import VolumeDeadlock, find_deadlocks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """A placement with its reasons, all of one picture of the cluster.
+    """A placement with its reasons, all of one state of the cluster.
 
     Attributes:
         placement: Where the pod would go.
@@ -60,14 +60,14 @@ def explain_object(
     examples: int = EXAMPLES,
     stop: Callable[[], bool] = lambda: False,
 ) -> Explained:
-    """Judge the next pod of an object as ``evaluate_workload`` does, and explain the verdict.
+    """Evaluate the next pod of an object as ``evaluate_workload`` does, and explain the result.
 
     Args:
         obj: The object, of any shape.
-        context: What it is judged by; its cluster must be there.
+        context: What it is evaluated with; it must have a cluster.
         namespace: Where the object goes if it names no namespace itself.
         examples: How many nodes of a group are named.
-        stop: Whether to count no more replicas and to try no more changes; asked before each.
+        stop: Whether to count no more replicas and to try no more changes; called before each.
 
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
@@ -85,7 +85,7 @@ def explain_object(
     if counted is not None:
         replicas, fork = counted
         if placement.verdict.feasible_count and not replicas.enough:
-            # The next pod fits, but a later one will not: what helps is judged beside those that fit.
+            # The next pod fits, but a later one will not: what helps is evaluated beside those that fit.
             context = replace(context, cluster=fork)
             stuck = evaluate_workload(workload, context, revision_of=placement)
     return Explained(

@@ -1,4 +1,4 @@
-"""The smallest changes with which a pod that fits nowhere would fit, each judged before it is proposed.
+"""The smallest changes with which a pod that fits nowhere would fit, each evaluated before it is proposed.
 
 The pod is one of several replicas as a rule, so that of each change it is counted how many of them fit.
 """
@@ -45,7 +45,7 @@ MOST_PAIRS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalChange:
-    """A change of a constraint that stands in no manifest: a policy, or the scheduler, gives it.
+    """A change of a constraint that no manifest has: a policy, or the scheduler, gives it.
 
     Attributes:
         change: The change.
@@ -63,7 +63,7 @@ class Suggestion:
     Attributes:
         changes: The changes.
         edits: What to edit in the manifest, in the order of its parts.
-        elsewhere: What to change where constraints come from that stand in no manifest.
+        elsewhere: What to change where constraints come from that no manifest has.
         feasible: How many nodes could take the pod then.
         examples: The first of their names.
         replicas: How many replicas of the workload fit then; None where their number is not known.
@@ -113,11 +113,11 @@ class Suggestions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """A manifest after some changes, and what the engine says of it.
+    """A manifest after some changes, and the engine's result.
 
     Attributes:
         placement: Of the edited manifest.
-        verdict: On that, with the changes of constraints that stand in no manifest.
+        verdict: On that, with the changes of constraints that no manifest has.
         changes: Every change.
         edits: Those of the manifest.
         elsewhere: The others.
@@ -151,7 +151,7 @@ def find_suggestions(
         placement: Of a manifest, in that context.
         context: Its cluster must not have changed since, as a fork does not.
         replicas: How many replicas the workload has in that cluster, of which the pod is the next.
-        stop: Whether to end with what was found; asked before each verdict.
+        stop: Whether to end with what was found; called before each verdict.
     """
     if placement.verdict.feasible_count or context.cluster is None:
         return Suggestions()
@@ -321,7 +321,7 @@ class _Search:
             return None
         taken = state.taken
         if change.constraint is not None and taken is not None:
-            # The entries after it stand one further in the manifest as it was.
+            # The entries after it are one further in the manifest as it was.
             more = tuple(_moved(edit, len(workload.kind.constraints_path.segments), taken) for edit in more)
         if change.what is ChangeKind.CONSTRAINT:
             taken = change.constraint

@@ -188,7 +188,7 @@ def make_plan(
         cluster: The cluster as it is, which stays as it is.
         known: What is known of its pods besides; None for nothing.
         progress: Called with the share of the work that is done.
-        stop: Whether to end with what is done; asked before each pod.
+        stop: Whether to end with what is done; called before each pod.
     """
     pairs = pair_workloads(before.built, after.built)
     simulation = ClusterSimulation.of(cluster, stop=stop)
@@ -198,17 +198,9 @@ def make_plan(
     assumed = not cluster.pod_count and any(pair.before for pair in pairs)
     changer = PodChanger(simulation, after.context, known=known)
     if assumed:
-        placing = PodChanger(simulation, after.context)
-        for pair, (prepared, _) in zip(pairs, old, strict=True):
-            if prepared is not None and not pair.alternative:
-                placing.assume(prepared)
+        _assume(pairs, old, PodChanger(simulation, after.context))
     _apply_along(fork, before.along, after.along)
-    changes = [
-        change
-        for pair, was in zip(pairs, old, strict=True)
-        if (change := _change(pair, was, _prepare(_applied(pair), after.context, fork)))
-    ]
-    changes.sort(key=lambda change: (change.pair.alternative, _ORDER[change.action]))
+    changes = _changes(pairs, old, after.context, fork)
     together = [change for change in changes if not change.pair.alternative]
     now = [count_constraints(change.before, change.after, simulation) for change in together]
     pods: list[PodChange] = []
@@ -278,6 +270,25 @@ def _apply_along(
             fork.remove("v1", "Service", text_member(metadata, "namespace"), text_member(metadata, "name"))
     for obj in new:
         fork.apply(obj)
+
+
+def _assume(pairs: list[WorkloadPair], old: list[_Prepared], placing: PodChanger) -> None:
+    """Place the pods of what was applied, in a cluster without pods."""
+    for pair, (prepared, _) in zip(pairs, old, strict=True):
+        if prepared is not None and not pair.alternative:
+            placing.assume(prepared)
+
+
+def _changes(
+    pairs: list[WorkloadPair], old: list[_Prepared], context: AdmissionContext, fork: ClusterIndex
+) -> list[_Change]:
+    """Return the changes in the order in which they are applied."""
+    changes = [
+        change
+        for pair, was in zip(pairs, old, strict=True)
+        if (change := _change(pair, was, _prepare(_applied(pair), context, fork)))
+    ]
+    return sorted(changes, key=lambda change: (change.pair.alternative, _ORDER[change.action]))
 
 
 def _change(pair: WorkloadPair, old: _Prepared, new: _Prepared) -> _Change | None:

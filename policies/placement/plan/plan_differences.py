@@ -51,7 +51,7 @@ class Source(NamedTuple):
     place: str = ""
 
 
-#: Stands for a workload of which it is not known what it was built from.
+#: The source of a workload of which it is not known what it was built from.
 NO_SOURCE: Final = Source()
 
 
@@ -169,7 +169,7 @@ def differences(before: Workload, after: Workload) -> tuple[Difference, ...]:
 
 
 def replaces(workload: Workload, found: Iterable[Difference]) -> bool:
-    """Tell whether the API server refuses such a change, so that the object must be deleted and made anew."""
+    """Return whether the API server refuses such a change: the object must be deleted and created again."""
     group, kind = workload.kind.group, workload.kind.kind
     if workload.kind.is_pod or (group, kind) == ("batch", "Job"):
         return Difference.TEMPLATE in found
@@ -177,7 +177,7 @@ def replaces(workload: Workload, found: Iterable[Difference]) -> bool:
 
 
 def rolls_out(workload: Workload) -> bool:
-    """Tell whether a controller replaces pods that run by those of a new template."""
+    """Return whether a controller replaces pods that run by those of a new template."""
     kind = workload.kind
     if kind.revision_label is None and kind.kind not in {"StatefulSet", DAEMON_SET, "CloneSet", "Service"}:
         return False
@@ -203,7 +203,7 @@ def _template(workload: Workload) -> dict[str, Any]:
     return {"metadata": kept, "spec": workload.template.spec}
 
 
-#: Where Kubernetes' own kinds say how pods are replaced, and what holds where the manifest does not say it.
+#: Where Kubernetes' own kinds define how pods are replaced, and their defaults.
 #: Source: ``pkg/apis/apps/v1/defaults.go``, Kubernetes 1.36.
 _STRATEGIES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "Deployment": ("strategy", {"maxSurge": DEFAULT_SHARE, "maxUnavailable": DEFAULT_SHARE}),
@@ -213,7 +213,7 @@ _STRATEGIES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 
 
 def _strategy(workload: Workload) -> dict[str, Any]:
-    """Return how a controller replaces pods, with what it does where the manifest does not say it."""
+    """Return how a controller replaces pods, with its default where the manifest leaves it out."""
     spec, kind = member(workload.obj, "spec"), workload.kind
     if kind.group != "apps" or kind.kind not in _STRATEGIES:
         return {name: spec[name] for name in ("strategy", "updateStrategy") if name in spec}

@@ -24,7 +24,7 @@ from policies.scheduler.workload_topology import REVISION_LABELS
 MOST_SCHEDULED: Final = 5_000
 #: Rollouts and scales of one plan that are simulated; each may take half a second.
 MOST_ROLLOUTS: Final = 50
-#: The labels with which controllers mark revisions, in the order in which a pod is asked for one.
+#: The labels with which controllers mark revisions, in the order in which a pod is searched for one.
 _REVISION_LABELS: Final = tuple(sorted(REVISION_LABELS))
 
 
@@ -39,7 +39,7 @@ class PodChange:
         steps: Of each pod that is scheduled, in order.
         untried: How many more should be, which were not tried: there are too many, or the work was ended.
         stay: Whether pods that run stay as they are though something differs.
-        next_only: Whether only one pod was tried, because the kind says no number.
+        next_only: Whether only one pod was tried, because the kind has no number.
         recreated: Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled
             out is not simulated.
         rollout: How its controller replaces or deletes pods; None where it does neither, or not simulated.

@@ -60,7 +60,7 @@ class Course:
         outcome: How it ends.
         steps: What happens.
         pending: The pods that have no node at the end.
-        message: Why the first of them has none, as its PodScheduled condition says.
+        message: Why the first of them has none, from its PodScheduled condition.
         old: Pods of old revisions that are left over at the end.
         old_pending: How many of them have no node.
         before: The pods of each domain at the start, for each constraint of the new revision.

@@ -13,7 +13,7 @@ from policies.placement.rollout.replica_pods import ReplicaPods
 
 
 class DeploymentController:
-    """Rolls a Deployment out: its ReplicaSets have as many pods as their sizes say after every step."""
+    """Rolls a Deployment out: its ReplicaSets have as many pods as their sizes after every step."""
 
     def __init__(
         self,

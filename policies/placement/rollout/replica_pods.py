@@ -120,7 +120,7 @@ class ReplicaPods:
 
     @property
     def message(self) -> str:
-        """Why the oldest pending pod has no node, as its PodScheduled condition says; empty without one."""
+        """Why the oldest pending pod has no node, from its PodScheduled condition; empty without one."""
         for pod in self._pending.values():
             if pod.revision in self._stuck:
                 return self._stuck[pod.revision].condition

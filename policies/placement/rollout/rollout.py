@@ -14,7 +14,7 @@ from policies.manifests.fields import (
     member,
     unsupported_value,
 )
-from policies.model.scaling import RollingUpdate, rolling_update
+from policies.model.scaling import ZERO_PODS, RollingUpdate, rolling_update
 from policies.model.workload import Workload
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare, read_workload
@@ -170,21 +170,9 @@ def _roll_out(
         new = _mark(prepared, running)
         old = _oldest_first(prepared, running, new) or (PREVIOUS,)
         requests, assumed = _old_requests(prepared, context, settings, old, tolerated)
-        plan = RolloutPlan(
-            workload=workload,
-            cluster=prepared.cluster.fork(workload.namespace),
-            pods=running.pods,
-            requests={**requests, new: prepared.request},
-            new=new,
-            old=old,
-            replicas=replicas,
-            scaled=False,
-            now=_now(running, settings),
-        )
-    placed = 0
-    for revision, size in _old_sizes(plan, settings).items():
-        plan, changed = scaled_first(plan, revision, size)
-        placed += changed
+        requests = {**requests, new: prepared.request}
+        plan = _plan(workload, prepared, running, requests, new=new, old=old, now=_now(running, settings))
+    plan, placed = _with_old_pods(plan, settings)
     return Rollout(
         prepared=prepared,
         replicas=replicas,
@@ -203,6 +191,39 @@ def _roll_out(
         seed=settings.seed,
         courses=take_courses(plan, settings.choose),
     )
+
+
+def _plan(
+    workload: Workload,
+    prepared: PreparedPod,
+    running: RunningPods,
+    requests: Mapping[str, SchedulingRequest],
+    *,
+    new: str,
+    old: tuple[str, ...],
+    now: float,
+) -> RolloutPlan:
+    """Return the plan of a rollout that starts from the pods that run."""
+    return RolloutPlan(
+        workload=workload,
+        cluster=prepared.cluster.fork(workload.namespace),
+        pods=running.pods,
+        requests=requests,
+        new=new,
+        old=old,
+        replicas=workload.replicas or 0,
+        scaled=False,
+        now=now,
+    )
+
+
+def _with_old_pods(plan: RolloutPlan, settings: RolloutSettings) -> tuple[RolloutPlan, int]:
+    """Return the plan with as many pods of older revisions as settings say, and how many were placed."""
+    placed = 0
+    for revision, size in _old_sizes(plan, settings).items():
+        plan, changed = scaled_first(plan, revision, size)
+        placed += changed
+    return plan, placed
 
 
 def _old_requests(
@@ -285,17 +306,10 @@ def _scale(
         # The pods of a StatefulSet that wait stay as they are.
         old = () if workload.kind.revision_label is not None else _oldest_first(prepared, running, new)
         requests, _ = _old_requests(prepared, context, settings, old, tolerated)
-        plan = RolloutPlan(
-            workload=workload,
-            cluster=prepared.cluster.fork(workload.namespace),
-            pods=tuple(pod if pod.revision in old else replace(pod, revision=new) for pod in running.pods),
-            requests={**requests, new: prepared.request},
-            new=new,
-            old=old,
-            replicas=replicas,
-            scaled=True,
-            now=_now(running, settings),
-        )
+        requests = {**requests, new: prepared.request}
+        plan = _plan(workload, prepared, running, requests, new=new, old=old, now=_now(running, settings))
+        pods = tuple(pod if pod.revision in old else replace(pod, revision=new) for pod in running.pods)
+        plan = plan._replace(pods=pods, replicas=replicas, scaled=True)
     plan, placed = (plan, 0) if plan.pods else scaled_first(plan, new, workload.replicas or 0)
     return Rollout(
         prepared=prepared,
@@ -343,6 +357,12 @@ def _check_strategy(workload: Workload) -> None:
     if update is None or min(update) < 0:
         text = "must be Recreate, or RollingUpdate with numbers or percentages that are not negative"
         raise PlacementError((invalid_value(_STRATEGY, strategy, text, NOT_ROLLED_OUT),))
+    # ValidateRollingUpdateDeployment, apis/apps/validation, Kubernetes 1.36.
+    limits = member(strategy, "rollingUpdate")
+    if all(limits.get(name) in ZERO_PODS for name in ("maxSurge", "maxUnavailable")):
+        text = "may not be 0 when maxSurge is 0"
+        path = _STRATEGY.child("rollingUpdate", "maxUnavailable")
+        raise PlacementError((invalid_value(path, limits["maxUnavailable"], text, NOT_ROLLED_OUT),))
 
 
 def _is_deployment(workload: Workload) -> bool:
@@ -368,5 +388,5 @@ def _is_known(running: RunningPods) -> bool:
 
 
 def _now(running: RunningPods, settings: RolloutSettings) -> float:
-    """Return when it is: as the snapshot says it, and not before what its pods say."""
+    """Return the time: that of the snapshot, and not before the times of its pods."""
     return max(settings.known.now, latest([pod.facts for pod in running.pods if pod.facts is not None]))

@@ -28,7 +28,7 @@ class RolloutController(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything is as the object says."""
+        """Whether everything is as the object defines."""
 
     @property
     def is_deadlocked(self) -> bool:

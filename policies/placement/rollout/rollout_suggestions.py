@@ -209,7 +209,7 @@ def _suggestion(
 def _blocking(rollout: Rollout) -> tuple[str, ...]:
     """Return the pods of the cluster without a node that a StatefulSet's controller waits for in vain.
 
-    It replaces none of them, whatever the manifest says by then (kubernetes/kubernetes#67250).
+    It replaces none of them, whatever the manifest is by then (kubernetes/kubernetes#67250).
     """
     if rollout.stateful is None or rollout.stateful.parallel:
         return ()
@@ -253,7 +253,7 @@ def _candidates(
         if strategies and change.cost > _LAST_BEFORE_STRATEGY.cost:
             yield from strategies
             strategies.clear()
-        # Constraints of a policy or of the scheduler stand in no manifest.
+        # No manifest has the constraints of a policy or of the scheduler.
         if change.constraint is not None and not placement.workload.template.constraints:
             continue
         if edits := edits_of(change, placement.workload):

@@ -67,7 +67,7 @@ def ordinal_of(name: str, workload: str) -> int | None:
 
 
 class StatefulSetController:
-    """Brings the pods of a StatefulSet to what its object says, an ordinal at a time."""
+    """Brings the pods of a StatefulSet to what its object defines, an ordinal at a time."""
 
     def __init__(
         self, pods: ReplicaPods, *, name: str, replicas: int, update: StatefulUpdate, new: str, old: str

@@ -143,7 +143,7 @@ def _last_tied(pods: Sequence[Replica], at: int, end: int, now: float) -> int:
 
 
 def _is_certain(now: float, one: DeletionFacts | None, other: DeletionFacts | None) -> bool:
-    """Tell whether a pod that goes before another now does so until the horizon, too."""
+    """Return whether a pod that goes before another now does so until the horizon, too."""
     if one is None or other is None or not _compare(now, one, other):
         return False
     by_ready = one.ready and other.ready and one.ready_since != other.ready_since

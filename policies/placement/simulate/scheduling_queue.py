@@ -27,8 +27,9 @@ from policies.placement.core.placement import (
     prepare,
     read_workload,
 )
+from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import MOST_OTHERS, PodOutcome
+from policies.placement.core.recovery import MOST_OTHERS, DisplacedPod, PodOutcome, Rescheduling
 from policies.placement.core.replicas import Replicas, replicas_of, running_replicas
 from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
 from policies.placement.simulate.distribution import Distribution, DistributionTally
@@ -61,6 +62,7 @@ class SchedulingQueue:
     Attributes:
         pods: The pods, in order.
         cluster: A fork, of which each simulation makes one of its own.
+        context: What they, and other pods of the cluster, are prepared by.
         version: The release of Kubernetes.
         prepared: The workload whose replicas they are; None for pods that were given one by one.
         replicas: How many replicas the workload wants and has; None where that is not known.
@@ -69,6 +71,7 @@ class SchedulingQueue:
 
     pods: tuple[QueuedPod, ...]
     cluster: ClusterIndex
+    context: AdmissionContext
     version: KubernetesVersion
     prepared: PreparedPod | None = None
     replicas: Replicas | None = None
@@ -102,19 +105,21 @@ PLAIN: Final = SimulationSettings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedActions:
-    """The actions on the cluster before the pods of a queue are scheduled.
+    """What happens to pods of the cluster: before those of a queue are scheduled, and for them.
 
     Attributes:
-        actions: The actions, in order.
-        context: What displaced pods of other workloads are prepared by.
+        actions: The actions before, in order.
         running: The objects of the cluster's pods; None where only the index is known.
         others: How many pods of other workloads are scheduled again.
     """
 
-    actions: tuple[Action, ...]
-    context: AdmissionContext
+    actions: tuple[Action, ...] = ()
     running: PodObjects | None = None
     others: int = MOST_OTHERS
+
+
+#: No actions, and no objects of the cluster's pods.
+NOTHING_PLANNED: Final = PlannedActions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,14 +150,20 @@ class SimulatedQueue:
         if is_plain and replaced is not None and replaced.pending is not None:
             return replaced.pending
         ends = self.distribution.pending if self.distribution is not None else ()
-        displaced = 0 if self.what_if is None else self.what_if.recovery.count(PodOutcome.PENDING)
+        displaced = sum(entry.outcome is PodOutcome.PENDING for entry in self.displaced)
         return max(ends, default=self.simulation.pending) + displaced
+
+    @property
+    def displaced(self) -> tuple[DisplacedPod, ...]:
+        """The pods that lost their node the first time, by actions and for others."""
+        by_actions = () if self.what_if is None else self.what_if.recovery.displaced
+        return (*by_actions, *self.simulation.evicted)
 
     @property
     def steps(self) -> list[Step]:
         """The outcome of every pod that was scheduled the first time, and of those that actions displaced."""
-        displaced = () if self.what_if is None else self.what_if.recovery.displaced
-        return [*(entry.step for entry in displaced if entry.step is not None), *self.simulation.steps]
+        displaced = (entry.step for entry in self.displaced)
+        return [*(step for step in displaced if step is not None), *self.simulation.steps]
 
     @property
     def unmodeled(self) -> tuple[str, ...]:
@@ -190,7 +201,7 @@ def simulate_queue(
     queue: SchedulingQueue,
     settings: SimulationSettings = PLAIN,
     *,
-    planned: PlannedActions | None = None,
+    planned: PlannedActions = NOTHING_PLANNED,
     choose: TieBreaker = first_by_name,
     on_step: Callable[[Step], None] = lambda _step: None,
     stop: Callable[[], bool] = lambda: False,
@@ -201,7 +212,8 @@ def simulate_queue(
         queue: The queue.
         settings: How they are scheduled.
         planned: What happens to the cluster first, every time; displaced pods are scheduled before the queue.
-        choose: Chooses one of several best nodes, as the seed of the settings says.
+            Its objects of pods are what replaces those that are evicted for pods of the queue.
+        choose: Chooses one of several best nodes, by the seed of the settings.
         on_step: Called after each pod.
         stop: Whether to schedule no more pods. What one time was not finished does not count, but the first.
 
@@ -211,19 +223,22 @@ def simulate_queue(
 
     def once() -> tuple[Simulation, WhatIf | None]:
         simulation, happened = ClusterSimulation.of(queue.cluster, stop=stop), None
-        simulation.choose, simulation.on_step = choose, on_step
+        simulation.choose, simulation.on_step, simulation.preempts = choose, on_step, True
         if settings.percentage is not None:
             simulation.sampler = NodeSampler(settings.percentage)
-        if planned is not None:
+        if planned.actions:
             happened = what_if(
                 planned.actions,
                 simulation,
-                planned.context,
+                queue.context,
                 prepared=queue.prepared,
                 running=planned.running,
                 others=planned.others,
             )
-        return simulate(queue.pods, simulation), happened
+        workloads = () if queue.prepared is None else (queue.prepared,)
+        facts = PodFacts(simulation.cluster, workloads, planned.running)
+        again = Rescheduling(simulation, facts, workloads, queue.context, others=planned.others)
+        return simulate(queue.pods, simulation, again), happened
 
     first, happened = once()
     simulation = first
@@ -276,6 +291,7 @@ def queue_replicas(
         return SchedulingQueue(
             pods=tuple(replicas_of(prepared, count)),
             cluster=prepared.cluster.fork(""),
+            context=context,
             version=prepared.version,
             prepared=prepared,
             replicas=replicas,
@@ -334,7 +350,10 @@ def queue_pods(
         if found.errors:
             raise PlacementError(tuple(found.errors))
         return SchedulingQueue(
-            pods=tuple(queued), cluster=cluster.fork(""), version=context.kubernetes_version
+            pods=tuple(queued),
+            cluster=cluster.fork(""),
+            context=context,
+            version=context.kubernetes_version,
         )
 
 

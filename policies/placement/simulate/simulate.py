@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from policies.manifests.wire import INLINE, Count, sent
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
+from policies.placement.core.recovery import DisplacedPod, Rescheduling
 from policies.scheduler.binding import Step
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.skew import skew_of
@@ -15,7 +16,7 @@ from policies.scheduler.skew import skew_of
 #: Different pods of a queue whose domains are counted: a queue may have thousands.
 MOST_COUNTED: Final = 20
 #: What may change the course of a real cluster and is not part of any simulation.
-NOT_LOOKED_AT: Final = ("preemption", "nodes that an autoscaler adds", "other pods that are pending")
+NOT_LOOKED_AT: Final = ("nodes that an autoscaler adds", "other pods that are pending")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ class Simulation:
         domains: Of each constraint in force, for each of the first ``MOST_COUNTED`` different pods.
         all_counted: Whether there are no more different pods.
         unmodeled: What else the scheduler looks at, in these pods or by its profile.
+        evicted: The pods of the cluster that were evicted for these, or for what replaces others of them.
     """
 
     steps: tuple[Step, ...]
@@ -65,6 +67,7 @@ class Simulation:
     domains: tuple[DomainChange, ...]
     all_counted: bool
     unmodeled: tuple[str, ...]
+    evicted: tuple[DisplacedPod, ...] = ()
 
     @property
     def pending(self) -> int:
@@ -77,17 +80,24 @@ class Simulation:
         return len(self.steps) == self.queued
 
 
-def simulate(queue: Sequence[QueuedPod], simulation: ClusterSimulation) -> Simulation:
+def simulate(
+    queue: Sequence[QueuedPod], simulation: ClusterSimulation, again: Rescheduling | None = None
+) -> Simulation:
     """Schedule pods one after another; those that fit nowhere stay pending, and the next is tried.
 
     Args:
         queue: The pods, in order.
         simulation: The cluster, which has the pods afterwards.
+        again: Schedules again, after the queue, what replaces pods that were evicted for it; None where the
+            simulation does not preempt.
     """
     counted, all_counted = _different(queue)
     before = [simulation.count(entry.request) for entry in counted]
     steps = tuple(simulation.schedule_all(queue))
+    if again is not None:
+        again.replace_preempted()
     after = [simulation.count(entry.request) for entry in counted]
+    of_queue = (name for entry in queue for name in entry.request.unmodeled)
     return Simulation(
         steps=steps,
         queued=len(queue),
@@ -103,7 +113,8 @@ def simulate(queue: Sequence[QueuedPod], simulation: ClusterSimulation) -> Simul
             for position, (was, now) in enumerate(zip(all_before, all_after, strict=True))
         ),
         all_counted=all_counted,
-        unmodeled=tuple(dict.fromkeys(name for entry in queue for name in entry.request.unmodeled)),
+        unmodeled=tuple(dict.fromkeys((*of_queue, *(() if again is None else again.unmodeled)))),
+        evicted=() if again is None else again.displaced,
     )
 
 

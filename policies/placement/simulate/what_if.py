@@ -86,7 +86,7 @@ def what_if(
         actions: The actions.
         simulation: The cluster, with the pods of all namespaces, which is afterwards as it would be.
         context: What the pods of other workloads are prepared by.
-        prepared: The given workload; its pods are replaced as it says.
+        prepared: The given workload; its pods are replaced as it defines.
         running: The objects of the cluster's pods; None where only the index is known.
         others: How many pods of other workloads are scheduled again, too.
 
@@ -103,12 +103,13 @@ def what_if(
     stayed, own_stayed = cluster.pod_count, None if prepared is None else _own_stayed(facts, disruption)
     recovery = recover(disruption, simulation, facts, workloads, context, others=others)
     stages.append(_counts(prepared, simulation))
+    gone = [entry for entry in recovery.displaced if entry.preemptor]
     constraints = () if prepared is None else prepared.request.constraints
     return WhatIf(
         actions=tuple(actions),
         recovery=recovery,
-        stayed=stayed,
-        own_stayed=own_stayed,
+        stayed=stayed - len(gone),
+        own_stayed=None if own_stayed is None else own_stayed - sum(entry.own for entry in gone),
         domains=tuple(
             DomainStages(constraint=number, applied=applied, before=was, disrupted=lost, recovered=now)
             for number, (applied, was, lost, now) in enumerate(zip(constraints, *stages, strict=True))

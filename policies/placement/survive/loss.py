@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Self
 
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
+from policies.placement.core.recovery import DisplacedPod
 from policies.scheduler.binding import Step
 
 
@@ -89,6 +90,7 @@ class Loss:
         nodes: How many nodes it has.
         workloads: What it does to each workload, in the order of the workloads.
         others: What it does to other pods; None where it displaces no replica and was not tried.
+        evicted: The pods that were evicted for those that it displaces, and what became of them.
         unmodeled: What else a scheduler looks at in what was scheduled again.
     """
 
@@ -96,6 +98,7 @@ class Loss:
     nodes: Count
     workloads: tuple[WorkloadLoss, ...]
     others: Annotated[OtherPods | None, SentAs("otherPods")] = None
+    evicted: tuple[DisplacedPod, ...] = ()
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
 
     @property

@@ -18,7 +18,7 @@ from policies.placement.core.cluster_simulation import ClusterSimulation, count_
 from policies.placement.core.placement import DAEMON_SET, PreparedPod, prepare
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import MOST_OTHERS, PodOutcome, Recovery, recover
+from policies.placement.core.recovery import MOST_OTHERS, PodOutcome, Recovery, Rescheduling, recover
 from policies.placement.core.replicas import replicas_of, revision_selector
 from policies.placement.survive.loss import Loss, OtherPods, PendingMessages, WorkloadLoss
 from policies.scheduler.binding import Step
@@ -39,12 +39,13 @@ class DeployedWorkload:
 
     Attributes:
         prepared: Its next pod.
-        wanted: How many replicas it asks for.
+        wanted: How many replicas it wants.
         required: How many must run.
         used: Pods of the cluster that were taken as they are.
         placed: Replicas that were placed besides, as its controller and the scheduler would.
         pending: The first replica that fits nowhere even before a loss; None if all fit.
         untried: Replicas that were not placed, because the work was ended.
+        evicted: How many of its pods were evicted for those of other workloads and fit nowhere then.
         replaced: Pods of other revisions that were left out, as after a rollout.
         domains: Its pods by domain of the key; those on nodes without it are left out.
     """
@@ -57,6 +58,7 @@ class DeployedWorkload:
     pending: Annotated[Step | None, INTERNAL]
     replaced: Count
     untried: Annotated[Count, SentAs("notTried")] = 0
+    evicted: Annotated[int, INTERNAL] = 0
     domains: Annotated[dict[str, int], INTERNAL] = field(default_factory=dict)
 
     @property
@@ -68,14 +70,14 @@ class DeployedWorkload:
     @property
     @sent
     def replicas_from(self) -> ReplicaNumber | None:
-        """The source of the number of replicas that it asks for."""
+        """The source of the number of replicas that it wants."""
         return self.workload.replica_number
 
     @property
     @sent
     def running(self) -> Count:
         """How many replicas run before a loss."""
-        return self.used + self.placed
+        return self.used + self.placed - self.evicted
 
     @property
     @sent
@@ -119,7 +121,7 @@ def why_unjudged(workload: Workload) -> str:
         return "it runs one pod on each node, which is lost with it"
     if workload.replicas is None or workload.replicas < 0:
         return "it has no number of replicas"
-    return "" if workload.selector is not None else "its pods cannot be told from others"
+    return "" if workload.selector is not None else "its pods cannot be distinguished from others"
 
 
 class Survival:
@@ -148,7 +150,7 @@ class Survival:
             context: What they are placed by; its cluster must be there and stays as it is.
             options: What is lost.
             running: The objects of the cluster's pods; None where only the index is known.
-            stop: Whether to try no more; asked before each pod.
+            stop: Whether to try no more; called before each pod.
             on_step: Called after each pod of a loss with the share of that loss that is done.
 
         Raises:
@@ -158,6 +160,7 @@ class Survival:
             raise ValueError("there is no cluster to lose anything of")
         self.options = options
         self._simulation = ClusterSimulation.of(context.cluster, stop=stop)
+        self._simulation.preempts = True
         self.cluster = self._simulation.cluster
         self._context = replace(context, cluster=self.cluster)
         self._running = running
@@ -167,7 +170,7 @@ class Survival:
         self.without_key = self.cluster.node_count - sum(map(len, self.domains.values()))
         # Which workload each pod belongs to: selectors may overlap.
         self._own: dict[tuple[str, str], int] = {}
-        deployed = [self._deploy(*each) for each in enumerate(workloads)]
+        deployed = self._replace_evicted([self._deploy(*each) for each in enumerate(workloads)])
         # Of each together, so that no one's pods are looked for among all others.
         domains = self._by_domain(len(deployed))
         self.deployed = tuple(replace(each, domains=of) for each, of in zip(deployed, domains, strict=True))
@@ -246,6 +249,20 @@ class Survival:
             untried=len(queue) - len(steps),
         )
 
+    def _replace_evicted(self, deployed: list[DeployedWorkload]) -> list[DeployedWorkload]:
+        """Schedule again what was evicted for replicas that were placed; return the workloads with that."""
+        prepared = [each.prepared for each in deployed]
+        facts = PodFacts(self.cluster, prepared, self._running, self._own)
+        again = Rescheduling(self._simulation, facts, prepared, self._context, others=self.options.others)
+        again.replace_preempted()
+        for entry in again.displaced:
+            if entry.workload is not None and entry.outcome is not PodOutcome.RECOVERED:
+                known = deployed[entry.workload]
+                deployed[entry.workload] = replace(
+                    known, evicted=known.evicted + 1, pending=known.pending or entry.step
+                )
+        return deployed
+
     def _use(self, number: int, prepared: PreparedPod, own: LabelSelector) -> int:
         """Remove the pods of a workload that a rollout would replace; return how many are left.
 
@@ -303,16 +320,23 @@ class Survival:
 
         def on_step(step: Step) -> None:
             left.discard((step.namespace, step.name))
-            self._on_step(next(done) / scheduled)
+            # Those that are evicted for others come besides.
+            self._on_step(min(next(done) / scheduled, 1.0))
+
+        def stop() -> bool:
+            gone = ((each.pod.namespace, each.pod.name) for each in simulation.preempted)
+            left.update(key for key in gone if last_of is not None and self._own.get(key) == last_of)
+            return self._stop() or (last_of is not None and not left)
 
         simulation.on_step = on_step
-        simulation.stop = lambda: self._stop() or (last_of is not None and not left)
+        simulation.stop = stop
         recovery = recover(disruption, simulation, facts, prepared, self._context, others=self.options.others)
         return simulation, recovery
 
     def _lose(self, domain: str) -> Loss:
         simulation, recovery = self._lost(domain)
-        others = [pod for pod in recovery.displaced if pod.workload is None]
+        evicted = tuple(pod for pod in recovery.displaced if pod.preemptor)
+        others = [pod for pod in recovery.displaced if pod.workload is None and not pod.preemptor]
         workloads = tuple(self._judge(number, simulation, recovery) for number in range(len(self.deployed)))
         return Loss(
             domain=domain,
@@ -323,6 +347,7 @@ class Survival:
                 pending=sum(pod.outcome is PodOutcome.PENDING for pod in others),
                 untried=sum(pod.outcome is PodOutcome.NOT_TRIED for pod in others),
             ),
+            evicted=evicted,
             unmodeled=recovery.unmodeled,
         )
 

@@ -15,6 +15,7 @@ from policies.placement.core.replicas import Replicas, count_replicas
 from policies.placement.explain.suggestions import Suggestion, find_suggestions
 from policies.placement.survive.loss import Loss
 from policies.placement.survive.survive import Survival
+from policies.scheduler.changes import Change, ChangeKind, ClusterChange
 
 #: Changes that are tried against every loss; people do not read more.
 MOST_PROVEN: Final = 5
@@ -53,7 +54,7 @@ class SurvivalHelp:
         workload: Its number.
         domain: The loss after which changes were looked for; None if it lacks replicas before any.
         placement: Its next pod, then.
-        replicas: How many of its replicas fit then; None where that cannot be told.
+        replicas: How many of its replicas fit then; None where that is unknown.
         found: The changes, those last with which it does not survive everything.
         verdicts: How many verdicts the search took.
         complete: Whether everything that looked promising was tried.
@@ -83,7 +84,7 @@ def find_help(
         losses: What every loss does.
         context: What it was made by.
         running: The objects of the cluster's pods.
-        stop: Whether to end with what was found; asked before each change, and each pod of its proof.
+        stop: Whether to end with what was found; called before each change, and each pod of its proof.
     """
     budget = max(MOST_SCHEDULED * _scheduled(losses), FEW_SCHEDULED)
     for number, deployed in enumerate(survival.deployed):
@@ -102,7 +103,9 @@ def find_help(
         searched = find_suggestions(placement, there, replicas, stop=stop)
         prover = _Prover(survival, number, context, running, first=domain, budget=budget, stop=stop)
         found = [
-            SurvivalSuggestion(suggestion=each, survives=prover.survives(each)) for each in searched.found
+            SurvivalSuggestion(suggestion=each, survives=prover.survives(each))
+            for each in searched.found
+            if not any(_is_lost(change, survival.options.key, domain) for change in each.changes)
         ]
         found.sort(key=lambda entry: entry.rank)
         yield SurvivalHelp(
@@ -114,6 +117,19 @@ def find_help(
             verdicts=searched.verdicts,
             complete=searched.complete and not stop(),
         )
+
+
+def _is_lost(change: Change | ClusterChange, key: str, domain: str | None) -> bool:
+    """Return whether a change adds nodes to the very domain whose loss it is to help against.
+
+    While the domain is unreachable its nodes stay in the cluster, so a search for room finds it.
+    """
+    return (
+        isinstance(change, ClusterChange)
+        and change.what is ChangeKind.NEW_NODE
+        and domain is not None
+        and (change.key, change.value) == (key, domain)
+    )
 
 
 class _Prover:

@@ -85,7 +85,7 @@ class AdvisePatch(NamedTuple):
 
 
 class PlacedCount(NamedTuple):
-    """Where so many replicas are, in the worst of what was placed.
+    """Where the replicas of one number are, in the worst of what was placed.
 
     Attributes:
         placed: Where they are.
@@ -102,7 +102,7 @@ class PlacedCount(NamedTuple):
 
 
 class AdviseProof(NamedTuple):
-    """What was simulated with the constraints, or without any to write.
+    """The simulations with the constraints, or without any to write.
 
     Attributes:
         placed: At each number of replicas.

@@ -29,12 +29,21 @@ from policies.reports.advise.words import (
     verdict,
 )
 from policies.reports.suggestion.cost import given_up_text
-from policies.reports.words import constraint_title, dropped, item, print_all, section, workload_title
+from policies.reports.words import (
+    constraint_title,
+    dropped,
+    item,
+    plain_table,
+    print_all,
+    section,
+    unmodeled_note,
+    workload_title,
+)
 from policies.scheduler.request import ConstraintOrigin, apply_constraint
 
 
 def render(advice: Advice, *, width: int, color: bool) -> str:
-    """Return what a person reads, no line longer than the width but the scheduler's messages."""
+    """Return the report as text, no line longer than the width but the scheduler's messages."""
     return print_all(_parts(advice), width=width, color=color)
 
 
@@ -111,7 +120,7 @@ def _shown(placed: Sequence[PlacedReplicas], advice: Advice) -> list[PlacedRepli
 
 
 def _table(*titles: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     for title in titles:
         table.add_column(title, justify="left" if title == "DOMAIN" else "right", overflow="fold")
     return table
@@ -160,7 +169,7 @@ def _notes(advice: Advice) -> Iterator[RenderableType]:
 
 
 def _of_constraints(advice: Advice) -> Iterator[str]:
-    """Yield what the constraints do not do, or do besides."""
+    """Yield notes on the constraints: effects that they lack, or have besides."""
     constraints = advice.trial.prepared.request.constraints
     if advice.is_met and advice.goal.limit is not None and not any(each.is_hard for each in constraints):
         yield "Nothing enforces it: it holds in this cluster as it is. --enforce wants DoNotSchedule."
@@ -170,17 +179,17 @@ def _of_constraints(advice: Advice) -> Iterator[str]:
         yield "Fit elsewhere: once the nodes are removed; in an outage: while they are unreachable."
     pinned = advice.chosen is not None and any(each.min_domains > 1 for each in advice.chosen.wanted)
     if pinned and any(loss.back < loss.lost for loss in advice.losses):
-        yield "With minDomains, what does not fit elsewhere stays pending until there are so many again."
+        yield "With minDomains, what does not fit elsewhere stays pending until there are that many again."
 
 
 def _left_out(advice: Advice) -> Iterator[str]:
-    """Yield what was not simulated."""
+    """Yield notes on the parts that were not simulated."""
     if advice.workload.replicas == 0:
         yield "It has 0 replicas now, of which nothing can be lost."
     if advice.is_met and not advice.trial.rollouts:
         yield f"Rollouts of a {one_line(advice.workload.kind.kind)} are not simulated."
     yield f"Not looked at: {'; '.join(NOT_PROVEN)}."
     if unmodeled := advice.trial.prepared.request.unmodeled:
-        yield f"Not modeled, although kube-scheduler checks it: {', '.join(map(one_line, unmodeled))}."
+        yield unmodeled_note(unmodeled)
     if not advice.complete:
         yield f"Ended early: {advice.tried:,} of {advice.considered:,} sets of constraints were tried."

@@ -31,7 +31,7 @@ _FIELDS: Final = {
 
 
 def goal_text(goal: Goal) -> str:
-    """Return what is wanted."""
+    """Return the goal in words."""
     wanted = []
     if goal.limit is not None:
         rounded = ", rounded up," if isinstance(goal.limit, Fraction) else ""
@@ -76,7 +76,7 @@ def failure_text(failure: Failure, goal: Goal) -> str:
 
 
 def reason_text(reason: FieldReason, goal: Goal) -> str:
-    """Return what fails if a field were softer."""
+    """Return the failure if a field were softer, in words."""
     failure = failure_text(reason.failure, goal)
     match reason.field:
         case "":
@@ -107,7 +107,7 @@ def constraint_reasons(constraint: Constraint, advice: Advice) -> list[tuple[str
 
 
 def others_text(advice: Advice) -> str:
-    """Return what becomes of the manifest's constraints for other keys; empty if they stay."""
+    """Return a sentence on the manifest's constraints for other keys; empty if they stay."""
     others = Others.KEPT if advice.chosen is None else advice.chosen.others
     if others is Others.KEPT:
         return ""
@@ -138,7 +138,7 @@ def verdict(advice: Advice) -> str:
 
 
 def best_text(advice: Advice) -> str:
-    """Return what cannot be reached, by how much, and the best there is; empty for a goal that is reached."""
+    """Return how far the best solution is from the goal; empty for a goal that is reached."""
     failure = advice.trial.failure(advice.goal)
     if failure is None:
         return ""
@@ -147,7 +147,7 @@ def best_text(advice: Advice) -> str:
 
 
 def _domains_text(advice: Advice) -> str:
-    """Return what so many domains can reach at best; empty if they could reach the goal."""
+    """Return the best share that the domains allow, in words; empty if they could reach the goal."""
     goal, count = advice.goal, len(advice.domains)
     noun = domain_noun(goal.key).split()[1]
     if not count:

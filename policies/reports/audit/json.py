@@ -12,7 +12,7 @@ from policies.model.version import KubernetesVersion
 from policies.placement.audit.audit import Risk, WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.reports.audit.words import is_bound, notes, why
-from policies.reports.lint.answer import ToolVersion
+from policies.reports.lint.json import ToolVersion
 from policies.scheduler.releases import judged_as
 from policies.scheduler.request import ConstraintOrigin
 
@@ -43,8 +43,8 @@ class AuditedRoom(NamedTuple):
 
     Attributes:
         pods: How many.
-        at_most: Whether that is an upper bound: with several DoNotSchedule constraints, and where pods ask
-            for what is not modeled.
+        at_most: Whether that is an upper bound: with several DoNotSchedule constraints, and where pods have
+            fields that are not modeled.
         constraint: The position of the constraint that limits them; null where only the room of nodes does.
         domain: The domain that can take no more, so that the others may not; null without one.
     """
@@ -80,7 +80,7 @@ class AuditAnswer:
         tool: What wrote it.
         generated_at: When.
         kubernetes_version: The release that the scheduler behaves as.
-        judged_as: The release that stands for it, with its patch: the newest known one for a newer one.
+        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
         namespace: The only namespace that was looked at; empty for all.
         selector: What workloads were selected by, in kubectl's syntax; empty for all.
         nodes: How many nodes the cluster has.
@@ -134,7 +134,7 @@ def render(run: AuditRun) -> bytes:
 
 
 def audited_workload(found: WorkloadAudit) -> AuditedWorkload:
-    """Return what is found of one workload, with its problems in words."""
+    """Return the report entry of one workload, with its problems in words."""
     room = found.room
     return AuditedWorkload(
         found,

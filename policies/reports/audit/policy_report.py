@@ -145,7 +145,7 @@ def _digest(found: WorkloadAudit) -> str:
 
 
 def _results(found: WorkloadAudit, cluster: AuditedCluster) -> Iterator[dict[str, Any]]:
-    """Yield what each check of a workload came to: its problems, the worst first, then what passed."""
+    """Yield the result of each check of a workload: its problems, the worst first, then what passed."""
     failed = {problem.risk for problem in found.problems}
     for problem in found.problems:
         fields = {"severity": _SEVERITIES[problem.severity], "properties": _properties(problem, found)}
@@ -176,7 +176,7 @@ def _outcome(problem: SpreadProblem) -> ReportResult:
 
 
 def _checked(found: WorkloadAudit) -> Iterator[Risk]:
-    """Yield what a workload can have, by the constraints in force for it."""
+    """Yield the risks that a workload can have, by the constraints in force for it."""
     if found.errors:
         return
     if any(skew.applied.is_hard for skew in found.constraints):

@@ -28,7 +28,7 @@ class AuditScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedCluster:
-    """What was audited, when and by what.
+    """The audited cluster: its release and size, when and with which tool.
 
     Attributes:
         version: The release of Kubernetes.

@@ -19,7 +19,7 @@ _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NO
 
 
 def render(run: AuditRun, *, width: int, color: bool) -> str:
-    """Return what a person reads, no line longer than the width of the terminal."""
+    """Return the report as text, no line longer than the width of the terminal."""
     return print_all(_parts(run), width=width, color=color)
 
 

@@ -1,4 +1,4 @@
-"""What the reports of an audit say: of all workloads, of each, and of each problem."""
+"""The sentences of audit reports: on all workloads, on each, and on each problem."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from policies.manifests.fields import first_of
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import plural
+from policies.manifests.words import object_title, plural
 from policies.placement.audit.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.scheduler.request import ConstraintOrigin
@@ -22,7 +22,7 @@ _ORIGINS: Final = {
 
 
 def summary(run: AuditRun) -> Iterator[str]:
-    """Yield what all workloads come down to, a line each."""
+    """Yield the summary of all workloads, a line each."""
     cluster = run.cluster
     numbers = ((run.total, "workload"), (cluster.nodes, "node"), (cluster.pods, "pod"))
     size = ", ".join(plural(count, noun) for count, noun in numbers)
@@ -34,23 +34,23 @@ def summary(run: AuditRun) -> Iterator[str]:
 
 
 def notes(run: AuditRun) -> Iterator[str]:
-    """Yield what a report of all workloads lacks, a line each."""
+    """Yield notes on the parts that a report of all workloads lacks, a line each."""
     if len(run.workloads) < run.total:
         yield f"Only the {len(run.workloads):,} riskiest of {run.total:,} workloads are shown"
     if run.left:
         yield f"Ended early; objects that were not looked at: {run.left:,}"
     if any(found.unmodeled for found in run.workloads):
-        yield "Some pods ask for what is not modeled, such as volumes: room is an upper bound for them"
+        yield "Some pods have fields that are not modeled or not known: room is an upper bound for them"
     yield from map(one_line, run.cluster.unread)
 
 
 def title(found: WorkloadAudit) -> str:
-    """Return what a workload is called."""
-    return one_line(f"{found.kind} {found.namespace}/{found.name}")
+    """Return the title of a workload: kind, namespace and name."""
+    return object_title(found.kind, found.namespace, found.name)
 
 
 def pods(found: WorkloadAudit) -> str:
-    """Return how many pods of a workload run, of those that it asks for."""
+    """Return how many pods of a workload run, of those that it wants."""
     running = "?" if found.running is None else f"{found.running:,}"
     return running if found.wanted is None else f"{running} of {found.wanted:,}"
 
@@ -64,7 +64,7 @@ def worst_loss(found: WorkloadAudit) -> str:
 
 
 def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
-    """Return what is wrong, in one line."""
+    """Return the problem in words, in one line."""
     skew = None if problem.constraint is None else found.constraints[problem.constraint]
     match problem.risk:
         case Risk.VIOLATED | Risk.UNEVEN if skew is not None:
@@ -98,8 +98,13 @@ def room(found: WorkloadAudit) -> str:
     text = f"room for {at_most}{found.room.pods:,} more"
     if found.room.constraint is None:
         return text
-    key = one_line(found.constraints[found.room.constraint].applied.constraint.topology_key)
-    return f"{text} (limited by {key}{f'={one_line(found.room.domain)}' if found.room.domain else ''})"
+    constraint = found.constraints[found.room.constraint].applied.constraint
+    key = one_line(constraint.topology_key)
+    if found.room.domain:
+        key = f"{key}={one_line(found.room.domain)}"
+    elif constraint.min_domains > 1:
+        key = f"minDomains {constraint.min_domains} of {key}"
+    return f"{text} (limited by {key})"
 
 
 def is_bound(found: WorkloadAudit) -> bool:

@@ -1,4 +1,4 @@
-"""What an upgrade of Kubernetes changes, as one JSON object of the form ``diff.schema.json``."""
+"""The changes by an upgrade of Kubernetes, as one JSON object of the form ``diff.schema.json``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DifferingWorkload(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffAnswer:
-    """What an upgrade of Kubernetes changes for the workloads of a cluster.
+    """The changes by an upgrade of Kubernetes for the workloads of a cluster.
 
     Later releases may add fields; within v1 none is renamed or goes away.
 

@@ -1,4 +1,4 @@
-"""What an upgrade of Kubernetes changes, as text for a person in a terminal."""
+"""The changes by an upgrade of Kubernetes, as text for a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import ON_SCREEN, listed, plural
+from policies.manifests.words import ON_SCREEN, listed, object_title, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.placement.audit.release_diff import DiffKind, WorkloadDiff
 from policies.reports.words import print_all, sentence
@@ -45,19 +45,19 @@ class ReleaseDiff:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the comparison does not say."""
+        """The limits of the comparison, and the objects that could not be read."""
         scores = f"but for the changes in the table, scores are those of Kubernetes {KNOWN_VERSION}"
         newer = f"nothing is known of releases after {KNOWN_VERSION} but what has been announced"
         return (scores, *((newer,) if self.after > KNOWN_VERSION else ()), *self.unread)
 
 
 def render(diff: ReleaseDiff, *, width: int, color: bool) -> str:
-    """Return what a person reads, no line longer than the width of the terminal but the scheduler's."""
+    """Return the report as text, no line longer than the width but the scheduler's messages."""
     return print_all(_parts(diff), width=width, color=color)
 
 
 def what(found: WorkloadDiff) -> str:
-    """Return what differs for a workload, in one line."""
+    """Return the difference for a workload, in one line."""
     before, after = found.before, found.after
     match found.difference:
         case DiffKind.VALIDITY:
@@ -100,7 +100,7 @@ def _group(
         yield Text("By no single entry of the table of releases:", "bold")
     differing = [found for found in workloads if found.difference is not DiffKind.SCORES]
     for found in differing[:ON_SCREEN]:
-        name = one_line(f"{found.kind} {found.namespace}/{found.name}")
+        name = object_title(found.kind, found.namespace, found.name)
         line = Text.assemble(name, ": ", (what(found), "red" if found.breaks else ""))
         yield Padding(line, (0, 0, 0, 2))
         if found.after.message and not found.before.message:

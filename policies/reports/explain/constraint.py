@@ -13,8 +13,9 @@ from policies.manifests.words import plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
-from policies.reports.domain_bars import domain_bars
+from policies.reports.domains import domain_bars
 from policies.scheduler.domain_stats import ConstraintStats
+from policies.scheduler.node_table import MISSING
 
 
 def constraint_text(
@@ -48,7 +49,7 @@ def _lines(standing: ConstraintStats, placement: Placement) -> Iterator[str]:
 
 
 def _is_of_one_node(standing: ConstraintStats, placement: Placement) -> bool:
-    """Tell whether each pod has a single node that counts for a constraint, as a DaemonSet's have."""
+    """Return whether each pod has a single node that counts for a constraint, as a DaemonSet's have."""
     applied = standing.applied
     honors = applied.constraint.node_affinity_policy is NodeInclusionPolicy.HONOR
     return placement.verdict.request.pinned and (honors or not applied.is_hard)
@@ -68,7 +69,7 @@ def _selected(standing: ConstraintStats, placement: Placement) -> str:
 
 
 def _narrowed(standing: ConstraintStats, placement: Placement) -> str:
-    """Return what matchLabelKeys does, empty if there are none."""
+    """Return the effect of matchLabelKeys in words, empty if there are none."""
     keys = standing.applied.constraint.match_label_keys
     if not keys:
         return ""
@@ -134,9 +135,9 @@ def _left_out_by(standing: ConstraintStats, placement: Placement) -> Iterator[st
     if by_policy and constraint.node_taints_policy is NodeInclusionPolicy.HONOR:
         yield "tainted (nodeTaintsPolicy Honor)"
     others = {
-        other.constraint.topology_key
-        for other in question.constraints
-        if other.is_hard is standing.applied.is_hard
+        other.applied.constraint.topology_key
+        for other in placement.verdict.results
+        if other.applied.is_hard is standing.applied.is_hard and (other.domains.of_node == MISSING).any()
     } - {constraint.topology_key}
     if others and (standing.applied.is_hard or question.requires_all_keys):
         yield f"without the label {one_line(', '.join(sorted(others)))} of another constraint"

@@ -50,7 +50,7 @@ class ExplainAnswer:
 
     Attributes:
         kubernetes_version: The release that the scheduler behaves as.
-        judged_as: The release that stands for it, with its patch: the newest known one for a newer one.
+        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
         dropped: The fields of the pod and its own constraints that the release drops.
         object: The object of the request.
         revision: The revision of the workload that the pod was scheduled as; null for what has none.

@@ -19,6 +19,7 @@ from policies.reports.score.profile import profile_name, profile_text, unmodeled
 from policies.reports.suggestion.text import suggestions_text
 from policies.reports.words import (
     constraint_title,
+    domain_name,
     dropped,
     headline,
     item,
@@ -27,6 +28,7 @@ from policies.reports.words import (
     replicas_text,
     section,
     sentence,
+    unread_text,
 )
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import (
@@ -48,13 +50,13 @@ MOST_GROUPS: Final = 8
 
 
 def render(explained: Explained, *, width: int, color: bool, wide: bool = False) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
-        explained: What to tell.
+        explained: What to report.
         width: Columns of the terminal; no line but the scheduler's sentence is longer.
         color: Whether to use the terminal's colors.
-        wide: Whether all groups of nodes are told, however many.
+        wide: Whether all groups of nodes are listed, however many.
     """
     groups = EVERY_NODE if wide else MOST_GROUPS
     return print_all(_parts(explained, width, groups), width=width, color=color)
@@ -90,7 +92,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
 
 
 def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
-    """Yield what is not known or not modeled."""
+    """Yield notes on facts that are not known or not modeled."""
     if verdict.unread:
         text = f"Not known, and may change who is evicted: {', '.join(verdict.unread)}."
         yield from ("", Text(text, "yellow"))
@@ -98,7 +100,7 @@ def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
         asked = ", ".join(verdict.request.pod.unmodeled)
         text = f"Not modeled, and may reject more nodes: the pod's {asked}."
         yield from ("", Text(text, "yellow"))
-    for text in unmodeled_text(verdict.request.profile):
+    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
         yield from ("", Text(text, "yellow"))
 
 
@@ -194,7 +196,7 @@ def _breach(verdict: SchedulingResult, breach: SkewViolation) -> str:
         return f"skew {breach.least:,} to {breach.most:,} in {breach.domains:,} domains, {limit}"
     # matching + self match - minimum = skew.
     minimum = breach.matching + applied.self_match - breach.least
-    where = f"{breach.domains:,} domains" if breach.domain is None else one_line(breach.domain) or "(empty)"
+    where = f"{breach.domains:,} domains" if breach.domain is None else domain_name(breach.domain)
     operands = f"{breach.matching:,} matching + {applied.self_match} - minimum {minimum:,}"
     return f"{where}: {operands} = skew {breach.least:,}, {limit}"
 

@@ -6,10 +6,9 @@ from typing import Final
 
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.sanitize import one_line
-from policies.reports.lint.overlays import message
 from policies.reports.lint.rule_manual import how_to_fix
 from policies.reports.lint.run import LintRun
-from policies.reports.lint.summary import SkippedGroup, skipped_groups
+from policies.reports.lint.summary import SkippedGroup, message, skipped_groups
 
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -27,7 +26,7 @@ def _command(finding: Finding, run: LintRun) -> str:
 
 
 def _skipped(group: SkippedGroup) -> str:
-    # The annotation stands at the first one; the others are named.
+    # The annotation is at the first one; the others are named.
     text = f"{group.message} ({group.places})" if len(group.entries) > 1 else group.message
     command = _COMMANDS[group.severity]
     return f"::{command} {_properties(group.location, 'skipped')}::{one_line(text).replace('%', '%25')}"

@@ -8,10 +8,9 @@ from xml.etree import ElementTree as ET
 from policies.lint.exemptions import Suppressed
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
-from policies.reports.lint.overlays import message
 from policies.reports.lint.rule_manual import how_to_fix
 from policies.reports.lint.run import LintRun
-from policies.reports.lint.summary import skipped_groups
+from policies.reports.lint.summary import message, skipped_groups
 
 #: The case of a file without findings; CI systems take a suite without cases for a mistake.
 CLEAN = "lint"

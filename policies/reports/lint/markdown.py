@@ -9,9 +9,15 @@ from typing import Final
 from policies.manifests.findings import Finding
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import more
-from policies.reports.lint.overlays import message
 from policies.reports.lint.run import LintRun
-from policies.reports.lint.summary import asides, checked_inputs, counts, skipped_count, skipped_groups
+from policies.reports.lint.summary import (
+    asides,
+    checked_inputs,
+    counts,
+    message,
+    skipped_count,
+    skipped_groups,
+)
 
 #: Characters of all rows: GitHub takes comments of 65,536 characters, and this leaves room.
 MAX_LENGTH: Final = 50_000
@@ -21,12 +27,12 @@ _HEADER: Final = "| severity | where | rule | what |\n|---|---|---|---|\n"
 #: What Markdown, or a service's reading of it (``:emoji:``, ``#12``), would take for markup.
 _MARKUP: Final = re.compile(r"[\\`*_\[\]#!|~$]|:(?=\S)")
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-#: Names after an at sign would be told of the comment: an empty comment of HTML keeps them apart.
+#: Users named after an at sign would be notified of the comment: an empty comment of HTML keeps them apart.
 _AT: Final = "@<!-- -->"
 
 
 def render(run: LintRun) -> str:
-    """Return a heading, a row a finding as far as a comment holds them, and what else is to be told."""
+    """Return a heading, a row a finding as far as a comment holds them, and further notes."""
     findings = run.findings
     rows = list(within(map(_row, findings)))
     heading = f"{', '.join(counts(run).values()) or 'no findings'} in {checked_inputs(run)}"

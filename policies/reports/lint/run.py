@@ -6,7 +6,7 @@ A report of a run is a module with ``render(run) -> str``; ``text`` takes the te
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -15,7 +15,6 @@ from policies.lint.run import LintResult
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.reports.lint.order import in_order, order
 from policies.rules.base import Rule, all_rules
 
 
@@ -26,21 +25,21 @@ def no_source(_file: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintRun:
-    """What a run found, and what reports tell besides.
+    """The result of a run, and the settings of reports.
 
     Attributes:
         result: What was found.
         tool_version: Evenkeel's own version.
-        kubernetes_version: The release that the rules judged by.
+        kubernetes_version: The release that the rules ran with.
         files: The files that were read, as findings name them.
         fail_on: The least finding that makes the run fail; None if none does.
         skipped_sources: What was not read, and why.
         fail_on_skipped: What of it makes the run fail; nothing does where no finding does.
         known: How many findings were left out because a baseline holds them.
-        hidden: Findings that are not told, for they are not severe enough; the run may fail by them.
+        hidden: Findings that are not shown, for they are not severe enough; the run may fail by them.
         rules: The rules by their ids; findings may have other ids, such as that of an unreadable file.
         source: Returns the lines of a file, as its findings name it; empty where they are not known. It is
-            asked for each finding, so it should remember them.
+            called for each finding, so it should remember them.
     """
 
     result: LintResult
@@ -57,12 +56,12 @@ class LintRun:
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings in force, in the order in which every report tells them."""
+        """The findings in force, in the order in which every report lists them."""
         return in_order(self.result.findings)
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What was not read, or not judged to its end, and why."""
+        """The sources that were not read, or not checked to their end, and why."""
         return [*self.skipped_sources, *self.result.cut]
 
     @property
@@ -80,7 +79,7 @@ class LintRun:
         return sum(finding.severity is severity for finding in self.result.findings)
 
     def fails(self, least: Severity) -> bool:
-        """Tell whether a finding is as bad as this or worse."""
+        """Return whether a finding is as bad as this or worse."""
         return any(finding.severity.is_as_bad(least) for finding in (*self.result.findings, *self.hidden))
 
     def without_below(self, least: Severity) -> LintRun:
@@ -97,7 +96,7 @@ class LintRun:
 
     @property
     def failed(self) -> bool:
-        """Whether the run fails, as its exit code tells."""
+        """Whether the run fails, as its exit code shows."""
         return self.fail_on is not None and (self.incomplete or self.fails(self.fail_on))
 
     @property
@@ -108,3 +107,18 @@ class LintRun:
     def severity_of(self, entry: Skipped) -> Severity:
         """Return how bad it is that something was skipped: an error if the run fails by it."""
         return entry.severity(FailOnSkipped.NEVER if self.fail_on is None else self.fail_on_skipped)
+
+
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings by file, line, severity and field; the same findings always in the same order."""
+    return sorted(findings, key=order)
+
+
+def order(finding: Finding) -> tuple[str, int, int, str, str, str]:
+    """Return the sort key of a finding."""
+    location = finding.location
+    rank = _RANK[finding.severity]
+    return location.file, location.line, rank, str(finding.path), finding.rule, finding.message

@@ -13,11 +13,10 @@ from policies.manifests.findings import Build, Finding, Severity
 from policies.manifests.skipped import Skipped
 from policies.manifests.wire import encodable
 from policies.manifests.words import IN_PHRASE
-from policies.reports.lint.overlays import message
 from policies.reports.lint.rule_manual import explained, section
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.source_line import span
-from policies.reports.lint.summary import skipped_groups
+from policies.reports.lint.summary import message, skipped_groups
 from policies.rules.base import Rule
 
 #: The address of the form's schema, as the standard gives it.
@@ -32,7 +31,7 @@ _GITHUB_SEVERITY: Final = {
     Severity.WARNING: "warning",
     Severity.NOTE: "recommendation",
 }
-#: What is said of a finding that no rule made, such as a file that cannot be read; GitHub asks for all three.
+#: The texts of a finding that no rule made, such as an unreadable file; GitHub requires all three.
 _NO_RULE: Final = {
     "shortDescription": {"text": "A reason why rules did not run."},
     "fullDescription": {"text": "A file, a document or an annotation that cannot be used as it is."},

@@ -12,7 +12,7 @@ from policies.manifests.fields import FieldPath
 WIDTH = 100
 #: Columns that are shown on the left of the caret where a line is cut.
 LEAD = 40
-#: What stands where characters were left out, and for a character that cannot be printed.
+#: The sign where characters were left out, and for a character that cannot be printed.
 CUT, UNPRINTABLE = "…", "\ufffd"
 
 
@@ -32,7 +32,7 @@ class Marked:
 
 
 def mark(line: str, path: FieldPath) -> Marked:
-    """Return a line with the field, or its nearest ancestor that stands there, underlined.
+    """Return a line with the field, or its nearest ancestor in the line, underlined.
 
     >>> marked = mark("      - maxSkew: 0", FieldPath(("constraints", 0, "maxSkew")))
     >>> marked.blanks, marked.carets
@@ -50,7 +50,7 @@ def mark(line: str, path: FieldPath) -> Marked:
 
 
 def span(line: str, path: FieldPath) -> tuple[int, int]:
-    """Return where the field's key stands in the line, from and up to; else the line's first word."""
+    """Return where the field's key is in the line, from and up to; else the line's first word."""
     for segment in reversed(path.segments):
         if isinstance(segment, int):
             # The line may be the entry's first; its dash is then the nearest thing to the field.
@@ -76,7 +76,7 @@ def _key(name: str) -> re.Pattern[str]:
 
 
 def _printable(text: str) -> str:
-    """Return a text whose characters stand where they stood; tabs are one blank wide."""
+    """Return a text whose characters are where they were; tabs are one blank wide."""
     return "".join(char if char.isprintable() else " " if char == "\t" else UNPRINTABLE for char in text)
 
 

@@ -1,20 +1,20 @@
-"""What reports for people say of a run as a whole."""
+"""The summary of a run in reports for users."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
-from policies.manifests.findings import Location, Severity
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import PARTLY_READ, Skipped, SourceKind, in_groups
 from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed, plural
-from policies.reports.lint.bundles import bundles
 from policies.reports.lint.run import LintRun
 
-#: How many causes are told for which something was skipped; GitHub shows ten annotations of a kind.
+#: How many causes are shown for which something was skipped; GitHub shows ten annotations of a kind.
 MAX_GROUPS: Final = 10
 
 _RANK: Final = {severity: rank for rank, severity in enumerate(Severity)}
@@ -49,7 +49,7 @@ def skipped_count(run: LintRun) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SkippedGroup:
-    """What was skipped for one cause, as every report but JSON tells it.
+    """The sources that were skipped for one cause, as every report but JSON shows them.
 
     Attributes:
         severity: How bad it is.
@@ -95,7 +95,7 @@ def skipped_groups(
 
 
 def skipped_message(group: Sequence[Skipped]) -> str:
-    """Return what a group is that was skipped for one cause, why, and what to do about it."""
+    """Return the message on sources that were skipped for one cause: which, why, and what to do."""
     first = group[0]
     what = plural(len(group), first.kind) if len(group) > 1 else first.title or first.kind
     needs = [need for need, _ in Counter(need for entry in group for need in entry.needs).most_common()]
@@ -107,7 +107,7 @@ def skipped_message(group: Sequence[Skipped]) -> str:
 
 
 def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
-    """Yield what was left out and why: findings, and rules that did not run, which only ``verbose`` names."""
+    """Yield notes on findings that were left out, and on rules that did not run; ``verbose`` names those."""
     if repeating := bundles(run.result.findings):
         number = plural(sum(repeating.values()), "finding")
         yield (
@@ -138,3 +138,64 @@ def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
 
 def _number(count: int, kind: SourceKind) -> str:
     return str(kind) if kind is SourceKind.STDIN else plural(count, kind)
+
+
+def overlays(finding: Finding) -> str:
+    """Return which overlays have a finding; empty where its file alone says it.
+
+    >>> from dataclasses import replace
+    >>> from policies.manifests.fields import FieldPath
+    >>> from policies.manifests.findings import Build, Location, Severity
+    >>> build = Build("prod/kustomization.yaml", "Pod web", FieldPath(), "is odd")
+    >>> where = Location("base/web.yaml", 3)
+    >>> finding = Finding(Severity.NOTE, where, FieldPath(), "is odd", "odd", builds=(build,))
+    >>> overlays(replace(finding, used_in_builds=2))
+    'in 1 of the 2 overlays that use this file: prod'
+    """
+    names = list(dict.fromkeys(_folder(build.file) for build in finding.builds))
+    count = len(names)
+    if not names or (
+        count == 1 == max(finding.used_in_builds, 1) and names[0] == _folder(finding.location.file)
+    ):
+        return ""
+    first = listed(names, IN_PHRASE)
+    if count < finding.used_in_builds:
+        return f"in {count} of the {finding.used_in_builds} overlays that use this file: {first}"
+    return f"in overlay {first}" if count == 1 else f"in {count} overlays: {first}"
+
+
+def message(finding: Finding) -> str:
+    """Return the message of a finding, with the overlays that have it."""
+    told = overlays(finding)
+    return f"{finding.message} ({told})" if told else finding.message
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0] or "."
+
+
+_Said: TypeAlias = tuple[str, str, FieldPath, str]
+
+
+def bundles(findings: Iterable[Finding]) -> dict[str, int]:
+    """Return the files each of whose findings a smaller file has, too, with how many each has.
+
+    Copies of one file by hand have as many findings as it has; what was put together from several has more
+    than any of them.
+
+    Args:
+        findings: The findings of a run.
+    """
+    by_file: dict[str, list[_Said]] = defaultdict(list)
+    for finding in findings:
+        said = finding.rule, finding.title, finding.path, finding.message
+        by_file[finding.location.file].append(said)
+    least: dict[_Said, int] = {}
+    for said_there in by_file.values():
+        for said in said_there:
+            least[said] = min(len(said_there), least.get(said, len(said_there)))
+    return {
+        file: len(said_there)
+        for file, said_there in by_file.items()
+        if all(least[said] < len(said_there) for said in said_there)
+    }

@@ -12,16 +12,22 @@ import click
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
-from policies.reports.lint.overlays import overlays
 from policies.reports.lint.rule_manual import how_to_fix
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.source_line import mark
-from policies.reports.lint.summary import asides, checked_inputs, counts, skipped_count, skipped_groups
+from policies.reports.lint.summary import (
+    asides,
+    checked_inputs,
+    counts,
+    overlays,
+    skipped_count,
+    skipped_groups,
+)
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
-#: The fewest columns that text is wrapped to: words would stand one below the other.
+#: The fewest columns that text is wrapped to: words would be one below the other.
 _NARROWEST: Final = 20
 #: How lines are wrapped: a word that is too long is a path or a name, which people copy.
 _AT_WORDS: Final[dict[str, Any]] = {"break_long_words": False, "break_on_hyphens": False}
@@ -29,14 +35,14 @@ _AT_WORDS: Final[dict[str, Any]] = {"break_long_words": False, "break_on_hyphens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What a text shows, and how.
+    """The parts of a text report, and its form.
 
     Attributes:
         color: Whether to use the terminal's colors.
         width: Columns after which lines go on in the next, at words; None for lines of any length.
-        quiet: Whether the summary is left out; what was skipped is told all the same.
+        quiet: Whether the summary is left out; what was skipped is reported all the same.
         verbose: Whether the rules are named that did not run.
-        statistics: Whether it is told how many findings each rule has.
+        statistics: Whether it shows how many findings each rule has.
     """
 
     color: bool = False
@@ -53,9 +59,9 @@ class Details:
         """Yield a text in lines of the terminal's width, wrapped at words; what is longer stays whole.
 
         Args:
-            head: What stands before the text, perhaps colored.
+            head: The text before it, perhaps colored.
             text: The text, without colors.
-            further: What stands before the other lines.
+            further: The text before the other lines.
         """
         if self.width is None:
             yield f"{head} {text}" if head else text
@@ -93,7 +99,7 @@ def summary(run: LintRun, details: Details = PLAIN) -> str:
 
 
 def skipped(run: LintRun) -> str:
-    """Return what was skipped, and why, a line for each cause."""
+    """Return the skipped sources, and why, a line for each cause."""
     return "".join(f"{line}\n" for line in _skipped(run, PLAIN))
 
 
@@ -136,7 +142,7 @@ def _source(finding: Finding, run: LintRun, style: Details) -> Iterator[str]:
 
 
 def _margin(finding: Finding, number: int | None = None) -> str:
-    """Return what stands left of a line of source, or of what is said of it."""
+    """Return the left margin of a line of source, or of a note on it."""
     width = len(str(finding.location.line))
     return f" {number or '':{width}} |"
 

@@ -16,9 +16,9 @@ from policies.placement.plan.plan_differences import PlanAction
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.replica_pods import RolloutStep
 from policies.placement.rollout.rollout import Rollout
-from policies.reports.lint.answer import ToolVersion
+from policies.reports.lint.json import ToolVersion
 from policies.reports.plan.run import PlanRun
-from policies.reports.policy.check_json import FindingFields, Line, finding_fields
+from policies.reports.policy.check import FindingFields, Line, finding_fields
 from policies.reports.rollout.words import NOT_IN_ROLLOUT, assumptions, strategy
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -33,7 +33,7 @@ class PlanSummary:
 
     Attributes:
         remove: Workloads that are removed.
-        replace: Workloads that must be deleted and created anew.
+        replace: Workloads that must be deleted and created again.
         change: Workloads that are changed.
         add: Workloads that are added.
         unchanged: Workloads that stay as they are; they are not listed.
@@ -188,7 +188,7 @@ class PlanSkipped:
 
     @classmethod
     def of(cls, entry: Skipped) -> PlanSkipped:
-        """Return what was not read."""
+        """Return the entry of a source that was not read."""
         return cls(
             kind=entry.kind,
             file=entry.location.file,
@@ -217,7 +217,7 @@ class UnplannedWorkload(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanReport:
-    """What a change of manifests does to where pods go.
+    """The effect of a change of manifests on where pods go.
 
     Later releases may add fields; within v1 none is renamed or goes away.
 

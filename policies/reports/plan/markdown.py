@@ -9,7 +9,7 @@ from policies.manifests.findings import Finding, Severity
 from policies.manifests.words import ON_SCREEN, more, plural
 from policies.placement.plan.plan import PlannedWorkload
 from policies.reports.lint.markdown import code, text, within
-from policies.reports.lint.overlays import message
+from policies.reports.lint.summary import message
 from policies.reports.plan.run import PlanRun
 from policies.reports.plan.words import (
     SIGNS,

@@ -11,7 +11,7 @@ from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KubernetesVersion
 from policies.placement.plan.plan import PlacementPlan, UnfinishedWorkload
-from policies.reports.lint.order import in_order
+from policies.reports.lint.run import in_order
 
 #: The formats of a plan.
 FORMATS: Final = ("text", "json", "yaml", "markdown", "html")
@@ -19,7 +19,7 @@ FORMATS: Final = ("text", "json", "yaml", "markdown", "html")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRun:
-    """A plan, and what reports tell besides.
+    """A plan, and the settings of reports.
 
     Attributes:
         plan: The plan.
@@ -49,7 +49,7 @@ class PlanRun:
 
     @property
     def new_findings(self) -> list[Finding]:
-        """The new findings in the order in which every report tells them."""
+        """The new findings in the order in which every report lists them."""
         return in_order(self.new)
 
     @property
@@ -75,7 +75,7 @@ class PlanRun:
 
     @property
     def failed(self) -> bool:
-        """Whether the plan should not be applied as it is, as the exit code tells."""
+        """Whether the plan should not be applied as it is, as the exit code shows."""
         errors = (*self.new, *(raised.finding for raised in self.raised))
         is_worse = any(finding.severity is Severity.ERROR for finding in errors)
         return self.plan.fails or bool(self.unplanned) or is_worse

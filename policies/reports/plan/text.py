@@ -14,7 +14,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
 from policies.placement.plan.plan import PlannedWorkload
 from policies.placement.plan.plan_differences import PlanAction
-from policies.reports.lint.overlays import message
+from policies.reports.lint.summary import message
 from policies.reports.plan.run import PlanRun
 from policies.reports.plan.words import (
     SIGNS,

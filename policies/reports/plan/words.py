@@ -14,7 +14,7 @@ from policies.placement.plan.plan_differences import Difference, PlanAction
 from policies.placement.plan.plan_domains import PlannedDomains
 from policies.placement.plan.plan_pods import MOST_SCHEDULED
 from policies.placement.rollout.courses import Outcome
-from policies.reports.domain_counts import domain_counts
+from policies.reports.domains import domain_counts
 from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines
@@ -24,14 +24,14 @@ from policies.scheduler.request import ConstraintOrigin
 
 #: Lines of a trace that are listed, half of them from its start.
 MAX_TRACED: Final = 20
-#: What stands before a workload, as in a diff.
+#: The sign before a workload, as in a diff.
 SIGNS: Final = {
     PlanAction.REMOVE: "-",
     PlanAction.REPLACE: "-/+",
     PlanAction.CHANGE: "~",
     PlanAction.ADD: "+",
 }
-#: What becomes of so many workloads, as the summary says it.
+#: The words for numbers of workloads in the summary.
 _COUNTED: Final = (PlanAction.ADD, PlanAction.CHANGE, PlanAction.REPLACE, PlanAction.REMOVE)
 
 
@@ -82,7 +82,7 @@ def builds_text(workload: PlannedWorkload) -> str:
 
 
 def what_differs(workload: PlannedWorkload) -> str:
-    """Return what differs in a workload; empty for one that is added or removed."""
+    """Return the differences in a workload, in words; empty for one that is added or removed."""
     words = [
         "constraints of policies or the scheduler"
         if found is Difference.CONSTRAINTS and Difference.TEMPLATE not in workload.differences
@@ -90,12 +90,12 @@ def what_differs(workload: PlannedWorkload) -> str:
         for found in workload.differences
     ]
     if workload.action is PlanAction.REPLACE:
-        return f"{', '.join(words)}: must be deleted and created anew"
+        return f"{', '.join(words)}: must be deleted and created again"
     return ", ".join(words)
 
 
 def pods_text(workload: PlannedWorkload) -> str:
-    """Return what becomes of the pods of a workload."""
+    """Return the changes of a workload's pods, in words."""
     pods = workload.pods
     now = f"{plural(pods.running, 'pod')} now"
     if workload.errors:
@@ -190,7 +190,7 @@ def force_text(domains: PlannedDomains) -> str:
 
 
 def asides(run: PlanRun) -> Iterator[str]:
-    """Yield what limits the plan: what was not read, not planned or not modeled."""
+    """Yield the limits of the plan: sources not read, workloads not planned, parts not modeled."""
     if run.plan.assumed:
         yield (
             "The cluster has no pods: those of the manifests that are compared with were placed first"

@@ -1,4 +1,4 @@
-"""What brings a workload back within maxSkew, as one JSON object of the form ``rebalance.schema.json``."""
+"""The evictions for a workload within maxSkew, as one JSON object of the form ``rebalance.schema.json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What brings a workload back within maxSkew, as text for a person, with the commands that would do it."""
+"""The evictions for a workload within maxSkew, as text, with the commands that would do them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rich.text import Text
 from policies.manifests.sanitize import one_line
 from policies.placement.core.placement import PreparedPod
 from policies.placement.rebalance.rebalance import Eviction, NoPlan, RebalancePlan
-from policies.reports.domain_counts import domain_counts
+from policies.reports.domains import domain_counts
 from policies.reports.words import item, print_all
 
 
 def render(prepared: PreparedPod, plan: RebalancePlan, *, width: int, color: bool) -> str:
-    """Return what a person reads, no line longer than the width but commands."""
+    """Return the report as text, no line longer than the width but commands."""
     return print_all(_parts(prepared, plan), width=width, color=color)
 
 
@@ -92,7 +92,7 @@ def _notes(prepared: PreparedPod, plan: RebalancePlan) -> Iterator[RenderableTyp
             yield Text(command, no_wrap=True)
     if any(len(eviction.replacement.tied) > 1 for eviction in plan.evictions):
         yield ""
-        yield Text("The scheduler breaks ties at random: after each eviction, ask again.")
+        yield Text("The scheduler breaks ties at random: after each eviction, run this again.")
     for budget, allowed in plan.budgets.items():
         yield Text(f"PodDisruptionBudget {one_line(budget)}: {allowed:,} allowed at once")
     if not plan.budgets:

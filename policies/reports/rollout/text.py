@@ -16,7 +16,7 @@ from policies.manifests.words import IN_PHRASE, IN_TABLE, listed, plural
 from policies.placement.rollout.courses import Course, Outcome
 from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, SimulatedRollout
-from policies.reports.domain_bars import bar, bar_room
+from policies.reports.domains import bar, bar_room
 from policies.reports.rollout.trace import trace_lines, trace_table
 from policies.reports.rollout.words import (
     NOT_IN_ROLLOUT,
@@ -30,12 +30,16 @@ from policies.reports.suggestion.cost import given_up_text
 from policies.reports.suggestion.text import edit_text
 from policies.reports.words import (
     constraint_title,
+    domain_name,
     dropped,
     ending,
     item,
+    plain_table,
     print_all,
     replica_origin_text,
+    search_ended,
     sentence,
+    unmodeled_note,
     workload_title,
 )
 from policies.scheduler.skew import skew_of
@@ -48,7 +52,7 @@ _OTHER_CHOICES: Final = "if other pods or nodes are chosen among equal ones"
 
 
 def render(simulated: SimulatedRollout, *, width: int, color: bool) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
         simulated: What to report.
@@ -132,7 +136,7 @@ def _skews(rollout: Rollout, position: int) -> Text:
 def _domains(course: Course, position: int, room: int) -> Table:
     """Return the domains with their pods; of many, how many domains changed alike."""
     before, after, worst = course.before[position], course.after[position], course.peaks[position].counts
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     few = len(after) <= IN_TABLE
     table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
     for title in ("BEFORE", "WORST", "AFTER"):
@@ -147,7 +151,7 @@ def _domains(course: Course, position: int, room: int) -> Table:
 
 
 def _few_lines(*counts: Mapping[str, int]) -> list[tuple[str, tuple[int, ...]]]:
-    return [(one_line(value) or "(empty)", tuple(each[value] for each in counts)) for value in counts[0]]
+    return [(domain_name(value), tuple(each[value] for each in counts)) for value in counts[0]]
 
 
 def _alike(*counts: Mapping[str, int]) -> list[tuple[str, tuple[int, ...]]]:
@@ -218,15 +222,14 @@ def _suggestions(suggestions: RolloutSuggestions, rollout: Rollout) -> Iterator[
     if suggestions.found and (waits := waits_for(rollout)):
         yield Text(waits, "dim")
     if not suggestions.complete:
-        yield Text(f"There may be more: the search ended after {suggestions.tried:,} rollouts.")
+        yield search_ended(plural(suggestions.tried, "rollout"))
 
 
 def _notes(rollout: Rollout) -> Iterator[RenderableType]:
-    """Yield what the numbers leave out."""
+    """Yield notes on what the numbers leave out."""
     yield ""
     for text in assumptions(rollout):
         yield Text(text, "dim")
-    if rollout.prepared.request.pod.unmodeled:
-        asked = ", ".join(rollout.prepared.request.pod.unmodeled)
-        yield Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow")
+    if unmodeled := rollout.prepared.request.pod.unmodeled:
+        yield Text(unmodeled_note(unmodeled), "yellow")
     yield Text(f"Not looked at: {', '.join(NOT_IN_ROLLOUT)}.", "dim")

@@ -41,7 +41,7 @@ class TraceLine(NamedTuple):
 
 
 def trace_lines(steps: Iterable[RolloutStep], *, scaled: bool) -> Iterator[TraceLine]:
-    """Yield what happens, step by step; pods of a scale are neither old nor new."""
+    """Yield the steps in words; pods of a scale are neither old nor new."""
     groups = [list(group) for _, group in groupby(steps, key=_kind)]
     start, number = 0, 1
     while start < len(groups):

@@ -1,4 +1,4 @@
-"""What a rollout is made of, in words: how it ends, how its controller goes on, what it leaves out."""
+"""The parts of a rollout in words: its end, its controller's next steps, the limits of the simulation."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
 
 #: What may change the course of a real rollout and is not part of a simulated one.
 NOT_IN_ROLLOUT: Final = (
+    "preemption",
     *NOT_LOOKED_AT,
     "readiness gates and probes",
     "minReadySeconds",
@@ -63,7 +64,7 @@ def left_over(course: Course) -> str:
 
 
 def assumptions(rollout: Rollout) -> Iterator[str]:
-    """Yield what is assumed, a sentence each."""
+    """Yield the assumptions, a sentence each."""
     yield from _start(rollout)
     if rollout.restarted:
         yield "The template is the one that runs: it is rolled out as kubectl rollout restart does."
@@ -98,7 +99,7 @@ def assumptions(rollout: Rollout) -> Iterator[str]:
 
 
 def _start(rollout: Rollout) -> Iterator[str]:
-    """Yield what there is, and what was done before the course begins."""
+    """Yield sentences on the state at the start, and on actions before the course begins."""
     if rollout.waited_for:
         yield f"{plural(len(rollout.waited_for), 'pod')} of the workload had no node in the cluster."
     if rollout.running and not rollout.known:
@@ -131,7 +132,7 @@ def placed_first(rollout: Rollout) -> Iterator[str]:
 
 
 def waits_for(rollout: Rollout) -> str:
-    """Return what keeps a change from a rollout that is stuck already; empty where nothing does."""
+    """Return the step before a change reaches a rollout that is stuck already; empty if none is needed."""
     new = [name for name in rollout.courses.worst.pending if name not in rollout.waited_for]
     if rollout.stateful is None or rollout.stateful.parallel or not new:
         return ""
@@ -142,7 +143,7 @@ def waits_for(rollout: Rollout) -> str:
 
 
 def suggestion_cost(suggestion: RolloutSuggestion) -> str:
-    """Return what a change costs."""
+    """Return the cost of a change, in words."""
     change = suggestion.change
     if change is None:
         return "nothing: the deleted pod has no node"

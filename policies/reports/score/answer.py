@@ -39,7 +39,7 @@ class ScoredConstraint(NamedTuple):
     """A constraint in force.
 
     Attributes:
-        applied: What it asks for.
+        applied: The constraint.
         global_minimum: The smallest count over all domains; null for ScheduleAnyway.
         weight: ln(size + 2); null for DoNotSchedule, and where no node was scored.
         domains: Its domains, by value.
@@ -66,7 +66,7 @@ class NodeRejection(TypedDict):
 
 
 class ConstraintCheck(TypedDict):
-    """What a DoNotSchedule constraint saw on a node: skew = matching + selfMatch - globalMinimum.
+    """The counts of a DoNotSchedule constraint on a node: skew = matching + selfMatch - globalMinimum.
 
     Attributes:
         constraint: The position in ``constraints`` of the answer.
@@ -90,7 +90,7 @@ class ConstraintCheck(TypedDict):
 
 
 class PluginScore(TypedDict):
-    """What one plugin gives a node.
+    """The scores of one plugin for a node.
 
     Attributes:
         raw: What Score returns; negative where pods keep away.
@@ -151,7 +151,7 @@ class ScoreAnswer:
 
     Attributes:
         kubernetes_version: The release that the scheduler behaves as.
-        judged_as: The release that stands for it, with its patch: the newest known one for a newer one.
+        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
         dropped: The fields of the pod and its own constraints that the release drops.
         revision: The revision of the workload that the pod was scheduled as; null for what has none.
         pre_filter: ``Skip``: no DoNotSchedule constraint is in force.

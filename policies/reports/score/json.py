@@ -19,7 +19,7 @@ from policies.scheduler.node_table import MISSING
 from policies.scheduler.releases import judged_as
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
 
-#: What there is to tell of a node.
+#: The entry of a node.
 _Told = TypeVar("_Told")
 
 
@@ -93,7 +93,7 @@ def _nodes(verdict: SchedulingResult) -> list[score_answer.ScoredNode]:
 
 
 def _plugins(verdict: SchedulingResult) -> list[dict[str, score_answer.PluginScore] | None]:
-    """Return what each score plugin gives each node, None where a node is not feasible."""
+    """Return the scores of every score plugin for each node, None where a node is not feasible."""
     columns = [
         (str(scores.plugin), scores.raw.tolist(), scores.normalized.tolist(), scores.weighted.tolist())
         for scores in verdict.plugin_scores
@@ -118,7 +118,7 @@ def _of_feasible(verdict: SchedulingResult, scores: NDArray[np.int64] | None) ->
 
 
 def _rejections(verdict: SchedulingResult) -> list[list[score_answer.NodeRejection]]:
-    """Return what each node's plugins say that refuse it."""
+    """Return the rejections of each node by its plugins."""
     refusing = [refusals for refusals in verdict.rejections if refusals.of_node.any()]
 
     def rejections(node: int) -> list[score_answer.NodeRejection]:
@@ -130,7 +130,7 @@ def _rejections(verdict: SchedulingResult) -> list[list[score_answer.NodeRejecti
 
 
 def _checks(verdict: SchedulingResult) -> list[list[score_answer.ConstraintCheck]]:
-    """Return what each hard constraint saw on each node. Nodes of the same domains see the same."""
+    """Return the checks of each hard constraint on each node. Nodes of the same domains see the same."""
     hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, FilterResult)]
     checkers = [_checker(at, result) for at, result in hard]
 
@@ -141,7 +141,7 @@ def _checks(verdict: SchedulingResult) -> list[list[score_answer.ConstraintCheck
 
 
 def _checker(constraint: int, result: FilterResult) -> Callable[[int], score_answer.ConstraintCheck]:
-    """Return what tells the check of a constraint on a node."""
+    """Return the function that returns the check of a constraint on a node."""
     # As lists: each number of an array would cost as much as the rest of its check.
     of_node, values = result.domains.of_node.tolist(), result.domains.values
     matching, skew, satisfied = (
@@ -168,10 +168,10 @@ def _checker(constraint: int, result: FilterResult) -> Callable[[int], score_ans
 
 
 def _tell(tell: Callable[[int], list[_Told]], columns: list[NDArray[Any]], size: int) -> list[list[_Told]]:
-    """Return what there is to tell of each of ``size`` nodes; those alike in every column share it.
+    """Return the entries of each of ``size`` nodes; those alike in every column share them.
 
     Args:
-        tell: Says it of one node.
+        tell: Returns the entries of one node.
         columns: What makes nodes differ, each of shape ``(n,)``.
         size: How many nodes there are.
     """

@@ -1,4 +1,4 @@
-"""What a profile of kube-scheduler does otherwise than the default profile, in words."""
+"""The differences of a kube-scheduler profile from the default profile, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from policies.scheduler.profile import (
 
 
 def differences(profile: Profile) -> list[str]:
-    """Return what differs from the default profile; nothing for one that is the same."""
+    """Return the differences from the default profile; empty for one that is the same."""
     return [one_line(text) for text in (*_plugins(profile), *_arguments(profile))]
 
 
@@ -29,21 +29,21 @@ def profile_name(profile: Profile) -> str:
 
 
 def profile_text(profile: Profile) -> Iterator[str]:
-    """Yield what a profile does otherwise than the default one, as a sentence; nothing for the same."""
+    """Yield the differences of a profile from the default one, as a sentence; none for the same."""
     differing = differences(profile)
     if differing:
         yield f"Scheduled by {profile_name(profile)}: {'; '.join(differing)}."
 
 
 def unmodeled_text(profile: Profile) -> Iterator[str]:
-    """Yield what of a profile is not modeled, as a sentence; nothing if all is."""
+    """Yield the parts of a profile that are not modeled, as a sentence; none if all are."""
     if names := not_modeled(profile):
         more = ", and may reject more nodes" if profile.may_reject_more else ""
         yield f"Not modeled{more}: {', '.join(names)}."
 
 
 def not_modeled(profile: Profile) -> list[str]:
-    """Return what of a profile is not modeled in one verdict."""
+    """Return the parts of a profile that are not modeled in one result."""
     return [*profile.unmodeled, *([profile.sampling] if profile.sampling else [])]
 
 

@@ -16,7 +16,17 @@ from policies.manifests.words import ON_SCREEN, more
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
 from policies.reports.score.profile import profile_text, unmodeled_text
-from policies.reports.words import constraint_title, dropped, headline, item, print_all, sentence
+from policies.reports.words import (
+    constraint_title,
+    domain_name,
+    dropped,
+    headline,
+    item,
+    print_all,
+    sentence,
+    unmodeled_note,
+    unread_text,
+)
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint
@@ -31,7 +41,7 @@ MOST_KEYS = 4
 
 
 class _Row(NamedTuple):
-    """What is told of a node; alike nodes have equal rows."""
+    """The fields of a node's line; alike nodes have equal rows."""
 
     feasible: bool
     score: int | None
@@ -42,10 +52,10 @@ class _Row(NamedTuple):
 
 
 def render(placement: Placement, *, width: int, color: bool, wide: bool = False) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
-        placement: What to tell.
+        placement: What to report.
         width: Columns of the terminal; no line is longer.
         color: Whether to use the terminal's colors.
         wide: Whether every node gets a line, with its raw score.
@@ -106,9 +116,7 @@ def _standing(domains: DomainCounts) -> str:
         least, most = matching[existing[0]], matching[existing[-1]]
         counts = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         return f"{counts} in each of {len(existing):,} domains"
-    return ", ".join(
-        f"{one_line(domains.values[domain]) or '(empty)'} {matching[domain]:,}" for domain in existing
-    )
+    return ", ".join(f"{domain_name(domains.values[domain])} {matching[domain]:,}" for domain in existing)
 
 
 def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
@@ -144,20 +152,20 @@ def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
 
 
 def _keys(verdict: SchedulingResult) -> list[str]:
-    """Return the topology keys that get a column; a node's name tells its host."""
+    """Return the topology keys that get a column; a node's name is its host."""
     keys = dict.fromkeys(result.applied.constraint.topology_key for result in verdict.results)
     return [key for key in keys if key != HOSTNAME][:MOST_KEYS]
 
 
 def _heading(key: str, keys: list[str]) -> str:
-    """Return the last word of a key if that tells it from the others."""
+    """Return the last word of a key if no other has the same."""
     word = key.rpartition("/")[2]
     alone = [other.rpartition("/")[2] for other in keys].count(word) == 1
     return one_line(word.upper() if alone else key)
 
 
 def _rank(row: _Row) -> tuple[bool, int]:
-    """Return what lines are ordered by: the best first."""
+    """Return the sort key of lines: the best first."""
     return not row.feasible, -(row.total or row.score or 0)
 
 
@@ -177,7 +185,7 @@ def _rows(verdict: SchedulingResult, keys: list[str], *, wide: bool, total: bool
 def _domain(domains: DomainCounts, node: int) -> str:
     """Return the value of a topology key that a node carries, as kubectl shows an absent one."""
     number = int(domains.of_node[node])
-    return "<none>" if number == MISSING else one_line(domains.values[number]) or "(empty)"
+    return "<none>" if number == MISSING else domain_name(domains.values[number])
 
 
 def _reasons(verdict: SchedulingResult, node: int) -> Iterator[str]:
@@ -220,8 +228,7 @@ def _notes(verdict: SchedulingResult) -> Iterator[Text]:
         yield Text(text, style="dim")
     if verdict.message:
         yield sentence(verdict.message)
-    unmodeled = verdict.request.pod.unmodeled
-    if unmodeled:
-        yield Text(f"Not modeled, although kube-scheduler checks it: {', '.join(unmodeled)}.", style="yellow")
-    for text in unmodeled_text(verdict.request.profile):
+    if unmodeled := verdict.request.pod.unmodeled:
+        yield Text(unmodeled_note(unmodeled), style="yellow")
+    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
         yield Text(text, style="yellow")

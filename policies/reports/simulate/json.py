@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-from policies.manifests.wire import INLINE, Count, dumps
+from policies.manifests.wire import INLINE, OPTIONAL, Count, dumps
 from policies.model.next_pod import PodRevision
 from policies.model.replica_number import ReplicaNumber
 from policies.model.version import KubernetesVersion
+from policies.placement.core.recovery import DisplacedPod
 from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.placement.simulate.distribution import Distribution
@@ -26,7 +27,7 @@ class SimulationRuns(NamedTuple):
     """The ends of many simulations.
 
     Attributes:
-        wanted: How many runs were asked for.
+        wanted: How many runs were requested.
         found: The ends.
     """
 
@@ -39,7 +40,7 @@ class ReplicasBefore(NamedTuple):
 
     Attributes:
         wanted: Replicas that the workload wants.
-        wanted_from: What says so; null for a scale, whose number is asked for.
+        wanted_from: Where the number comes from; null for a scale, whose number is an option.
         placed: Those that had a node.
     """
 
@@ -50,11 +51,11 @@ class ReplicasBefore(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateAnswer:
-    """What becomes of pods that are scheduled one after another.
+    """The outcome for pods that are scheduled one after another.
 
     Attributes:
         kubernetes_version: The release that the scheduler behaves as.
-        judged_as: The release that stands for it, with its patch: the newest known one for a newer one.
+        judged_as: The release that is used for it, with its patch: the newest known one for a newer one.
         nodes: How many nodes there are, before any action.
         nodes_to_find: How many feasible nodes are looked for, for each pod.
         revision: The revision of the workload that the pods were scheduled as; null for what has none.
@@ -71,6 +72,8 @@ class SimulateAnswer:
         what_if: What the actions change, the first time; null without any.
         rollout: How the workload was rolled out or scaled, the rest being of the likely course; null if
             neither was requested.
+        evicted: The pods that were evicted for pods of higher priority, and what became of them; those that
+            were evicted for displaced pods are among these, in ``whatIf``. Absent for a rollout.
         not_modeled: What else a scheduler looks at in these pods, which may refuse more nodes.
         not_looked_at: What may happen in a real cluster meanwhile.
     """
@@ -91,6 +94,7 @@ class SimulateAnswer:
     runs: SimulationRuns | None = None
     what_if: WhatIf | None = None
     rollout: RolloutFields | None = None
+    evicted: Annotated[Sequence[DisplacedPod] | None, OPTIONAL] = None
     not_modeled: Sequence[str]
     not_looked_at: Sequence[str]
 
@@ -118,6 +122,7 @@ def _of_queue(simulated: SimulatedQueue) -> SimulateAnswer:
         all_domains=simulation.all_counted,
         runs=None if runs is None else SimulationRuns(simulated.settings.runs, runs),
         what_if=simulated.what_if,
+        evicted=simulation.evicted,
         not_modeled=simulated.unmodeled,
         not_looked_at=simulated.not_looked_at,
     )

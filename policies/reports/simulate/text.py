@@ -15,24 +15,28 @@ from policies.manifests.words import IN_TABLE, ON_LINE, listed, plural
 from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.placement.simulate.simulate import MOST_COUNTED, DomainChange
-from policies.reports.domain_bars import bar, bar_room
-from policies.reports.simulate.what_if_text import what_if_text
+from policies.reports.domains import bar, bar_room
+from policies.reports.simulate.what_if_text import evicted_text, what_if_text
 from policies.reports.words import (
     as_revision,
     constraint_title,
+    domain_name,
     dropped,
     item,
+    plain_table,
     print_all,
     replica_origin_text,
     section,
     sentence,
+    unmodeled_note,
+    unread_text,
     workload_title,
 )
 from policies.scheduler.binding import Step
 
 
 def render(simulated: SimulatedQueue, *, width: int, color: bool) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
         simulated: What to report.
@@ -50,11 +54,12 @@ def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
         yield from what_if_text(simulated.what_if, None if queue.prepared is None else queue.prepared.policy)
     if queue.pods or simulated.what_if is None:
         yield from _scheduled(simulated, width)
+    yield from evicted_text(simulated.displaced)
     yield from _notes(simulated)
 
 
 def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
-    """Yield what became of the pods of the queue."""
+    """Yield the outcome for the pods of the queue."""
     simulation = simulated.simulation
     yield from _runs(simulated)
     yield from _constraints(simulated, width)
@@ -95,7 +100,7 @@ def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
     prepared = queue.prepared
     labeled = prepared is not None and prepared.workload.kind.revision_label
     of_revision = " of this revision" if labeled else ""
-    of_wanted = f"{replicas.placed:,} of {replicas.wanted:,} replicas{of_revision}"
+    of_wanted = f"{replicas.placed:,} of {plural(replicas.wanted, 'replica')}{of_revision}"
     before = queue.pods or simulated.what_if is not None
     more = "had a node before." if before else "have a node: --replicas N schedules N more."
     if prepared is not None:
@@ -104,7 +109,7 @@ def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
 
 
 def _runs(simulated: SimulatedQueue) -> Iterator[RenderableType]:
-    """Yield what is to be said of all runs together."""
+    """Yield the outcome of all runs together."""
     found, settings = simulated.distribution, simulated.settings
     if found is not None:
         runs = plural(settings.runs or found.runs, "run")
@@ -160,7 +165,7 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
     """Return the domains with their pods; of many, how many domains changed alike."""
     ends = (change.after,) if spread is None else (spread.least, spread.median, spread.most)
     columns = (change.before, *ends)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     few = len(change.after) <= IN_TABLE
     table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
     for name in ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX"):
@@ -168,7 +173,7 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
     table.add_column("", no_wrap=True)
     rows = {value: tuple(column[value] for column in columns) for value in change.after}
     if few:
-        lines = [(one_line(value) or "(empty)", row) for value, row in rows.items()]
+        lines = [(domain_name(value), row) for value, row in rows.items()]
     else:
         alike = Counter(rows.values()).items()
         ordered = sorted(alike, key=lambda entry: entry[0][::-1], reverse=True)
@@ -192,7 +197,7 @@ def _by_node(steps: Iterable[Step]) -> Table:
     for step in steps:
         if step.node is not None:
             went.setdefault(step.node, []).append(step.name)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     if len(went) <= IN_TABLE:
         table.add_column("NODE", overflow="fold")
         table.add_column("PODS", justify="right")
@@ -225,7 +230,7 @@ def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
 
 
 def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
-    """Yield what the numbers leave out."""
+    """Yield notes on what the numbers leave out."""
     steps, unmodeled, seed = simulated.steps, simulated.unmodeled, simulated.settings.used_seed
     ties = sum(len(step.tied) > 1 for step in steps)
     if ties:
@@ -235,8 +240,10 @@ def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
         some = f"{ties:,} of {len(steps):,} pods had several best nodes"
         yield from ("", Text(f"{some}: kube-scheduler chooses one of them at random, {taken}"))
     if unmodeled:
-        asked = ", ".join(unmodeled)
-        yield from ("", Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow"))
+        yield from ("", Text(unmodeled_note(unmodeled), "yellow"))
+        unread = simulated.queue.cluster.unread
+        for text in unread_text({name: unread[name] for name in unmodeled if name in unread}):
+            yield from ("", Text(text, "yellow"))
     if simulated.nodes_to_find < simulated.queue.cluster.node_count:
         text = f"For each pod the search stops at {simulated.nodes_to_find:,} feasible nodes."
         yield from ("", Text(text))

@@ -1,4 +1,4 @@
-"""What actions change, for a person in a terminal: what stays, what gets a node again, what does not."""
+"""The effect of actions as text: the pods that stay, those that get a node again, those that do not."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_TABLE, listed, more, plural
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.simulate.what_if import DomainStages, WhatIf
-from policies.reports.words import constraint_title, item, section, sentence
+from policies.reports.words import constraint_title, domain_name, item, plain_table, section, sentence
 
 
 def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableType]:
-    """Yield what becomes of the pods that lost their node.
+    """Yield the outcome for the pods that lost their node.
 
     Args:
         happened: What to report.
@@ -45,13 +45,32 @@ def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableTyp
         yield from ("", Text("New nodes are empty: pods of DaemonSets are not started on them.", "yellow"))
 
 
+def evicted_text(displaced: Iterable[DisplacedPod]) -> Iterator[RenderableType]:
+    """Yield what becomes of the pods that were evicted for others; nothing if there are none."""
+    evicted = [entry for entry in displaced if entry.preemptor]
+    if not evicted:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("POD", "FROM", "FOR", "THEN"):
+        table.add_column(title, overflow="fold")
+    for entry in evicted[:IN_TABLE]:
+        then = "pending" if entry.why == "" else entry.why
+        if entry.step is not None and entry.step.node is not None:
+            then = f"on {entry.step.node}"
+        names = (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, entry.preemptor, then)
+        table.add_row(*map(one_line, names))
+    if (rest := len(evicted) - IN_TABLE) > 0:
+        table.add_row(more(rest))
+    yield from section("What is evicted for pods of higher priority", [table])
+
+
 def _summary(happened: WhatIf) -> Iterator[RenderableType]:
     disruption, displaced = happened.recovery.disruption, happened.recovery.displaced
     if disruption.lost:
         yield Text(f"Lost: {plural(len(disruption.lost), 'node')}: {listed(disruption.lost)}")
     if disruption.added:
         yield Text(f"Added: {plural(len(disruption.added), 'node')}: {listed(disruption.added)}")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column("PODS")
     for title in ("STAY", "DISPLACED", "RECOVERED", "PENDING", "NOT RECREATED", "NOT TRIED"):
         table.add_column(title, justify="right")
@@ -72,7 +91,7 @@ def _counts(displaced: list[DisplacedPod]) -> Iterator[str]:
 
 def _domains(stages: DomainStages) -> Table:
     """Return the matching pods of each domain; of many domains, those that change."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column("DOMAIN", overflow="fold")
     for title in ("BEFORE", "AFTER THE ACTIONS", "RECOVERED"):
         table.add_column(title, justify="right")
@@ -81,7 +100,7 @@ def _domains(stages: DomainStages) -> Table:
     if len(values) > IN_TABLE:
         values = [value for value in values if len({column.get(value) for column in columns}) > 1]
     for value in values[:IN_TABLE]:
-        table.add_row(one_line(value) or "(empty)", *(_count(column, value) for column in columns))
+        table.add_row(domain_name(value), *(_count(column, value) for column in columns))
     if (rest := len(values) - IN_TABLE) > 0:
         table.add_row(more(rest))
     return table
@@ -92,7 +111,7 @@ def _count(column: Mapping[str, int], value: str) -> str:
 
 
 def _moves(recovered: list[DisplacedPod]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     for title in ("POD", "FROM", "TO"):
         table.add_column(title, overflow="fold")
     for entry in recovered[:IN_TABLE]:

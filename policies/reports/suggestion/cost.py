@@ -1,4 +1,4 @@
-"""What a suggestion costs, and what becomes of it once the manifest is edited: in a sentence each."""
+"""The cost of a suggestion, and its effect once the manifest is edited: in a sentence each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ROLLED_OUT: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "Rollo
 
 
 def cost_of(change: Change | ClusterChange, placement: Placement) -> str:
-    """Return what a change costs.
+    """Return the cost of a change, in words.
 
     Args:
         change: The change.
@@ -63,7 +63,7 @@ def cost_of(change: Change | ClusterChange, placement: Placement) -> str:
 
 
 def given_up_text(given_up: GivenUp) -> str:
-    """Return what is given up of a constraint, in a line."""
+    """Return the guarantee of a constraint that is given up, in a line."""
     field, before, after = given_up.field, given_up.before, given_up.after
     what = f" {field} {before}, which becomes {after}" if field else ", all of it"
     return f"Given up: {one_line(given_up.key)}{what}"
@@ -79,7 +79,7 @@ def _key(change: Change, placement: Placement) -> str:
 
 
 def how_edited(placement: Placement) -> str:
-    """Return what becomes of the pods that run when the manifest is edited."""
+    """Return the effect of an edited manifest on the running pods, in a sentence."""
     kind, owner = placement.workload.kind, placement.workload.owner
     if kind.is_pod:
         text = "A Pod's constraints and requests cannot be edited"

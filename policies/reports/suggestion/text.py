@@ -1,4 +1,4 @@
-"""What would make a pod fit, in words: edits of the manifest as a person would make them."""
+"""The changes that would make a pod fit, in words: edits of the manifest as a user would make them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from policies.placement.core.placement import Placement
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.suggestions import ExternalChange, Suggestion, Suggestions
 from policies.reports.suggestion.cost import cost_of, given_up_text, how_edited
-from policies.reports.words import at_most, item, named
+from policies.reports.words import at_most, item, named, search_ended
 from policies.scheduler.changes import LOSES_DATA, ChangeKind, ClusterChange, RemadeClaims
 from policies.scheduler.request import ConstraintOrigin
 
@@ -36,7 +36,7 @@ _DEFAULTS: Final = {"nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}
 def suggestions_text(
     suggestions: Suggestions, placement: Placement, before: Replicas | None
 ) -> Iterator[RenderableType]:
-    """Yield what would make a pod fit, what gives up least first, or that nothing that was tried would.
+    """Yield the changes that would make a pod fit, those first that give up least; or that none was found.
 
     Args:
         suggestions: What was found.
@@ -56,7 +56,7 @@ def suggestions_text(
         hint = "" if placement.workload.owner else " With --diff N suggestion N is printed as a diff."
         yield Text(f"{how_edited(placement)}{hint}", "dim")
     if not suggestions.complete:
-        yield Text(f"There may be more: the search ended after {suggestions.verdicts:,} verdicts.")
+        yield search_ended(plural(suggestions.verdicts, "verdict"))
 
 
 def _enough(found: tuple[Suggestion, ...], placement: Placement) -> str:
@@ -108,7 +108,7 @@ def numbered_suggestion(
 
 
 def costs_text(suggestion: Suggestion, placement: Placement) -> str:
-    """Return what a suggestion costs, in words."""
+    """Return the cost of a suggestion, in words."""
     return f"costs: {'; '.join(dict.fromkeys(cost_of(change, placement) for change in suggestion.changes))}"
 
 
@@ -126,7 +126,7 @@ def _outcome(suggestion: Suggestion, placement: Placement, before: Replicas | No
 
 
 def in_cluster(change: ClusterChange) -> str:
-    """Return what to do in the cluster, with the command where there is one."""
+    """Return the action in the cluster, with the command where there is one."""
     if change.what in LOSES_DATA:
         return _remade(change.remade)
     names = ", ".join(map(one_line, change.nodes))

@@ -18,10 +18,14 @@ from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
 from policies.reports.words import (
+    domain_name,
+    plain_table,
     print_all,
     replica_origin_text,
+    search_ended,
     section,
     sentence,
+    unmodeled_note,
     workload_title,
 )
 
@@ -30,7 +34,7 @@ MOST_MESSAGES: Final = 3
 
 
 def render(report: SurvivalReport, *, width: int, color: bool) -> str:
-    """Return what a person reads.
+    """Return the report as text.
 
     Args:
         report: What to report.
@@ -102,7 +106,7 @@ def _margin(report: SurvivalReport, number: int) -> Iterator[Text]:
 def _losses(losses: tuple[Loss, ...], number: int) -> Table:
     """Return a line for each loss, or for each number of losses that come to the same."""
     few = len(losses) <= IN_TABLE
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column("LOST" if few else "LOSSES", overflow="fold")
     if few:
         table.add_column("NODES", justify="right")
@@ -111,7 +115,7 @@ def _losses(losses: tuple[Loss, ...], number: int) -> Table:
     table.add_column("SURVIVED")
     if few:
         for loss in sorted(losses, key=lambda loss: loss.domain):
-            name = one_line(loss.domain) or "(empty)"
+            name = domain_name(loss.domain)
             table.add_row(name, f"{loss.nodes:,}", *_cells(_numbers(loss.workloads[number])))
         return table
     alike = Counter(_numbers(loss.workloads[number]) for loss in losses)
@@ -160,7 +164,7 @@ def _help(found: SurvivalHelp) -> Iterator[RenderableType]:
     if any(entry.survives is None and entry.suggestion.edits for entry in found.found):
         yield Text("Not every change of the manifest was tried against every loss.", "dim")
     if not found.complete:
-        yield Text(f"There may be more: the search ended after {found.verdicts:,} verdicts.")
+        yield search_ended(plural(found.verdicts, "verdict"))
 
 
 def _outcome(entry: SurvivalSuggestion, found: SurvivalHelp) -> str:
@@ -175,7 +179,7 @@ def _outcome(entry: SurvivalSuggestion, found: SurvivalHelp) -> str:
 
 
 def _notes(report: SurvivalReport) -> Iterator[RenderableType]:
-    """Yield what the numbers take for granted, and what they leave out."""
+    """Yield notes on the assumptions of the numbers, and on what they leave out."""
     lines = [*_other_pods(report), *_assumptions(report)]
     if lines:
         yield ""
@@ -192,6 +196,8 @@ def _other_pods(report: SurvivalReport) -> Iterator[str]:
         yield f"Pods of other workloads that lose their node with it: up to {displaced:,}; {stay} pending."
     if untried:
         yield f"Not scheduled again of those, so that they take no room: up to {untried:,}."
+    if evicted := max((len(loss.evicted) for loss in report.losses), default=0):
+        yield f"Pods that are evicted for those of higher priority (-o json names them): up to {evicted:,}."
 
 
 def _assumptions(report: SurvivalReport) -> Iterator[str]:
@@ -202,11 +208,9 @@ def _assumptions(report: SurvivalReport) -> Iterator[str]:
     if report.verdict and not survival.options.unreachable:
         yield "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
     if unmodeled:
-        yield f"Not modeled, although kube-scheduler checks it: {', '.join(unmodeled)}."
-    if "persistentVolumeClaims" in unmodeled:
-        yield "A volume of the lost domain keeps its pod pending."
+        yield unmodeled_note(unmodeled)
     for workload, why in report.unjudged:
-        yield f"Not judged: {one_line(workload.title)}: {why}."
+        yield f"Not evaluated: {one_line(workload.title)}: {why}."
     if not report.complete:
         yield f"Ended early: only {len(report.losses):,} of {len(survival.domains):,} losses were tried."
     elif report.stopped:

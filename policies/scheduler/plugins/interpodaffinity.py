@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from policies.model.interpod_terms import InterPodTerm
 from policies.scheduler.holdings import TermTable, signed_preferences
-from policies.scheduler.node_view import LabelView, NodeView, by_node
+from policies.scheduler.node_view import LabelView, NodeView
 from policies.scheduler.normalize import NodeScores
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
@@ -72,6 +72,13 @@ class InterPodCounts:
 
 class InterPodAffinityPlugin:
     """Rejects nodes by required terms of the pod and of running pods, and scores them by preferred ones."""
+
+    def follows_pods(self, view: NodeView, request: SchedulingRequest) -> bool:
+        """Return whether the pod has required terms, or running pods have some that select it."""
+        terms, running = request.pod.terms, view.index.anti_affinity
+        if terms.affinity or terms.anti_affinity:
+            return True
+        return bool(running) and bool(InterPodCounts(view, request).of_running(running))
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects, with their reasons."""
@@ -154,4 +161,4 @@ def in_domain(label: LabelView, pods: NDArray[np.int64]) -> NDArray[np.int64]:
     present = label.present
     # bincount adds as float64, exact up to 2**53.
     sums = np.bincount(label.numbers[present], weights=pods[present], minlength=len(label.texts))
-    return by_node(sums.astype(np.int64), label.numbers)
+    return label.by_node(sums.astype(np.int64))

@@ -46,6 +46,10 @@ def not_found(name: str) -> str:
 class NodeAffinityPlugin:
     """Rejects nodes that affinity or selector do not match, and scores them by the preferred terms."""
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return False: nodes alone decide."""
+        return False
+
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects; with its Filter disabled, those left out by PreFilter."""
         profile, narrowed = request.profile, request.narrowed_to

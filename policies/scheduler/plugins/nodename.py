@@ -17,6 +17,10 @@ OTHER_NAME: Final = Reason(("node(s) didn't match the requested node name",), Co
 class NodeNamePlugin:
     """Rejects all nodes but the one that the pod names."""
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return False: nodes alone decide."""
+        return False
+
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects: all but the one that ``nodeName`` names."""
         name = request.pod.node_name

@@ -6,7 +6,7 @@ balanced_allocation}.go`` and ``helper/shape_score.go``, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -29,7 +29,7 @@ FIRST_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 
 #: The highest score of a point of a shape: ``MaxCustomPriorityScore``.
 MOST_POINTS: Final = 10
-#: Of so many shares, half their difference is the standard deviation.
+#: Of this many shares, half their difference is the standard deviation.
 PAIR: Final = 2
 
 #: An amount, or a score, for each node; shape ``(n,)``.
@@ -47,6 +47,10 @@ class _Wanted(NamedTuple):
 
 class NodeResourcesFitPlugin:
     """Rejects nodes with less left of a resource than the pod requests, and scores them by what is free."""
+
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return True: what pods hold of nodes decides."""
+        return True
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects, with each resource they lack: ``fitsRequest``."""
@@ -104,17 +108,16 @@ def _lacking(view: NodeView, compared: Mapping[str, int]) -> NDArray[np.bool_]:
     return lacking
 
 
-def _fit_scores(view: NodeView, fit: FitArgs, wanted: Iterable[_Wanted]) -> Amounts:
+def _fit_scores(view: NodeView, fit: FitArgs, wanted: Sequence[_Wanted]) -> Amounts:
     score_of, counts_zero = _strategy(fit)
-    total, weights = np.zeros(len(view.slots), np.int64), np.zeros(len(view.slots), np.int64)
-    for name, used_as, amount, weight in wanted:
-        allocatable, used = _amounts(view, name, used_as, amount)
-        present = allocatable != 0
-        scores = score_of(used + amount, np.where(present, allocatable, 1))
-        weighing = weight * (present if counts_zero else present & (scores > 0))
-        total += weighing * scores
-        weights += weighing
-    weights = np.maximum(weights, 1)
+    of_nodes = [_amounts(view, each.name, each.used_as, each.amount) for each in wanted]
+    allocatable, used = _stacked(view, of_nodes)
+    present = allocatable != 0
+    scores = score_of(used + _column([each.amount for each in wanted]), np.where(present, allocatable, 1))
+    weighing = _column([each.weight for each in wanted]) * (
+        present if counts_zero else present & (scores > 0)
+    )
+    total, weights = (weighing * scores).sum(axis=0), np.maximum(weighing.sum(axis=0), 1)
     return total // weights if counts_zero else round_half_away(total / weights)
 
 
@@ -141,9 +144,10 @@ class BalancedAllocationPlugin:
 
 def _balance(view: NodeView, amounts: Mapping[str, int], *, gain: bool) -> Amounts:
     """Return how even it is with the pod; or 75 and half of how much more even."""
-    scores = _evenness(view, amounts, with_pod=True)
+    of_nodes = _stacked(view, [_amounts(view, name, name, amount) for name, amount in amounts.items()])
+    scores = _evenness(*of_nodes, list(amounts.values()))
     half = MAX_SCORE // 2
-    return half + (half + scores - _evenness(view, amounts, with_pod=False)) // 2 if gain else scores
+    return half + (half + scores - _evenness(*of_nodes, [0] * len(amounts))) // 2 if gain else scores
 
 
 def _uncounted(name: str, request: SchedulingRequest) -> int:
@@ -206,31 +210,43 @@ def _amounts(view: NodeView, name: str, used_as: str, amount: int) -> tuple[Amou
     return allocatable, used if used_as == name else view.resource(used_as)[1]
 
 
-def _evenness(view: NodeView, requests: Mapping[str, int], *, with_pod: bool) -> Amounts:
-    """Return 100 less the standard deviation of the used shares of resources, in percent."""
-    shares, present = [], []
-    for name, amount in requests.items():
-        allocatable, used = _amounts(view, name, name, amount)
-        present.append(allocatable != 0)
-        share = (used + (amount if with_pod else 0)) / np.where(present[-1], allocatable, 1)
-        shares.append(np.minimum(share, 1.0))
+def _stacked(view: NodeView, amounts: list[tuple[Amounts, Amounts]]) -> tuple[Amounts, Amounts]:
+    """Return the allocatable amounts of resources and the used ones, both of shape ``(resources, n)``."""
+    both = np.array(amounts, np.int64).reshape(len(amounts), 2, len(view.slots))
+    return both[:, 0], both[:, 1]
+
+
+def _column(amounts: list[int]) -> Amounts:
+    """Return an amount for each resource, shape ``(resources, 1)``."""
+    return np.array(amounts, np.int64).reshape(-1, 1)
+
+
+def _evenness(allocatable: Amounts, used: Amounts, more: list[int]) -> Amounts:
+    """Return 100 less the standard deviation of the used shares of resources, in percent.
+
+    Args:
+        allocatable: What nodes have of each resource, shape ``(resources, n)``.
+        used: What of it is used, of the same shape.
+        more: What is used besides.
+    """
+    present = allocatable != 0
+    shares = np.minimum((used + _column(more)) / np.where(present, allocatable, 1), 1.0)
     return ((1 - _deviation(shares, present)) * float(MAX_SCORE)).astype(np.int64)
 
 
-def _deviation(shares: list[NDArray[np.float64]], present: list[NDArray[np.bool_]]) -> NDArray[np.float64]:
+def _deviation(shares: NDArray[np.float64], present: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the standard deviation of the shares that each node has; 0 of fewer than two."""
     two = PAIR
     if len(shares) == two:
         return np.where(present[0] & present[1], np.abs((shares[0] - shares[1]) / two), 0.0)
     size, none = len(present[0]), np.zeros(len(present[0]))
-    shares = [np.where(each, share, 0.0) for share, each in zip(shares, present, strict=True)]
-    pairs = list(zip(shares, present, strict=True))
+    pairs = [(np.where(each, share, 0.0), each) for share, each in zip(shares, present, strict=True)]
     count = sum((each.astype(np.int64) for each in present), np.zeros(size, np.int64))
     some = np.maximum(count, 1)
     # In the order of the resources, as the scheduler adds them up.
-    mean = sum(shares, none) / some
+    mean = sum((share for share, _ in pairs), none) / some
     squares = sum((np.where(each, (share - mean) * (share - mean), 0.0) for share, each in pairs), none)
-    highest = reduce(np.maximum, shares, none)
+    highest = reduce(np.maximum, (share for share, _ in pairs), none)
     lowest = reduce(np.minimum, (np.where(each, share, 1.0) for share, each in pairs), none + 1)
     # Of two, the scheduler takes half of what they differ by, which rounds otherwise.
     deviation = np.where(count == two, (highest - lowest) / two, np.sqrt(squares / some))

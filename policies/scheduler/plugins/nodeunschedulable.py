@@ -18,6 +18,10 @@ UNSCHEDULABLE: Final = Reason(("node(s) were unschedulable",), Code.UNRESOLVABLE
 class NodeUnschedulablePlugin:
     """Rejects cordoned nodes, unless the pod tolerates the taint of a cordon."""
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return False: nodes alone decide."""
+        return False
+
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects: cordoned ones, unless the pod tolerates their taint."""
         rejected = view.unschedulable

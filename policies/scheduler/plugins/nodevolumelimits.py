@@ -54,6 +54,10 @@ class VolumeRoom(NamedTuple):
 class NodeVolumeLimitsPlugin:
     """Rejects nodes to which not all volumes of the pod can be attached."""
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return True: what pods hold of nodes decides."""
+        return True
+
     def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects: ``attached + new > limit``, and at least one is new."""
         rejected = np.zeros(len(view.slots), np.bool_)

@@ -19,6 +19,10 @@ from policies.scheduler.result import Code, Reason, Rejections
 class TaintTolerationPlugin:
     """Rejects nodes by NoSchedule and NoExecute taints, and scores them by PreferNoSchedule taints."""
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return False: nodes alone decide."""
+        return False
+
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects; each reason names the taint in the releases that do."""
         texts = [request.behavior.taint_reason(taint) if taint else "" for taint in view.first_untolerated]

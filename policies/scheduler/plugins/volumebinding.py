@@ -64,6 +64,10 @@ class VolumeBindingPlugin:
                 return Reason((text,), Code.UNRESOLVABLE)
         return Reason((_UNBOUND,), Code.UNRESOLVABLE) if view.claims.immediate else None
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return True: claims are bound along with pods."""
+        return True
+
     def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects; a node may have several reasons."""
         if not view.knows_claims or not view.claims.volumes:
@@ -85,10 +89,10 @@ def find_bindings(view: NodeView) -> Bindings:
     every = np.ones(len(view.slots), np.bool_)
     elsewhere, provisioned, matched = ~every, [], []
     for claim in view.claims.delayed:
-        if claim.selected_node is None:
+        if claim.state.selected_node is None:
             matched.append(claim)
         else:
-            elsewhere |= ~view.named(frozenset((claim.selected_node,)))
+            elsewhere |= ~view.named(frozenset((claim.state.selected_node,)))
             provisioned.append((claim, every))
     # Go sorts up to twelve claims in a stable way.
     chosen = []
@@ -107,11 +111,11 @@ def _hindrance(volume: ClaimVolume, claim: PersistentVolumeClaim | None, request
         if not volume.ephemeral:
             return missing_claim(volume.name)
         return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{volume.name}"'
-    if claim.lost:
+    if claim.state.lost:
         return f'persistentvolumeclaim "{claim.name}" bound to non-existent persistentvolume "{claim.volume}"'
-    if claim.terminating:
+    if claim.state.terminating:
         return f'persistentvolumeclaim "{claim.name}" is being deleted'
-    if volume.ephemeral and not (pod.uid and claim.owner_uid == pod.uid):
+    if volume.ephemeral and not (pod.uid and claim.state.owner_uid == pod.uid):
         of_claim, of_pod = f"{claim.namespace}/{claim.name}", f"{pod.namespace}/{pod.name}"
         return f"PVC {of_claim} was not created for pod {of_pod} (pod is not owner)"
     return ""
@@ -135,10 +139,10 @@ def _check_bound(view: NodeView) -> tuple[Mask, Mask]:
 
 def reaching(view: NodeView, volume: PersistentVolume) -> Mask:
     """Return which nodes reach a volume, shape ``(n,)``."""
-    reached = _matching(view, volume.terms)
-    if volume.plugin is not None and volume.migrated_terms != volume.terms:
-        migrated = view.named(view.index.storage.migrated_nodes(volume.plugin.provisioner))
-        reached = np.where(migrated, _matching(view, volume.migrated_terms), reached)
+    reached = _matching(view, volume.site.terms)
+    if volume.site.plugin is not None and volume.site.migrated_terms != volume.site.terms:
+        migrated = view.named(view.index.storage.migrated_nodes(volume.site.plugin.provisioner))
+        reached = np.where(migrated, _matching(view, volume.site.migrated_terms), reached)
     return reached
 
 
@@ -196,26 +200,26 @@ class _VolumeFinder:
         return reached if taken is None else reached & ~taken
 
     def _reach(self, volume: PersistentVolume) -> Mask:
-        found = self._reaching.get(volume.terms)
+        found = self._reaching.get(volume.site.terms)
         if found is None:
-            found = self._reaching[volume.terms] = _matching(self._view, volume.terms)
+            found = self._reaching[volume.site.terms] = _matching(self._view, volume.site.terms)
         return found
 
 
 def _fits(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
-    """Return whether a volume has what a claim asks for, wherever it is."""
+    """Return whether a volume has what a claim requests, wherever it is."""
     asked, offered = claim.shape, volume.shape
     return (
         offered.size >= asked.size
         and offered.volume_mode == asked.volume_mode
         and offered.attributes_class == asked.attributes_class
-        and not volume.terminating
+        and not volume.site.terminating
     )
 
 
 def _suits(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     """Return whether a volume that is free may be given to a claim."""
-    selected = claim.selector is None or claim.selector.matches(volume.labels)
+    selected = claim.state.selector is None or claim.state.selector.matches(dict(volume.site.labels))
     return _fits(claim, volume) and selected and claim.shape.modes <= volume.shape.modes
 
 
@@ -260,7 +264,7 @@ def _allowed(view: NodeView, storage_class: StorageClass) -> Mask:
 def _with_space(view: NodeView, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Mask:
     """Return on which nodes a CSI driver has the capacity for a claim: ``hasEnoughCapacity``."""
     storage = view.index.storage
-    if not claim.sized or not storage.reports_capacity(storage_class.provisioner):
+    if not claim.state.sized or not storage.reports_capacity(storage_class.provisioner):
         return np.ones(len(view.slots), np.bool_)
     enough = np.zeros(len(view.slots), np.bool_)
     size = whole_bytes(claim.shape.size)

@@ -33,6 +33,10 @@ class VolumeRestrictionsPlugin:
                 return Reason((missing_claim(volume.name),), Code.UNRESOLVABLE)
         return None
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return True: what pods hold of nodes decides."""
+        return True
+
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects; a disk in use gives the reason before a claim does."""
         of_node = np.zeros(len(view.slots), np.intp)

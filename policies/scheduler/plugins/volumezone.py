@@ -33,12 +33,16 @@ class VolumeZonePlugin:
         texts = (_missing(view, claim) for claim in _claims(view))
         return next((Reason((text,), Code.UNRESOLVABLE) for text in texts if text), None)
 
+    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
+        """Return True: claims are bound along with pods."""
+        return True
+
     def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects; a node without any zone or region takes every volume."""
         rejected = np.zeros(len(view.slots), np.bool_)
         for claim in _claims(view) if view.knows_claims else ():
             volume = view.index.storage.volume(claim.volume)
-            if volume is not None and volume.zones:
+            if volume is not None and volume.site.zones:
                 rejected |= ~in_zones(view, volume)
         return Rejections.where(rejected, Plugin.VOLUME_ZONE, NO_ZONE)
 
@@ -46,7 +50,7 @@ class VolumeZonePlugin:
 def in_zones(view: NodeView, volume: PersistentVolume) -> NDArray[np.bool_]:
     """Return which nodes are in the zones and regions of a volume, or in none at all; shape ``(n,)``."""
     inside = np.ones(len(view.slots), np.bool_)
-    for key, values in volume.zones:
+    for key, values in volume.site.zones:
         inside &= _within(view, key, values)
     for_any = ~np.logical_or.reduce([view.label(key).present for key in ZONE_LABELS])
     reached: NDArray[np.bool_] = inside | for_any

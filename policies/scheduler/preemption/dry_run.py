@@ -18,7 +18,7 @@ from policies.model.pod import BoundPod
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.noderesources import fit_rejections
 from policies.scheduler.pod_holding import Holding
-from policies.scheduler.pod_table import PodRow, PodTable
+from policies.scheduler.pod_table import PodFields, PodTable
 from policies.scheduler.preemption.batches import PodBatch, concatenated
 from policies.scheduler.preemption.demands import NodeDemand, demands_of
 from policies.scheduler.preemption.victims import PossibleVictims, possible_victims
@@ -264,7 +264,7 @@ def dry_run(view: NodeView, priority: int, tried: Mask, filters: NodeFilter) -> 
 def _single(pod: BoundPod, holding: Holding, node: int) -> PodBatch:
     """Return one pod as a batch."""
     table = PodTable()
-    table.put(pod.name, pod.labels, PodRow(1, 0, 0, pod.terminating, pod.priority, pod.started, 0))
+    table.put(pod.name, pod.labels, PodFields(1, 0, 0, pod.terminating, pod.priority, pod.started, 0))
     rows = table.rows()
     return PodBatch(
         namespace=pod.namespace,

@@ -20,7 +20,7 @@ from policies.scheduler.preemption.dry_run import DryRun, NodeFilter, dry_run
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Code, FilterResult, Rejections
 
-#: What is said of a node where no pod may be evicted, and of one where evictions would not help.
+#: The messages on a node where no pod may be evicted, and of one where evictions would not help.
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 #: Why a pod may not preempt at all.
@@ -108,7 +108,7 @@ def attempt(
         return Attempt(view, None, tried, _NEVER)
     if pod.nominated_node and _is_being_freed(view, request, tried):
         return Attempt(view, None, tried, _TERMINATING)
-    if request.pinned or pod.priority <= min(view.index.priorities, default=pod.priority):
+    if request.pinned or not view.index.has_pods_below(pod.priority):
         return Attempt(view, None, tried)
     filters = NodeFilter(view, request, rejections, checks)
     return Attempt(view, dry_run(view, pod.priority, tried, filters), tried)

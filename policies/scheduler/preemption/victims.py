@@ -135,7 +135,7 @@ def _violating(
 ) -> NDArray[np.bool_]:
     """Return the pods whose eviction breaks a budget, shape ``(v,)``.
 
-    On every node each budget allows so many evictions, which the most important pods take; those that are
+    On every node each budget allows a number of evictions, which the most important pods take; those that are
     not evicted in the end took theirs as well.
     """
     violating = np.zeros(len(order), np.bool_)

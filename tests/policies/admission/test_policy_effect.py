@@ -25,7 +25,7 @@ def a_revision(workload: dict[str, Any], *, number: int = 1, replicas: int = 1) 
 
 
 def effects(objects: list[dict[str, Any]], *specs: dict[str, Any]) -> list[PolicyEffect]:
-    """Return what policies do to objects."""
+    """Return the effects of policies on objects."""
     policies = PolicySet(policy_of(**spec) for spec in specs)
     counted = PolicyEffects(policies, today=TODAY)
     context = a_context(cluster=[], live=True)

@@ -149,7 +149,7 @@ def test_no_time() -> None:
 
 @pytest.mark.parametrize(("requirements", "told"), [(50, True), (2000, False)])
 def test_pods_that_would_take_long(requirements: int, told: bool) -> None:  # noqa: FBT001
-    """A pod with hundreds of requirements is not judged: everybody would wait for it."""
+    """A pod with hundreds of requirements is not evaluated: everybody would wait for it."""
     by_name = {"key": "metadata.name", "operator": "In", "values": ["n9"]}
     by_label = {"key": "pool", "operator": "Gt", "values": ["1"]}
     half = requirements // 2

@@ -75,7 +75,7 @@ class EmittedPolicy:
 
 @cache
 def _program(expression: str) -> Any:
-    """Return what evaluates an expression; most are the same in every policy, and take long to compile."""
+    """Return the program of an expression; most are the same in every policy, and take long to compile."""
     return _ENVIRONMENT.program(_ENVIRONMENT.compile(expression), functions={"join": _join})
 
 

@@ -119,7 +119,7 @@ def updates(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def decided(request: Mapping[str, Any], policies: Sequence[SpreadPolicy], phase: Phase) -> Decision:
-    """Return what the webhook decides on a request, without a cluster."""
+    """Return the webhook's decision on a request, without a cluster."""
     body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
     review = Review.parse(json.dumps(body).encode())
     return decide(review, a_review_request(b"", phase), AdmissionContext(policies=tuple(policies)))

@@ -13,6 +13,9 @@ import pytest
 from hypothesis import Phase as Step
 from hypothesis import given
 
+from policies.admission.decision import AdmissionVerdict
+from policies.admission.review_cost import ReviewLimits
+from policies.admission.validation import decide_validation
 from policies.config.loader import build
 from policies.config.spread_policy import SpreadPolicy
 from policies.emit.cel import CelCheck, CelContext
@@ -24,8 +27,10 @@ from policies.model.version import KubernetesVersion
 from policies.rules.base import all_rules
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.examples import examples
+from tests.policies.config.contexts import a_context, read
 from tests.policies.emit.api_server import EmittedPolicy
 from tests.policies.emit.requests import OBJECTS, PODS, a_request, decided, updates
+from tests.policies.placement.clusters import a_node
 from tests.recorded import phase_of, recorded_reviews
 from webhook.admission.request import Phase
 
@@ -157,7 +162,7 @@ FAILING = {
 
 
 def outcome(request: dict[str, Any], *policies: SpreadPolicy) -> dict[str, set[str]]:
-    """Return what is found, without the enforcements that find nothing."""
+    """Return the findings, without the enforcements that find none."""
     return {how: rules for how, rules in found_by_cel(request, emitted(*policies)).items() if rules}
 
 
@@ -275,6 +280,27 @@ def test_topology_of_the_policy() -> None:
 
     assert {"warn": {"topology-key-unqualified"}} == outcome(found, policy())
     assert {} == outcome(found, policy(topology={"domains": {"zone": ["a"]}}))
+
+
+@pytest.mark.parametrize(
+    ("severity", "how", "verdict"),
+    [
+        pytest.param("error", "deny", AdmissionVerdict.DENIED, id="an error"),
+        pytest.param("warning", "warn", AdmissionVerdict.WARNED, id="a warning"),
+    ],
+)
+def test_a_webhook_that_knows_the_nodes(severity: str, how: str, verdict: AdmissionVerdict) -> None:
+    """It decides on a name that no node has as the API server does, which knows none."""
+    found = a_workload(spec={"topologySpreadConstraints": [a_constraint(topologyKey="zone")]})
+    given = {"topology-key-unqualified": {"severity": severity}}
+    context = a_context(a_policy(rules=given), cluster=[a_node("n1", "a")])
+    decision = decide_validation(
+        read(found, context), None, context, ReviewLimits(rules=lambda work: work(), today=TODAY)
+    )
+
+    assert {how: {"topology-key-unqualified"}} == outcome(a_request(found), policy(rules=given))
+    assert verdict is decision.verdict
+    assert "topology-key-unqualified" in decision.rules
 
 
 def test_releases() -> None:

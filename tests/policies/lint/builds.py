@@ -52,7 +52,7 @@ def spread(value: dict[str, Any]) -> Any:
 
 
 def a_build(overlay: str, *, patched: bool = False, **metadata: Any) -> BuiltObject:
-    """Return what an overlay builds of the base, perhaps with the component's patch."""
+    """Return the build of an overlay of the base, perhaps with the component's patch."""
     base = load(BASE, "base/web.yaml")[0]
     layers, value = [Layer(base, FieldPath())], deepcopy(base.value)
     if patched:

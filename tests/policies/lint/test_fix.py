@@ -35,7 +35,7 @@ def a_fixing(*policies: SpreadPolicy, selection: Selection = RENAMES, **given: A
 
 
 def fixed(run: Fixing, *objects: Any) -> tuple[list[Any], FixResult]:
-    """Return what the objects are afterwards, and the result."""
+    """Return the objects afterwards, and the result."""
     files = {"f.yaml": yaml.safe_dump_all(objects, sort_keys=False).encode()}
     result = run.fix(files)
     return list(yaml.safe_load_all(result.texts.get("f.yaml", files["f.yaml"]))), result

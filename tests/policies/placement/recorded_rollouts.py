@@ -139,10 +139,8 @@ def _queued(record: Mapping[str, Any], cluster: RecordedCluster) -> dict[str, tu
     }
 
 
-def _planned(actions: tuple[Action, ...], cluster: RecordedCluster) -> PlannedActions | None:
-    if not actions:
-        return None
-    return PlannedActions(actions=actions, context=cluster.context, running=cluster.running)
+def _planned(actions: tuple[Action, ...], cluster: RecordedCluster) -> PlannedActions:
+    return PlannedActions(actions=actions, running=cluster.running)
 
 
 def _ends(simulated: SimulatedQueue) -> list[Any]:

@@ -76,7 +76,7 @@ def roll(obj: dict[str, Any], context: AdmissionContext, **settings: Any) -> Rol
 
 
 def story(course: Course) -> list[str]:
-    """Return what happens: ``+ n1`` for a new pod on a node, ``- old n1`` for a deleted old one."""
+    """Return the steps: ``+ n1`` for a new pod on a node, ``- old n1`` for a deleted old one."""
     signs = {PodAction.CREATED: "+", PodAction.SCHEDULED: "*", PodAction.DELETED: "-"}
     return [
         f"{signs[step.action]}{'' if step.new else ' old'} {step.node or 'pending'}" for step in course.steps

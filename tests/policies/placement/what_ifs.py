@@ -65,7 +65,7 @@ def try_out(
     assert context.cluster is not None
     cluster = context.cluster.fork("")
     given_pods = running if known else None
-    simulation = ClusterSimulation(cluster, stop=stop)
+    simulation = ClusterSimulation(cluster, stop=stop, preempts=True)
     return what_if(actions, simulation, context, prepared=prepared, running=given_pods, **options), cluster
 
 

@@ -18,7 +18,7 @@ from policies.reports.audit import json as audit_json
 from policies.reports.diff import json as release_diff_json
 from policies.reports.explain import json as explain_json
 from policies.reports.generate_schemas import report_schemas
-from policies.reports.rebalance import deletion_costs_json
+from policies.reports.rebalance import deletion_costs
 from policies.reports.rebalance import json as rebalance_json
 from policies.reports.score import json as score_json
 from policies.reports.simulate import json as simulate_json
@@ -45,7 +45,7 @@ ELSEWHERE = {
 #: Answers of each other form.
 ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
     "advise.schema.json": lambda: map(advise_json.render, advices()),
-    "deletion_costs.schema.json": lambda: map(deletion_costs_json.render, scale_downs()),
+    "deletion_costs.schema.json": lambda: map(deletion_costs.render_json, scale_downs()),
     "audit.schema.json": lambda: [audit_json.render(an_audit_run(top=7, left=1))],
     "diff.schema.json": lambda: [release_diff_json.render(a_release_diff())],
     "explain.schema.json": lambda: [

@@ -33,7 +33,7 @@ def problems_of_objects(
 
 
 def problems(rule: str, text: str, context: Context | None = None) -> list[Problem]:
-    """Return what a rule finds in the YAML of manifests."""
+    """Return the findings of a rule in the YAML of manifests."""
     manifests = [entry for document in load(text, "test.yaml") for entry in objects(document)]
     found = problems_of_objects(manifests, all_rules()[rule], context or Context())
     return [problem for _, entries in found for problem in entries]

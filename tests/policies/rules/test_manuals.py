@@ -62,7 +62,7 @@ class Example(NamedTuple):
         return AdmissionContext(policies=(), kubernetes_version=self.version)
 
     def findings(self, *, of: frozenset[str] | None = None) -> list[Finding]:
-        """Return what rules find, all of them unless told."""
+        """Return the findings of rules, by default of all."""
         if self.rule.target is RuleTarget.NEXT_POD and self.inventory is not None:
             return list(self._forecast())
         selection = Selection(select=of)

@@ -46,7 +46,7 @@ def _nodes(count: int) -> tuple[Node, ...]:
         pytest.param(
             _nodes(2),
             {},
-            "topology.kubernetes.io/zones",
+            "topologies.kubernetes.io/zone",
             "DoNotSchedule",
             1,
             id="0 of 2, a letter too many",

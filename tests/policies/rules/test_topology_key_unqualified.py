@@ -18,6 +18,10 @@ RULE = "topology-key-unqualified"
 ZONE = "topology.kubernetes.io/zone"
 
 
+def a_node_with(key: str) -> Node:
+    return Node("n1", {key: "a"}, (), unschedulable=False, allocatable={})
+
+
 @pytest.mark.parametrize(
     ("key", "inventory", "expected"),
     [
@@ -39,14 +43,18 @@ ZONE = "topology.kubernetes.io/zone"
         pytest.param(
             "zone", ClusterTopology(domains={"rack": ("a", "b")}), 1, id="zone, only racks are listed"
         ),
-        pytest.param("zone", ClusterTopology(nodes=()), 0, id="zone, nodes known: another rule's finding"),
+        pytest.param("zone", ClusterTopology(nodes=()), 1, id="zone, no nodes yet"),
+        pytest.param("zone", ClusterTopology(nodes=(a_node_with(ZONE),)), 1, id="zone, no node has it"),
+        pytest.param("zone", ClusterTopology(nodes=(a_node_with("zone"),)), 0, id="zone, a node has it"),
     ],
 )
 def test_keys(key: str, inventory: ClusterTopology | None, expected: int) -> None:
-    """Wrong names are reported where nothing is known of them."""
+    """Wrong names are reported once, whether or not nodes are known, unless one has the label."""
     text = text_of(a_workload(spec={"topologySpreadConstraints": [a_constraint(topologyKey=key)]}))
+    context = Context(inventory=inventory)
 
-    assert expected == len(problems(RULE, text, Context(inventory=inventory)))
+    assert expected == len(problems(RULE, text, context))
+    assert not (expected and problems("topology-key-on-no-node", text, context))
 
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -55,7 +63,7 @@ TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
 WEIGHTED = {"weight": 1, "podAffinityTerm": TERM}
 
 
-@pytest.mark.parametrize("rule", [RULE, "topology-key-on-no-node"])
+@pytest.mark.parametrize("inventory", [None, ClusterTopology((a_node_with(ZONE),))], ids=["", "nodes"])
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
@@ -89,11 +97,9 @@ WEIGHTED = {"weight": 1, "podAffinityTerm": TERM}
         ),
     ],
 )
-def test_severity(rule: str, spec: dict[str, Any], expected: Severity) -> None:
+def test_severity(spec: dict[str, Any], expected: Severity, inventory: ClusterTopology | None) -> None:
     """What keeps every pod pending is an error, whether or not the nodes are known; the rest is a warning."""
-    node = Node("n1", {"topology.kubernetes.io/zone": "a"}, (), unschedulable=False, allocatable={})
-    inventory = ClusterTopology((node,)) if rule != RULE else None
-    (problem,) = problems(rule, text_of(a_workload(spec=spec)), Context(inventory=inventory))
+    (problem,) = problems(RULE, text_of(a_workload(spec=spec)), Context(inventory=inventory))
 
     assert expected == problem.severity
 
@@ -114,5 +120,18 @@ def test_edits(others: list[Any], expected: list[str]) -> None:
     """What is meant is written where the list stays one that the API server takes."""
     spec = {"topologySpreadConstraints": [a_constraint(topologyKey="zone"), *others]}
     (problem,) = problems(RULE, text_of(a_workload(spec=spec)))
+
+    assert expected == [edit.new for edit in problem.edits]
+
+
+@pytest.mark.parametrize(
+    ("carried", "expected"),
+    [pytest.param(ZONE, [ZONE], id="a node has it"), pytest.param("rack", [], id="no node has that either")],
+)
+def test_edits_with_nodes(carried: str, expected: list[str]) -> None:
+    """Where nodes are known, what is meant is written if one has it."""
+    spec = {"topologySpreadConstraints": [a_constraint(topologyKey="zone")]}
+    context = Context(inventory=ClusterTopology((a_node_with(carried),)))
+    (problem,) = problems(RULE, text_of(a_workload(spec=spec)), context)
 
     assert expected == [edit.new for edit in problem.edits]

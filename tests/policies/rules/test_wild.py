@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from policies.config.lint_config import LintConfig, Rendering
-from webhook.lint.chart_rendering import Charts
+from webhook.lint.chart_options import Charts
 from webhook.lint.inputs import Tools, gather_texts
 from webhook.lint.run import LintOutcome, build_job, lint_texts
 

@@ -52,6 +52,8 @@ def found(old: str, new: str) -> list[str]:
         pytest.param("{labels: {app: web}}", "{labels: {app: 1, x: z}}", [REVISION, KEY], id="its own label"),
         pytest.param("{labels: {app: web}}", "{labels: {app: 1}}", [], id="every label"),
         pytest.param("replicas: 3", "replicas: '3'", [MISSES, KEY], id="replicas"),
+        pytest.param("replicas: 3", "replicas: -3", [MISSES, KEY], id="fewer replicas than none"),
+        pytest.param("replicas: 3", "replicas: 2147483648", [MISSES, KEY], id="more than 32 bits"),
         pytest.param("selector: {matchLabels: {app: web}}", "selector: web", [MISSES, KEY], id="selector"),
         pytest.param("name: web, namespace", "name: 7, namespace", [MISSES, KEY], id="name"),
         pytest.param("containers:", "tolerations: x\n      containers:", [MISSES, KEY], id="tolerations"),

@@ -22,7 +22,7 @@ from tests.policies.scheduler.oracle_spread import Situation, normalized, raw_sc
 
 
 def judge(case: Mapping[str, Any], behavior: Behavior | None = None) -> dict[str, Any]:
-    """Return what the scheduler's plugins answer, in the shape of ``expected`` of the recorded schedules.
+    """Return the answers of the scheduler's plugins, in the shape of ``expected`` of the recorded schedules.
 
     Args:
         case: ``nodes``, ``pods``, ``services``, ``replicationControllers``, ``replicaSets``, ``statefulSets``

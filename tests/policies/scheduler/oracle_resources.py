@@ -55,14 +55,14 @@ def whole(resource: str, amount: Fraction) -> int:
 
 
 def requested(pod: Mapping[str, Any]) -> dict[str, int]:
-    """Return what a pod asks for, or a bound one takes, of every resource that the scheduler counts."""
+    """Return the amounts that a pod requests, or a bound one takes, of every resource that is counted."""
     status = pod.get("status") if (pod.get("spec") or {}).get("nodeName") else None
     asked = pod_requests(pod.get("spec") or {}, status or {})
     return {name: whole(name, amount) for name, amount in asked.items() if is_counted(name)}
 
 
 def allocatable(node: Mapping[str, Any]) -> dict[str, int]:
-    """Return what a node offers of every resource; of one it does not name, nothing."""
+    """Return a node's amount of every resource; of one it does not name, nothing."""
     offered = _amounts((node.get("status") or {}).get("allocatable"))
     return {name: whole(name, amount) for name, amount in offered.items()}
 
@@ -152,7 +152,7 @@ def effective(asked: Amounts, told: Mapping[str, Any], status: Mapping[str, Any]
 
 
 def pod_level_requests(spec: Mapping[str, Any]) -> Amounts:
-    """Return what ``spec.resources`` asks for the pod as a whole, after the API server's defaulting.
+    """Return the requests of ``spec.resources`` for the pod as a whole, after the API server's defaulting.
 
     Only CPU, memory and huge pages can be given so. Where limits are set, a request left out is what the
     containers ask for, unless huge pages, or else the limit (``defaultPodRequests``,

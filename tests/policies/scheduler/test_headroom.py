@@ -46,7 +46,7 @@ def _placed(request: SchedulingRequest, index: ClusterIndex) -> int:
         pytest.param(
             zones(a=1, b=1),
             a_pod("p", spread=[a_constraint(minDomains=3)]),
-            Headroom(pods=0, constraint=0, domain="a"),
+            Headroom(pods=0, constraint=0),
             id="fewer domains than minDomains",
         ),
         pytest.param([], a_pod("p"), Headroom(pods=0), id="no nodes"),

@@ -152,7 +152,7 @@ def said(expected: dict[str, Any]) -> dict[str, Any]:
 
 
 def steps_of(case: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what becomes of the pods of a queue, each bound before the next."""
+    """Return the outcome of the pods of a queue, each bound before the next."""
     index, steps = an_index(objects_of(case)), []
     for pod in case["queue"]:
         step = schedule(a_request(pod, case["args"], index), index, pod["metadata"]["name"])

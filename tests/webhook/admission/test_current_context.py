@@ -60,6 +60,15 @@ def test_what_is_left_out() -> None:
     assert [] == current.warnings()
 
 
+def test_what_is_not_read() -> None:
+    """A kind that the cluster is read without is said, and keeps no request away."""
+    current = following(Live(not_read={"csiNodes": "no right to list and watch csinodes.storage.k8s.io"}))
+    [warning] = current.warnings()
+
+    assert "csiNodes (no right" in warning
+    assert ("", current.context) == (current.unsynced(), current.usable())
+
+
 def test_without_a_cluster() -> None:
     """There is nothing to wait for, to warn of, or to start."""
     current = CurrentContext(AdmissionContext(policies=()))

@@ -15,7 +15,7 @@ BUNDLE = (CA.certificate,)
 
 
 def bundles(*configurations: Configuration) -> list[frozenset[x509.Certificate]]:
-    """Return what each webhook trusts."""
+    """Return the CAs that each webhook trusts."""
     return [bundle for configuration in configurations for bundle in configuration.trusted.values()]
 
 

@@ -39,7 +39,7 @@ def a_reconciler(cluster: Objects, clock: Clock | None = None) -> Reconciler:
 
 
 def bundles(observed: ObservedState) -> set[frozenset[object]]:
-    """Return what the webhooks trust."""
+    """Return the CAs that the webhooks trust."""
     return {frozenset(bundle) for found in observed.configurations for bundle in found.trusted.values()}
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
 from certs.errors import CertificateError
 from policies.manifests.errors import DocumentError, UsageError
+from tests.for_each import for_each
 from webhook.cli import main
+from webhook.cli.command import first_paragraph
 from webhook.gunicorn.listener import ListenError
 from webhook.kube.api_server import UnreachableError
 
@@ -148,3 +151,11 @@ def test_completion_serves_both_names(shell: str) -> None:
     assert done.returncode == 0
     assert "_EVENKEEL_COMPLETE" in done.stdout
     assert "_KUBECTL_EVENKEEL_COMPLETE" in done.stdout
+
+
+@for_each(main.COMMANDS)
+def test_a_summary_is_what_the_help_begins_with(name: str) -> None:
+    """``evenkeel --help`` reads it of the source, without importing the command."""
+    module = main.APART.get(name, f"webhook.cli.{name}")
+
+    assert first_paragraph(import_module(module).command.help) == main._summary(name) != ""

@@ -10,9 +10,10 @@ import yaml
 from click.testing import CliRunner, Result
 
 from policies.emit.emitted import PolicyKind
-from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.errors import UsageError
 from policies.reports.generate_schemas import report_schemas
 from webhook.cli.policy import command
+from webhook.cli.terminal import ExitCode
 
 POLICY = """\
 apiVersion: evenkeel.dev/v1alpha1
@@ -73,11 +74,14 @@ def test_exit_codes(arguments: list[str], code: int) -> None:
     [
         pytest.param(["-", "--kubernetes-version", "1.29"], POLICY, UsageError, id="too old"),
         pytest.param(["-", "--kubernetes-version", "new"], POLICY, UsageError, id="no version"),
-        pytest.param(["nope.yaml"], POLICY, DocumentError, id="no such file"),
-        pytest.param(["-"], POLICY.replace("production", "Not a name"), DocumentError, id="no name"),
-        pytest.param(["-"], "a: b: c", DocumentError, id="no YAML"),
+        pytest.param(["nope.yaml"], POLICY, SystemExit, id="no such file"),
+        pytest.param(["-"], POLICY.replace("production", "Not a name"), SystemExit, id="no name"),
+        pytest.param(["-"], "a: b: c", SystemExit, id="no YAML"),
     ],
 )
-def test_bad_input(arguments: list[str], stdin: str, error: type[Exception]) -> None:
-    """The program prints what is wrong, see ``webhook.cli.main``."""
-    assert isinstance(emit("--as", "vap", *arguments, stdin=stdin).exception, error)
+def test_bad_input(arguments: list[str], stdin: str, error: type[BaseException]) -> None:
+    """Wrong options are left to ``webhook.cli.main``; of a file every error is printed, with exit code 2."""
+    found = emit("--as", "vap", *arguments, stdin=stdin)
+
+    assert isinstance(found.exception, error)
+    assert (found.exit_code == ExitCode.BAD_INPUT, bool(found.stderr)) == ((error is SystemExit,) * 2)

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import members
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
-from policies.placement.simulate.scheduling_queue import PLAIN, queue_replicas
+from policies.placement.simulate.scheduling_queue import NOTHING_PLANNED, PLAIN, queue_replicas
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.placement.rollouts import running
 from tests.policies.reports.verdicts import a_node, on
@@ -188,7 +188,7 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
         return tied[0]
 
     monkeypatch.setattr(simulate, "tie_breaker", lambda _seed: press)
-    simulated = simulate._simulate(queue, PLAIN)
+    simulated = simulate._simulate(queue, PLAIN, NOTHING_PLANNED)
 
     assert (1, 100) == (len(simulated.simulation.steps), simulated.simulation.queued)
     assert not simulated.complete

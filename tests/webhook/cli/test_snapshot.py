@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from policies.model.cluster_kinds import BUDGET, CSI_NODE, LISTS, VOLUME
 from tests.policies.reports.explain.explanations import UNEVEN
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
-from webhook.kube.snapshot import SnapshotFile
+from webhook.kube.snapshot import SNAPSHOT_LISTS, SnapshotFile, without_secrets
 
 
 @pytest.fixture
@@ -59,11 +60,12 @@ def test_files(tmp_path: Path, commands: Commands, file: str, options: list[str]
 
 
 def test_standard_output(plane: ControlPlane, commands: Commands) -> None:
-    """Without a file it is printed, with the time behind the objects."""
+    """Without a file it is printed, with what was read and the time behind the objects."""
     done = commands.run("snapshot")
-    *objects, time = json.loads(done.stdout)["items"]
+    *objects, lists, time = json.loads(done.stdout)["items"]
 
     assert len(plane.objects) == len(objects)
+    assert (list(LISTS), {}) == (sorted(lists["read"], key=list(LISTS).index), lists["notRead"])
     assert datetime.fromisoformat(time["metadata"]["creationTimestamp"]) <= datetime.now(UTC)
 
 
@@ -96,7 +98,7 @@ def test_a_process_of_its_own(plane: ControlPlane, tmp_path: Path) -> None:
         for options in ([], ["--context", "gone"])
     )
 
-    assert (0, len(plane.objects) + 1) == (good.returncode, len(json.loads(good.stdout)["items"]))
+    assert (0, len(plane.objects) + 2) == (good.returncode, len(json.loads(good.stdout)["items"]))
     assert (3, 1) == (bad.returncode, bad.stderr.count(b"\n"))
 
 
@@ -130,3 +132,63 @@ def test_nothing_is_printed_before_the_cluster_answers(
     assert (3, b"") == (done.code, done.stdout)
     assert expected in done.stderr
     assert b"Errno" not in done.stderr
+
+
+def test_what_may_not_be_read(plane: ControlPlane, tmp_path: Path, commands: Commands) -> None:
+    """The file says which optional kinds could not be read and why, and so does who reads it."""
+    plane.forbidden.add("/apis/storage.k8s.io/v1/csinodes")
+    plane.undefined.add("/apis/policy/v1/poddisruptionbudgets")
+    done = commands.run("snapshot", "--output", "cluster.json")
+    read = SnapshotFile(tmp_path / "cluster.json")
+
+    assert 0 == done.code
+    assert done.stderr.decode().partition(": ")[2] in f"{read.problems[0]}\n"
+    assert {
+        "csiNodes": "no right to list and watch csinodes.storage.k8s.io",
+        "podDisruptionBudgets": "the API server does not serve policy/v1 PodDisruptionBudget",
+    } == read.index.unread
+    assert [False, False, True] == [read.index.knows(kind) for kind in (CSI_NODE, BUDGET, VOLUME)]
+
+
+@pytest.mark.parametrize(
+    ("lists", "problem"),
+    [
+        pytest.param({"read": "nodes"}, "read: ", id="no list"),
+        pytest.param({"read": [7]}, "read[0]: ", id="no name"),
+        pytest.param({"notRead": ["csiNodes"]}, "notRead: ", id="no reasons"),
+        pytest.param({"notRead": {"csiNodes": 7}}, "csiNodes", id="no reason"),
+        pytest.param({"read": ["moons"], "notRead": {"suns": "", "pods": "no"}}, "", id="other lists"),
+    ],
+)
+def test_lists_of_a_file(tmp_path: Path, lists: dict[str, object], problem: str) -> None:
+    """What is of the wrong type is told; lists that are not known, of a later release, are passed over."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    items = [node, {**SNAPSHOT_LISTS, **lists}]
+    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": items}))
+    problems = SnapshotFile(tmp_path / "cluster.json").problems
+
+    assert bool(problem) == bool(problems)
+    assert all(problem in text for text in problems)
+
+
+def test_secrets_of_storage_are_left_out() -> None:
+    """Drivers may be given passwords by parameters of a class, and by attributes of a volume."""
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "v"},
+        "spec": {"csi": {"driver": "d", "volumeHandle": "h", "volumeAttributes": {"password": "secret"}}},
+    }
+    found = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "c"},
+        "provisioner": "d",
+        "parameters": {"password": "secret"},
+        "mountOptions": ["password=secret"],
+    }
+    written = [without_secrets(obj) for obj in (volume, found)]
+
+    assert "secret" not in json.dumps(written)
+    assert {"driver": "d", "volumeHandle": "h"} == written[0]["spec"]["csi"]
+    assert "d" == written[1]["provisioner"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from webhook.cli.progress import INTERRUPTED
+from webhook.cli.terminal import ExitCode
 
 _DURING_IMPORTS = """
 import signal, sys
@@ -49,4 +49,4 @@ def test_an_interrupt_while_the_command_is_imported_prints_nothing() -> None:
 
 def test_an_interrupt_in_a_callback_is_not_lost() -> None:
     """Python prints what is raised in a callback and goes on; the command ends."""
-    assert (INTERRUPTED, "evenkeel: ended by Ctrl-C\n") == interrupted(_IN_A_CALLBACK)
+    assert (ExitCode.INTERRUPTED, "evenkeel: ended by Ctrl-C\n") == interrupted(_IN_A_CALLBACK)

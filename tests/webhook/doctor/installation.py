@@ -157,7 +157,7 @@ def readyz(number: int) -> str:
 
 
 def proxy_error(message: str) -> Object:
-    """Return what the API server says that does not reach a pod."""
+    """Return the answer of an API server that does not reach a pod."""
     return {"kind": "Status", "status": "Failure", "message": f"dial tcp 10.0.0.1:8443: {message}"}
 
 
@@ -259,18 +259,18 @@ def all_of(*changes: Change) -> Change:
 
 
 def observations(*changes: Change, now: datetime | None = None) -> Observations:
-    """Return what is observed of a changed cluster, by default on a machine with its clock."""
+    """Return the observations of a changed cluster, by default on a machine with its clock."""
     cluster = a_cluster(*changes)
     return collect(cluster, NAMES, now=now or cluster.now, tool_version="0.1.0")
 
 
 def diagnosis(*changes: Change, now: datetime | None = None) -> Diagnosis:
-    """Return what is found in a changed cluster."""
+    """Return the results in a changed cluster."""
     return diagnose(observations(*changes, now=now), Cluster.url)
 
 
 def found(diagnosed: Diagnosis) -> list[tuple[str, str]]:
-    """Return what is not in order: check and status."""
+    """Return the results that are not in order: check and status."""
     bad = [result for result in diagnosed.results if result.status is not CheckStatus.OK]
     return [(result.check, str(result.status)) for result in bad]
 

@@ -24,7 +24,16 @@ CASES = [
     pytest.param(
         revoked("evenkeel", *LIVE[:2]), {("permissions-needed", "problem")}, id="namespaces are not granted"
     ),
-    pytest.param(revoked("evenkeel", *LIVE), {("permissions-needed", "problem")}, id="--live is not granted"),
+    pytest.param(
+        revoked("evenkeel", *LIVE),
+        {("permissions-needed", "problem"), ("permissions-needed", "warning")},
+        id="--live is not granted",
+    ),
+    pytest.param(
+        revoked("evenkeel", "watch csinodes.storage.k8s.io"),
+        {("permissions-needed", "warning")},
+        id="an optional kind is not granted",
+    ),
     pytest.param(
         revoked("evenkeel", "update secrets/evenkeel-tls in evenkeel"),
         {("permissions-needed", "problem")},

@@ -15,7 +15,7 @@ BROKEN_OFF = "https://cluster:6443: the connection broke off"
 
 
 def queried(answer: tuple[int, Any] | None) -> ReplicaStatus:
-    """Return what the first replica says of itself that answers so on /readyz."""
+    """Return the status of a first replica that answers so on /readyz."""
     cluster = a_cluster()
     cluster.answers[readyz(1)] = answer
     replicas = [ReplicaPod(cluster.pod(number)) for number in (1, 2)]

@@ -90,7 +90,7 @@ CASES = [
     ),
     pytest.param(
         said(
-            second={"status": "not ready", "reasons": ["draining: the server was asked to end"]}, status=503
+            second={"status": "not ready", "reasons": ["draining: the server is shutting down"]}, status=503
         ),
         {SAYS},
         id="1 of 2 says that it is not ready",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import cast
 
 import pytest
 
 from tests.webhook.http.client import a_client
+from webhook.http.api_routes import API_ROUTES
 from webhook.http.state import ServerState
 from webhook.telemetry.metrics import Telemetry
 
@@ -32,6 +34,15 @@ def test_routes(state: ServerState, method: str, path: str, status: int) -> None
     if status >= 400:
         assert answer.json is not None
         assert {"error", "details"} == answer.json.keys()
+
+
+@pytest.mark.parametrize("path", ["/", "/v1"])
+def test_what_is_no_route(state: ServerState, path: str) -> None:
+    """Who asks for nothing in particular reads which routes there are."""
+    answer = a_client(state).get(path)
+
+    assert answer.json is not None
+    assert {*API_ROUTES, "/readyz", "/openapi.json"} <= set(re.split("[ ,]+", answer.json["error"]))
 
 
 def test_our_own_bug_is_json(state: ServerState) -> None:

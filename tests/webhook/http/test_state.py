@@ -63,7 +63,7 @@ def test_all_reasons_at_once(state: ServerState) -> None:
     state.components = [Part(unsynced="not listed yet"), Part(problem="expired"), Part(warning="clock")]
 
     assert [
-        "draining: the server was asked to end", "expired", "not listed yet",
+        "draining: the server is shutting down", "expired", "not listed yet",
     ] == state.unready_reasons()  # fmt: skip
     assert ["", "", "clock"] == state.warnings()
 

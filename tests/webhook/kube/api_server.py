@@ -54,6 +54,9 @@ class FakeApiServer:
     asked: list[Asked] = field(default_factory=list)
     #: Paths of resources that the server does not have.
     undefined: set[str] = field(default_factory=set)
+    #: Paths of resources that may not be listed, and that may not be watched.
+    forbidden: set[str] = field(default_factory=set)
+    unwatched: set[str] = field(default_factory=set)
     #: Whether nothing may be written.
     read_only: bool = False
     #: What answers the next lists and watches.
@@ -146,6 +149,9 @@ class Handler(QuietHandler):
                 fault(self)
             elif asked.path in self.state.undefined:
                 self.reply(404, {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"})
+            elif asked.path in self.state.forbidden | (self.state.unwatched if asked.watch else set()):
+                status = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "forbidden"}
+                self.reply(403, status)
             elif asked.watch:
                 self._watch(asked)
             elif asked.path == "/version":

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from policies.model.cluster_kinds import CLUSTER_SCOPED
 from tests.builders import a_pod
 from tests.waiting import eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
@@ -27,8 +28,9 @@ def an_object(kind: str, name: str = "web") -> dict[str, Any]:
     resource = next(resource for resource in WATCHED_RESOURCES if resource.kind == kind)
     if kind == "Pod":
         return a_pod(name=name, spec={"nodeName": "n1"})
-    namespaced = kind not in ("Node", "Namespace")
-    selector = {"app": "web"} if resource.api_version == "v1" else {"matchLabels": {"app": "web"}}
+    namespaced = resource.key not in CLUSTER_SCOPED
+    plain = kind in ("Service", "ReplicationController")
+    selector = {"app": "web"} if plain else {"matchLabels": {"app": "web"}}
     return {
         "apiVersion": resource.api_version,
         "kind": kind,
@@ -214,3 +216,68 @@ def test_a_refusal_that_passes(server: FakeApiServer, tmp_path: Path) -> None:
     cluster.stop()
 
     assert ["Pod (403: not synced)"] == refused
+
+
+OPTIONAL = [resource for resource in WATCHED_RESOURCES if resource.optional]
+CSI_NODES = next(resource for resource in OPTIONAL if resource.kind == "CSINode")
+BUDGETS = next(resource for resource in OPTIONAL if resource.kind == "PodDisruptionBudget")
+
+
+def test_a_cluster_without_optional_kinds(server: FakeApiServer, cluster: ClusterCache) -> None:
+    """It is synced without what it refuses to list or does not serve, and says why; empty lists are known."""
+    server.forbidden.add(CSI_NODES.path)
+    server.undefined.add(BUDGETS.path)
+    cluster.start()
+    eventually(lambda: cluster.synced)
+
+    assert [] == cluster.unsynced()
+    assert {
+        "csiNodes": "no right to list and watch csinodes.storage.k8s.io",
+        "podDisruptionBudgets": "the API server does not serve policy/v1 PodDisruptionBudget",
+    } == cluster.unread()
+    known = {resource.kind for resource in OPTIONAL if cluster.index.knows(resource.key)}
+    assert {resource.kind for resource in OPTIONAL} - {"CSINode", "PodDisruptionBudget"} == known
+    assert {"CSINode", "PodDisruptionBudget"} == {told.kind for told in cluster.kinds() if told.unread}
+
+
+def test_a_right_that_is_granted(server: FakeApiServer, cluster: ClusterCache) -> None:
+    """What could not be read is, once it may be."""
+    server.put(an_object("CSINode"))
+    server.forbidden.add(CSI_NODES.path)
+    cluster.start()
+    eventually(lambda: cluster.synced)
+    server.forbidden.clear()
+    eventually(lambda: not cluster.unread())
+
+    assert {("", "web")} == cluster.index.names(CSI_NODES.key)
+
+
+def test_a_right_to_list_alone(server: FakeApiServer, cluster: ClusterCache) -> None:
+    """What may be listed and not watched would grow old: it counts as not read."""
+    server.put(an_object("CSINode"))
+    server.unwatched.add(CSI_NODES.path)
+    cluster.start()
+    eventually(lambda: cluster.synced)
+
+    assert ["csiNodes"] == list(cluster.unread())
+    assert not cluster.index.knows(CSI_NODES.key)
+
+
+def test_a_right_that_is_withdrawn(server: FakeApiServer, tmp_path: Path) -> None:
+    """What was known of a kind is forgotten some seconds later, and the cluster stays usable."""
+    now = [0.0]
+    cluster = a_cluster(tmp_path, server.url, clock=lambda: now[0])
+    server.put(an_object("CSINode"))
+    cluster.start()
+    eventually(lambda: cluster.synced)
+    server.forbidden.add(CSI_NODES.path)
+    server.drop()
+    eventually(lambda: any(told.kind == "CSINode" and "403" in told.last_error for told in cluster.kinds()))
+    before = (cluster.unread(), cluster.index.count(CSI_NODES.key))
+    now[0] += 6
+    eventually(cluster.unread)
+    cluster.stop()
+
+    assert ({}, 1) == before
+    assert (0, False) == (cluster.index.count(CSI_NODES.key), cluster.index.knows(CSI_NODES.key))
+    assert [] == [title for title in cluster.refused(longer_s=5.0) if title.startswith("CSINode")]

@@ -68,7 +68,7 @@ def test_forbidden(plane: ControlPlane, tmp_path: Path) -> None:
 def test_the_picture_for_later(plane: ControlPlane, tmp_path: Path) -> None:
     """The text is a v1 List of all objects, also of pods that run nowhere."""
     plane.objects.append(a_pod(name="pending"))
-    text = b"".join(written_list(read_objects(plane.api(tmp_path), EVERYTHING, left_out=print)))
+    text = b"".join(written_list(read_objects(plane.api(tmp_path), EVERYTHING, left_out=print, listed=print)))
     read = json.loads(text)
 
     assert ("v1", "List") == (read["apiVersion"], read["kind"])

@@ -10,7 +10,8 @@ import pytest
 
 from policies.manifests.skipped import SkipReason
 from webhook.lint import external_tools
-from webhook.lint.external_tools import HEAD_LENGTH, TAIL_LENGTH, ToolError, complaint, run_tool
+from webhook.lint.external_tools import HEAD_LENGTH, TAIL_LENGTH, complaint, run_tool
+from webhook.lint.tool_error import ToolError
 
 CWD = Path.cwd()
 

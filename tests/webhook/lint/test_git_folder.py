@@ -11,8 +11,8 @@ import pytest
 from policies.manifests.skipped import SkipReason
 from tests.webhook.lint.git import commit_all, git, make_repository
 from webhook.lint import git_folder
-from webhook.lint.external_tools import ToolError
 from webhook.lint.git_revision import GitRepository
+from webhook.lint.tool_error import ToolError
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from policies.config.lint_config import Rendering
 from policies.manifests.skipped import SkipReason
-from webhook.lint.chart_rendering import Charts
+from webhook.lint.chart_options import Charts
 from webhook.lint.inputs import Texts, Tools, gather_texts
 
 FILES = {

@@ -8,7 +8,7 @@ import pytest
 
 from policies.config.lint_config import FailOn, LintConfig, Rendering
 from policies.manifests.errors import DocumentError, EvenkeelError, UsageError
-from webhook.lint.charts import Release
+from webhook.lint.chart_options import Release
 from webhook.lint.options import (
     check_all_rules,
     check_rules,

@@ -15,7 +15,15 @@ def test_counters_tell_what_came_since() -> None:
     metrics = ClusterMetrics(registry)
     for events in (7, 9):
         pods = KindStatus(
-            kind="Pod", synced=True, objects=3, events=events, lists=1, left_out=2, errors=0, last_error=""
+            kind="Pod",
+            synced=True,
+            unread=False,
+            objects=3,
+            events=events,
+            lists=1,
+            left_out=2,
+            errors=0,
+            last_error="",
         )
         metrics.update([pods], age_s=2.0, stale=False)
 

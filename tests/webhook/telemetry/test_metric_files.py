@@ -42,7 +42,7 @@ def room(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def _values(path: Path) -> dict[str, float]:
-    """Return what another process reads."""
+    """Return the values that another process reads."""
     found = MmapedDict.read_all_values_from_file(path)  # type: ignore[no-untyped-call]
     return {key.strip(): value for key, value, *_ in found}
 

@@ -147,7 +147,15 @@ def test_rendered(telemetry: Telemetry) -> None:
 def test_two_who_ask_at_once(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """What was counted since the last look is counted once, though another looks meanwhile."""
     pods = KindStatus(
-        kind="Pod", synced=True, objects=1, events=7, lists=1, left_out=0, errors=0, last_error=""
+        kind="Pod",
+        synced=True,
+        unread=False,
+        objects=1,
+        events=7,
+        lists=1,
+        left_out=0,
+        errors=0,
+        last_error="",
     )
     other = threading.Thread(target=lambda: telemetry.cluster_followed([pods], age_s=0.0, stale=False))
     waited = []

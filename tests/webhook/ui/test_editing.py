@@ -54,7 +54,7 @@ def _check(text: str) -> dict[str, Any]:
             id="misspelt",
         ),
         pytest.param(
-            TEXT.replace("io/zone", "io/zones"), [(14, "topology-key-on-no-node", "error")], id="cluster"
+            TEXT.replace("topology.", "example."), [(14, "topology-key-on-no-node", "error")], id="cluster"
         ),
         pytest.param(TEXT.replace("spec:\n  rep", "spec: [\n  rep"), [(7, "unreadable", "error")], id="YAML"),
         pytest.param("kind: Service\napiVersion: v1\n", [(0, "unreadable", "error")], id="no pods"),

@@ -1,1 +1,1 @@
-"""Who may use the routes that show what runs in a cluster: Kubernetes is asked, which knows."""
+"""Who may use the routes that show what runs in a cluster: Kubernetes decides."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from webhook.rbac import AUDIENCE, GROUP, PROXIED_HEADER, Resource
 
-#: Where the API server is asked who has a token, and what somebody may do.
+#: The paths of the API server's reviews: who has a token, and what a user may do.
 TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105  # a path
 ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
@@ -38,9 +38,9 @@ class AccessDecision:
 
     Attributes:
         result: What became of it.
-        user: Who calls, empty if nobody knows.
-        message: What the caller is told where it is not answered.
-        why: What only the log is told.
+        user: Who calls, empty if unknown.
+        message: The message for the caller where it is denied.
+        why: The reason, for the log alone.
     """
 
     result: Result
@@ -72,7 +72,7 @@ class RequestedAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Somebody whom the API server knows."""
+    """A caller whom the API server knows."""
 
     name: str
     uid: str = ""
@@ -94,12 +94,12 @@ def token_review(token: str, *audiences: str) -> dict[str, Any]:
 
 
 def caller_of(answer: Mapping[str, Any], *, audience: str = "") -> Caller | None:
-    """Return whose token was asked about, None if nobody's.
+    """Return the caller whose token was reviewed, None if it is not valid.
 
     Args:
         answer: A TokenReview with its status.
         audience: For whom the token must be made; empty for the API server. An answer that names no audience
-            is about the API server, whatever was asked ("status.audiences" of the API's reference).
+            is about the API server, whatever was requested ("status.audiences" of the API's reference).
     """
     status = answer.get("status") or {}
     user = status.get("user") or {}
@@ -121,7 +121,7 @@ def problem_of(answer: Mapping[str, Any]) -> str:
 
 
 def access_review(caller: Caller, action: RequestedAccess) -> dict[str, Any]:
-    """Return the question whether somebody may do something."""
+    """Return the SubjectAccessReview of a caller and an action."""
     return {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
@@ -151,8 +151,8 @@ def decision_on(answer: Mapping[str, Any], caller: Caller, action: RequestedAcce
 def nobody() -> AccessDecision:
     """Return the decision on a caller without a token."""
     text = (
-        "this route asks who calls: send Authorization: Bearer TOKEN, or through the API server's proxy "
-        f"{PROXIED_HEADER}: Bearer TOKEN"
+        "this route needs authentication: send Authorization: Bearer TOKEN, or through the API server's "
+        f"proxy {PROXIED_HEADER}: Bearer TOKEN"
     )
     return AccessDecision(result=Result.UNAUTHENTICATED, message=text)
 

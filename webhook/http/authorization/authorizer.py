@@ -16,7 +16,7 @@ from webhook.kube.api_server import ApiServer
 from webhook.rbac import Resource
 from webhook.telemetry.logs import LOGGER
 
-#: Callers that the API server is asked about in a second, by each worker; whoever is known goes on beyond.
+#: Callers that the API server reviews in a second, for each worker; known ones are not limited.
 #: What it answers us counts with priority and fairness, as do our watches and our Lease.
 _ASKED_PER_S: Final = 50.0
 
@@ -26,13 +26,13 @@ _VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create"}
 #: Decided without a look at the request.
 _OPEN: Final = AccessDecision(result=Result.ALLOWED)
 _BUSY: Final = AccessDecision(
-    result=Result.ERROR, message="as many callers are being asked about as may be: try again"
+    result=Result.ERROR, message="too many callers are being reviewed at once: try again"
 )
 _CLOSED: Final = AccessDecision(
     result=Result.DENIED,
     message=(
-        "this server asks nobody who calls, and is reachable from elsewhere: start it with --live to ask the "
-        "API server, with --access open to answer everybody, or listen on loopback"
+        "this server cannot authenticate callers, and is reachable from elsewhere: start it with --live to "
+        "use the API server, with --access open to answer every caller, or listen on loopback"
     ),
 )
 
@@ -50,7 +50,7 @@ class Authorizer(Protocol):
 
 
 class OpenAuthorizer:
-    """Lets everybody in."""
+    """Lets every caller in."""
 
     def check(self, environ: Mapping[str, Any], resource: Resource) -> AccessDecision:  # noqa: ARG002  # as every guard
         """Allow."""
@@ -58,7 +58,7 @@ class OpenAuthorizer:
 
 
 class ClosedAuthorizer:
-    """Lets nobody in, since there is nobody to ask."""
+    """Lets no caller in, since there is no API server to decide."""
 
     def check(self, environ: Mapping[str, Any], resource: Resource) -> AccessDecision:
         """Deny."""
@@ -70,10 +70,10 @@ class KubernetesAuthorizer:
     """Lets in whom Kubernetes knows and lets.
 
     Args:
-        reviewer: Asks it.
+        reviewer: Sends the reviews.
         memory: Keeps what it said.
         places: Requests that may wait for it at once: each holds a thread, and probes need some too.
-        count: Told every result.
+        count: Called with every result.
         rate: Lets through how many it may be asked about.
     """
 
@@ -119,13 +119,13 @@ class KubernetesAuthorizer:
 def build_authorizer(
     settings: AccessSettings, api: ApiServer | None, *, places: int, count: Callable[[str], None]
 ) -> Authorizer:
-    """Return the guard that the settings ask for.
+    """Return the guard that the settings select.
 
     Args:
-        settings: What the server was told.
+        settings: The server's settings.
         api: The API server of the live cluster; None without one.
         places: Requests that may wait for it at once.
-        count: Told every result of asking.
+        count: Called with every result of a review.
 
     Raises:
         UsageError: The address is none.

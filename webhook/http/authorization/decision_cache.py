@@ -1,4 +1,4 @@
-"""Remembers decisions for a while, and has the same question asked once however many ask at once."""
+"""Remembers decisions for a while, and sends a review once, however many threads wait for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webhook.http.authorization.credential import Credential
 #: Seconds for which a decision counts: as long as a right that is taken away, or a token that is revoked or
 #: expires, may still work; and as long as a right that was just given may not. No errors.
 LIFETIMES_S: Final = {Result.ALLOWED: 30.0, Result.DENIED: 5.0, Result.UNAUTHENTICATED: 5.0}
-#: Decisions that are kept of those that let somebody in, and again of all others, so that no flood of wrong
+#: Decisions that are kept of those that let a caller in, and again of all others, so that no flood of wrong
 #: tokens drives out the right ones. Some 300 bytes each.
 MOST_KEPT: Final = 1024
 
@@ -29,7 +29,7 @@ class _Kept(NamedTuple):
 
 
 class DecisionCache:
-    """Decisions by token and action; any number of threads may ask."""
+    """Decisions by token and action; any number of threads may use it."""
 
     def __init__(self, *, now: Callable[[], float] = time.monotonic, most: int = MOST_KEPT) -> None:
         """Start with nothing.

@@ -1,4 +1,4 @@
-"""Whether anybody is asked who calls, as the settings say. Decides only; ``guard.py`` does it."""
+"""Whether callers are authenticated, by the settings. Decides only; ``authorizer.py`` does it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webhook.settings import Access
 
 
 class Mode(StrEnum):
-    """Who is answered: everybody, who Kubernetes lets, or nobody because there is nobody to ask."""
+    """Who is answered: every caller, those whom Kubernetes allows, or none without an API server."""
 
     OPEN = "open"
     KUBERNETES = "kubernetes"
@@ -27,7 +27,7 @@ class AccessSettings(Protocol):
 
     @property
     def live(self) -> bool:
-        """Whether a live cluster is followed, whose API server can be asked."""
+        """Whether a live cluster is followed, whose API server can decide."""
 
     @property
     def bind(self) -> str:
@@ -52,7 +52,7 @@ def access_mode(settings: AccessSettings) -> Mode:
 
 
 def _is_loopback(bind: str) -> bool:
-    """Tell whether only this machine reaches an address; of a name nobody knows for how long that holds."""
+    """Return whether only this machine reaches an address; for a name it is unknown how long that holds."""
     host, _ = parse_bind(bind)
     if host == "localhost":
         return True

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class RateLimiter:
-    """Lets so many through in a second, and after a pause as many at once; any number of threads may ask."""
+    """Lets a number of calls through in a second, after a pause as many at once; threads may share it."""
 
     def __init__(self, per_s: float, *, now: Callable[[], float] = time.monotonic) -> None:
         """Begin with a whole second's worth.
@@ -24,7 +24,7 @@ class RateLimiter:
         self._counted_at = now()
 
     def take(self) -> bool:
-        """Tell whether one more may pass now, and count it if so."""
+        """Return whether one more may pass now, and count it if so."""
         with self._lock:
             now = self._now()
             self._left = min(self._per_s, self._left + (now - self._counted_at) * self._per_s)

@@ -1,4 +1,4 @@
-"""Asks the API server who has a token and what its owner may do."""
+"""Has the API server review who has a token and what its owner may do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TIMEOUT_S: Final = 3.0
 
 
 class TokenReviewer:
-    """Decides with an API server; where that cannot be asked, nobody is let in."""
+    """Decides with an API server; where that cannot be reached, no caller is let in."""
 
     def __init__(self, api: ApiServer) -> None:
         self._api = api
@@ -48,7 +48,7 @@ class TokenReviewer:
     def _caller(self, credential: Credential, action: RequestedAccess) -> tuple[Caller | None, str]:
         """Return whose token it is, or what is wrong with it.
 
-        A token must be for us alone, so that nobody sends one here that is worth something elsewhere. But a
+        A token must be for us alone, so that no one sends one here that is worth something elsewhere. But a
         ServiceMonitor can refer only to a token for the API server: metrics are shown for that too, unless it
         came through a proxy, which does not make sure that it talks to us.
         """
@@ -68,7 +68,7 @@ class TokenReviewer:
 
 def _undecided(error: ClusterError) -> AccessDecision:
     if isinstance(error, ApiError) and error.forbidden:
-        text = "Evenkeel itself may not ask the API server who calls: bind system:auth-delegator to it"
+        text = "Evenkeel may not have the API server review callers: bind system:auth-delegator to it"
     else:
-        text = "the API server does not tell who calls: try again"
+        text = "the API server does not review the caller: try again"
     return AccessDecision(result=Result.ERROR, message=text, why=str(error))

@@ -32,7 +32,7 @@ _VALUE_BYTES: Final = 128
 #: The share of a request's time after which an answer that can be partial ends; the rest is to write it.
 _WORK_SHARE: Final = 0.7
 
-#: Bytes that orjson asks the system for to read a byte, of which it uses what the values need.
+#: Bytes that orjson allocates to read a byte, of which it uses what the values need.
 _PARSER_BYTES: Final = 12
 
 

@@ -36,7 +36,7 @@ class EligibleDomains:
 
     label: LabelView
     counted: NDArray[np.bool_]
-    values: NDArray[np.int32]
+    values: NDArray[np.intp]
     nodes: NDArray[np.int64]
 
 
@@ -48,7 +48,8 @@ def eligible_domains(label: LabelView, eligible: NDArray[np.bool_]) -> EligibleD
         eligible: The nodes that take part, shape ``(n,)``.
     """
     counted = eligible & label.present
-    values = label.numbers[counted]
+    # Positions, as bincount has them, so that it need not convert them each time.
+    values = label.numbers[counted].astype(np.intp)
     return EligibleDomains(label, counted, values, np.bincount(values, minlength=len(label.texts)))
 
 
@@ -59,13 +60,15 @@ def count_domains(domains: EligibleDomains, on_nodes: NDArray[np.int64]) -> Doma
         domains: The domains.
         on_nodes: Matching pods, shape ``(n,)``.
     """
-    weights, size = on_nodes[domains.counted], len(domains.nodes)
-    # bincount adds as float64, exact up to 2**53 pods.
-    matching = np.bincount(domains.values, weights=weights, minlength=size).astype(np.int64)
     return DomainCounts(
         values=domains.label.texts,
         of_node=domains.label.numbers,
-        exists=domains.nodes > 0,
-        matching=matching,
         nodes=domains.nodes,
+        count=lambda: _count(domains, on_nodes),
     )
+
+
+def _count(domains: EligibleDomains, on_nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    # bincount adds as float64, exact up to 2**53 pods.
+    weights, size = on_nodes[domains.counted], len(domains.nodes)
+    return np.bincount(domains.values, weights=weights, minlength=size).astype(np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
 from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.node_table import MISSING
-from policies.scheduler.node_view import NodeView, by_node
+from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.podtopologyspread.counting import (
     count_domains,
     count_on_nodes,
@@ -74,10 +74,10 @@ def _check(
     domains = count_domains(domains_of, on_nodes)
     minimum = global_minimum(applied, domains.matching[domains.exists])
     if request.pinned and constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:
-        domains, minimum = replace(domains, matching=np.zeros_like(domains.matching)), 0
+        domains, minimum = replace(domains, count=lambda: np.zeros_like(domains_of.nodes)), 0
         # The pods of a node count against it only where its one domain is fewer than minDomains.
         skew = applied.self_match + (on_nodes if constraint.min_domains > 1 else np.zeros_like(on_nodes))
     else:
-        skew = by_node(domains.matching, domains.of_node) + applied.self_match - minimum
+        skew = label.by_node(domains.matching) + (applied.self_match - minimum)
     satisfied = (skew <= constraint.max_skew) & label.present
     return FilterResult(applied=applied, domains=domains, minimum=minimum, skew=skew, satisfied=satisfied)

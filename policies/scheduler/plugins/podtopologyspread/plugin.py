@@ -14,6 +14,10 @@ from policies.scheduler.request import SchedulingRequest
 class PodTopologySpreadPlugin:
     """Rejects nodes by the hard constraints, and scores the feasible ones by the soft constraints."""
 
+    def follows_pods(self, _view: NodeView, request: SchedulingRequest) -> bool:
+        """Return whether there is a hard constraint."""
+        return any(applied.is_hard for applied in request.constraints)
+
     def filter(self, view: NodeView, request: SchedulingRequest) -> SpreadRejections:
         """Return the nodes that the plugin rejects, and the counts of each hard constraint."""
         return filter_nodes(view, request)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.eligibility import eligible_nodes, required_keys
-from policies.scheduler.node_table import MISSING
-from policies.scheduler.node_view import LabelView, NodeView, by_node
+from policies.scheduler.node_view import LabelView, NodeView
 from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
 from policies.scheduler.plugins.podtopologyspread.counting import (
     count_domains,
@@ -53,11 +52,10 @@ def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np
     counts = count_soft(view, request, scored)
     total = np.zeros(len(view.slots))
     for result in counts:
-        total += np.where(
-            result.domains.of_node == MISSING,
-            0.0,
-            result.matching * (result.weight or 0.0) + (result.applied.constraint.max_skew - 1),
-        )
+        scores = result.matching * (result.weight or 0.0)
+        scores += result.applied.constraint.max_skew - 1
+        label = view.label(result.applied.constraint.topology_key)
+        total += scores if label.everywhere else np.where(label.present, scores, 0.0)
     raw = np.where(scored, round_half_away(total), 0)
     return SpreadScores(NodeScores(raw, normalize(raw, scored)), counts)
 
@@ -106,8 +104,8 @@ def _count(
             lambda: eligible_domains(values, eligible_nodes(constraint, view, keys=keys, behavior=behavior)),
         )
         domains = replace(count_domains(eligible, on_nodes), of_node=label.numbers)
-        matching = by_node(domains.matching, label.numbers)
-        size = int(np.count_nonzero(np.bincount(values.numbers[scored])))
+        matching = label.by_node(domains.matching)
+        size = int(np.count_nonzero(np.bincount(values.positions[scored])))
     # Without a node to score there is no domain either.
     weight = math.log(size + 2) if size else None
     return ScoreResult(applied=applied, domains=domains, weight=weight, matching=matching)
@@ -118,7 +116,7 @@ def _missing_as_empty(label: LabelView) -> LabelView:
 
     Only under the system defaults do nodes without the label take part.
     """
-    if label.present.all():
+    if label.everywhere:
         return label
     texts = label.texts if "" in label.number_of else (*label.texts, "")
     empty = label.number_of.get("", len(label.texts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.scheduler.binding import Step
 from policies.scheduler.request import SchedulingRequest
-from tests.policies.scheduler.clusters import a_constraint, a_pod, a_request, an_index, zones
+from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, zones
 
 OBJECTS = zones(a=1, b=0)
 
@@ -25,6 +25,19 @@ def test_what_happens_in_a_copy_stays_there() -> None:
 
     assert [{"b": 1}] == simulation.count(request)
     assert [{"a": 1, "b": 0}] == fork.count(request) == ClusterSimulation(index).count(request)
+
+
+def test_victims_are_of_any_namespace() -> None:
+    """A copy for one pod has the pods of other namespaces that may be evicted for it."""
+    victim = a_pod("victim", "n1", cpu="3")
+    victim["metadata"]["namespace"] = "data"
+    index = an_index([a_node("n1"), victim])
+    request = a_request(a_pod("web", cpu="3", priority=1), {}, index)
+    result = ClusterSimulation.of(index, request).evaluate(request)
+
+    assert result.preemption is not None
+    assert {"n1": ("data/victim",)} == result.preemption.victims
+    assert result.message == result.condition
 
 
 def test_a_queue_until_it_is_to_stop() -> None:

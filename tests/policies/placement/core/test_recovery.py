@@ -73,12 +73,15 @@ def test_more_others_than_are_tried() -> None:
     assert {"db-1": "n2", "db-2": "notTried", "web-1": "n3"} == outcomes_of(result)
 
 
-def test_preemption_is_named() -> None:
-    """A pod with a priority that pends might evict others, which is not modeled."""
+def test_victims_are_displaced_too() -> None:
+    """A pod that fits nowhere has one of lower priority evicted, whose replacement is tried after it."""
     objects = [*NODES[:2], another_pod("low", "n2", "4"), another_pod("high", "n1", "4", priority=10)]
     result, _ = try_out(objects, LOSE_A)
+    high, low = result.recovery.displaced
 
-    assert ({"high": "pending"}, ("preemption",)) == (outcomes_of(result), result.recovery.unmodeled)
+    assert {"high": "n2", "low": "pending"} == outcomes_of(result)
+    assert ("data/high", ("data/low",)) == (low.evicted_for, high.step and high.step.evicted)
+    assert ((), None) == (result.recovery.unmodeled, high.evicted_for)
 
 
 def test_stopped() -> None:

@@ -230,6 +230,11 @@ def test_recorded_rollout() -> None:
         pytest.param(a_deployment(3, surge="many"), "spec.strategy", id="no number"),
         pytest.param(a_deployment(3, unavailable=-1), "spec.strategy", id="a negative limit"),
         pytest.param(a_deployment(3, strategy={"type": "Canary"}), "spec.strategy", id="an unknown strategy"),
+        pytest.param(
+            a_deployment(3, surge="0%", unavailable=0),
+            "spec.strategy.rollingUpdate.maxUnavailable",
+            id="no pod may go and none may come",
+        ),
     ],
 )
 def test_what_is_not_rolled_out(obj: dict[str, Any], field: str) -> None:

@@ -147,7 +147,7 @@ def _replica(number: int, node: str | None, facts: DeletionFacts) -> Replica:
 
 
 def _less(one: Replica, other: Replica, rank: dict[str | None, int]) -> bool:
-    """Return what ``ActivePodsWithRanks.Less`` does, branch by branch."""
+    """Return the result of ``ActivePodsWithRanks.Less``, branch by branch."""
     a, b = one.facts, other.facts
     assert a is not None
     assert b is not None

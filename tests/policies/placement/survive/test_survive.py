@@ -246,3 +246,37 @@ def _fits_beside(survival: Survival, domain: str, count: int) -> bool:
     after, (deployed,) = survival.after(domain), survival.deployed
     names = (f"more-{number}" for number in range(count))
     return all(schedule(deployed.prepared.request, after, name).node is not None for name in names)
+
+
+def test_victims_of_a_loss() -> None:
+    """Displaced replicas evict pods of lower priority: of another workload that must run, and of others."""
+    first, second = _web(1, cpu="3", whenUnsatisfiable="ScheduleAnyway"), _web(1, cpu="2")
+    first["spec"]["template"]["spec"]["priority"] = 10
+    for workload, name in ((first, "first"), (second, "second")):
+        workload["metadata"]["name"] = name
+        labels = {"app": name}
+        workload["spec"]["selector"] = {"matchLabels": labels}
+        workload["spec"]["template"]["metadata"]["labels"] = labels
+    survival, losses = _survival([first, second], NODES[:2])
+    loss = losses[next(domain for domain, pods in survival.deployed[0].domains.items() if pods)]
+
+    assert [(1, 0), (1, 0)] == [(each.used + each.placed, each.evicted) for each in survival.deployed]
+    assert [(1, True), (0, False)] == [(entry.running, entry.survives) for entry in loss.workloads]
+    assert [(1, "pending")] == [(pod.workload, str(pod.outcome)) for pod in loss.evicted]
+    assert survival.survives(0)
+    assert not survival.survives(1)
+
+
+def test_victims_before_a_loss() -> None:
+    """A replica that is placed evicts those of another workload, which lacks them then."""
+    low, high = _web(1, cpu="3"), _web(1, cpu="3")
+    for workload, name, priority in ((low, "low", 0), (high, "high", 10)):
+        workload["metadata"]["name"] = name
+        workload["spec"]["selector"] = {"matchLabels": {"app": name}}
+        workload["spec"]["template"]["metadata"]["labels"] = {"app": name}
+        workload["spec"]["template"]["spec"]["priority"] = priority
+    survival, _ = _survival([low, high], NODES[:1])
+
+    assert [(0, 1), (1, 0)] == [(each.running, each.evicted) for each in survival.deployed]
+    assert survival.deployed[0].lacks
+    assert survival.deployed[0].pending is not None

@@ -10,7 +10,7 @@ from policies.config.context import AdmissionContext
 from policies.placement.core.placement import read_workload
 from policies.placement.survive.survive import LossOptions, Survival
 from policies.placement.survive.survive_suggestions import SurvivalHelp, find_help
-from policies.scheduler.changes import ChangeKind
+from policies.scheduler.changes import ChangeKind, ClusterChange
 from tests.builders import a_constraint, a_workload
 from tests.policies.placement.clusters import ZONE_KEY, a_node
 from tests.policies.scheduler.clusters import an_index
@@ -54,6 +54,15 @@ def test_what_is_proven(fields: dict[str, Any], proven: ChangeKind) -> None:
     first = next(entry for entry in found.found if entry.suggestion.edits)
 
     assert ("a", proven, True) == (found.domain, first.suggestion.changes[0].what, first.survives)
+
+
+def test_no_node_in_the_domain_that_is_lost() -> None:
+    """In an outage a new node in the very zone that is out would be out, too."""
+    for found in _help(unreachable=True):
+        changes = [entry.suggestion.changes[0] for entry in found.found]
+        nodes = [change for change in changes if isinstance(change, ClusterChange)]
+
+        assert (ZONE_KEY, found.domain) not in {(change.key, change.value) for change in nodes}
 
 
 def test_no_guarantee_goes_first() -> None:

@@ -40,6 +40,27 @@ def test_fits_nowhere(golden: Callable[[str, str], str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        pytest.param({"rack": "1"}, False, id="every node has the other key"),
+        pytest.param({}, True, id="a node lacks it"),
+    ],
+)
+def test_why_nodes_do_not_count(labels: dict[str, str], *, told: bool) -> None:
+    """A reason is given for which some node is left out, no other."""
+    tainted = a_node("n3", "c", taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}])
+    nodes = [a_node("n1", "a"), a_node("n2", "b"), tainted]
+    for node in nodes[:2]:
+        node["metadata"]["labels"]["rack"] = "1"
+    nodes[2]["metadata"]["labels"] |= labels
+    pod = a_spread_pod(a_constraint(nodeTaintsPolicy="Honor"), a_constraint(topologyKey="rack", maxSkew=9))
+    text = text_of(an_explanation(pod, *nodes))
+
+    assert "tainted (nodeTaintsPolicy Honor)" in text
+    assert told is ("of another constraint" in text)
+
+
+@pytest.mark.parametrize(
     ("constraints", "count"),
     [
         pytest.param([SOFT], 1, id="maxSkew 1"),

@@ -42,7 +42,7 @@ def test_escapes() -> None:
 
 
 def _as_read(text: str) -> str:
-    """Return what the runner makes of an escaped text."""
+    """Return an escaped text as the runner reads it."""
     for escape, meant in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
         text = text.replace(escape, meant)
     return text

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
 from policies.lint.run import LintResult
 from policies.manifests.findings import Severity
 from policies.manifests.skipped import FailOnSkipped
+from policies.reports.lint.run import in_order
+from tests.policies.reports.findings import FINDINGS
 from tests.policies.reports.lint.lint_runs import CLEAN, RUN
 
 #: A run without errors.
@@ -60,3 +63,10 @@ def test_by_file() -> None:
 def test_count() -> None:
     """Only findings in force are counted."""
     assert [2, 1, 1] == [RUN.count(severity) for severity in Severity]
+
+
+def test_in_order() -> None:
+    """By file, line as a number, then the worst first."""
+    orders = {tuple(finding.rule for finding in in_order(order)) for order in permutations(FINDINGS)}
+
+    assert {("wrong", "odd", "a-note", "unreadable")} == orders

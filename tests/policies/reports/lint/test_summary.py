@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import ModuleType
 
@@ -9,15 +10,19 @@ import pytest
 
 from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath
-from policies.manifests.findings import Finding, Location, Severity
+from policies.manifests.findings import Build, Finding, Location, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.reports.lint import github, junit, markdown, sarif
+from policies.reports.lint import json as lint_json
 from policies.reports.lint import text as lint_text
+from policies.reports.lint.run import LintRun
 from policies.reports.lint.summary import (
     MAX_GROUPS,
     asides,
+    bundles,
     checked_inputs,
     counts,
+    overlays,
     skipped_count,
     skipped_groups,
 )
@@ -119,3 +124,76 @@ def test_many_causes(form: ModuleType) -> None:
     assert "worst" in told
     assert MAX_GROUPS - 1 == sum(f": {each}; {worst.suggestion}" in told for each in letters)
     assert "91 more skipped for 91 other causes" in told
+
+
+def a_finding(file: str, folders: str, used: int) -> Finding:
+    builds = tuple(
+        Build(f"{folder}/kustomization.yaml", "Pod p-a", FieldPath(("spec",)), "is odd") for folder in folders
+    )
+    place = Location(file, 3)
+    return Finding(Severity.NOTE, place, FieldPath(), "is odd", "odd", builds=builds, used_in_builds=used)
+
+
+@pytest.mark.parametrize(
+    ("finding", "expected"),
+    [
+        pytest.param(a_finding("base/web.yaml", "", 0), "", id="not built"),
+        pytest.param(a_finding("a/web.yaml", "a", 1), "", id="its own file"),
+        pytest.param(a_finding("a/kustomization.yaml", "a", 0), "", id="the kustomization itself"),
+        pytest.param(a_finding("base/web.yaml", "a", 1), "in overlay a", id="1 of 1"),
+        pytest.param(a_finding("base/web.yaml", "aa", 1), "in overlay a", id="2 objects of 1"),
+        pytest.param(a_finding("base/web.yaml", "abc", 3), "in 3 overlays: a, b, c", id="3 of 3"),
+        pytest.param(
+            a_finding("base/web.yaml", "abcde", 5), "in 5 overlays: a, b, c and 2 more", id="5 of 5"
+        ),
+        pytest.param(
+            a_finding("base/web.yaml", "ab", 5),
+            "in 2 of the 5 overlays that use this file: a, b",
+            id="2 of 5",
+        ),
+    ],
+)
+def test_overlays(finding: Finding, expected: str) -> None:
+    """Three are named, and all are counted."""
+    assert expected == overlays(finding)
+
+
+def test_every_report() -> None:
+    """Every format says in which overlays; those for programs name each."""
+    run = LintRun(result=LintResult([a_finding("base/web.yaml", "abcde", 6)]), tool_version="1")
+    texts = [report.render(run) for report in (lint_text, junit, github, markdown, sarif)]
+    (result,) = json.loads(sarif.render(run))["runs"][0]["results"]
+    (finding,) = json.loads(lint_json.render(run))["findings"]
+
+    assert all("in 5 of the 6 overlays that use this file: a, b, c and 2 more" in text for text in texts)
+    assert [*"abcde"] == [
+        place["physicalLocation"]["artifactLocation"]["uri"].partition("/")[0]
+        for place in result["relatedLocations"]
+    ]
+    assert (5, 6) == (len(finding["builds"]), finding["usedInBuilds"])
+    assert {"file", "object", "field", "message"} == set(finding["builds"][0])
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param({"a": "x", "b": "y", "all": "xy"}, {"all": 2}, id="one of two sources"),
+        pytest.param(
+            {"a": "x", "b": "y", "all": "xy", "ha": "xy"}, {"all": 2, "ha": 2}, id="two of the same"
+        ),
+        pytest.param({"a": "x", "b": "x"}, {}, id="copies by hand"),
+        pytest.param({"a": "xy", "b": "xy"}, {}, id="larger copies by hand"),
+        pytest.param({"a": "x", "all": "xyz"}, {}, id="with findings of its own"),
+        pytest.param({"a": "x", "b": "y"}, {}, id="different ones"),
+        pytest.param({}, {}, id="nothing"),
+    ],
+)
+def test_bundles(files: dict[str, str], expected: dict[str, int]) -> None:
+    """What is put together from several has all that they have, and more than each."""
+    found = [
+        Finding(Severity.NOTE, Location(file, line), FieldPath(("spec",)), "is odd", "odd", f"Pod {name}")
+        for file, names in files.items()
+        for line, name in enumerate(names)
+    ]
+
+    assert expected == bundles(found)

@@ -8,7 +8,13 @@ import pytest
 
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.reports.simulate import text as simulate_text
-from tests.policies.reports.simulate.what_ifs import a_large_loss, a_loss, a_loss_of_unknown_pods, an_addition
+from tests.policies.reports.simulate.what_ifs import (
+    a_large_loss,
+    a_loss,
+    a_loss_of_unknown_pods,
+    an_addition,
+    an_eviction,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +23,7 @@ from tests.policies.reports.simulate.what_ifs import a_large_loss, a_loss, a_los
         pytest.param("what_if_lost.txt", a_loss(), id="a zone is lost"),
         pytest.param("what_if_unknown.txt", a_loss_of_unknown_pods(), id="other pods are not known"),
         pytest.param("what_if_added.txt", an_addition(), id="nodes are added for what is missing"),
+        pytest.param("evicted.txt", an_eviction(), id="pods are evicted for others"),
         pytest.param("what_if_many.txt", a_large_loss(), id="many pods and domains"),
     ],
 )

@@ -22,7 +22,7 @@ def _after(*actions: Action, objects: list[Object], workload: Object, known: boo
     context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
     for obj in objects:
         running(obj)
-    planned = PlannedActions(actions=actions, context=context, running=running if known else None)
+    planned = PlannedActions(actions=actions, running=running if known else None)
     return simulate_queue(queue_replicas(workload, context), planned=planned)
 
 
@@ -61,3 +61,18 @@ def a_large_loss() -> SimulatedQueue:
     lose = LoseDomain(at=AT, key=ZONE_KEY, value="a")
     objects = [*nodes, *others, *its_pods(web, {f"web-{number}": f"n{number:02}" for number in range(3)})]
     return _after(lose, objects=objects, workload=web)
+
+
+def an_eviction() -> SimulatedQueue:
+    """Return replicas with a priority on full nodes: of what they evict one finds room, one does not."""
+    web = a_deployment(cpu="3")
+    web["spec"]["replicas"] = 2
+    web["spec"]["template"]["spec"]["priority"] = 100
+    objects = [
+        *NODES,
+        another_pod("db-1", "n1", "1500m"),
+        another_pod("db-2", "n2", "4", owner=("apps/v1", "StatefulSet", "db")),
+        another_pod("db-3", "n3", "2", priority=500),
+        another_pod("bare", "n1", "2500m", owner=None),
+    ]
+    return _after(objects=objects, workload=web)

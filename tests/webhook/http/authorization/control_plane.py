@@ -55,6 +55,8 @@ class ControlPlane:
     gets: dict[str, Any] = field(default_factory=dict)
     #: Paths that nobody may use.
     forbidden: set[str] = field(default_factory=set)
+    #: Paths of kinds that are not served.
+    undefined: set[str] = field(default_factory=set)
     #: What the Service leads to; None without one.
     app: Client | None = None
     version: str = "v1.36.2"
@@ -81,8 +83,8 @@ class ControlPlane:
             API,
         ):
             return 401, status_of(401, "Unauthorized", "Unauthorized")
-        if path in self.forbidden:
-            return 403, status_of(403, "Forbidden", f"{path} is forbidden")
+        if refusal := self._refusal(path):
+            return refusal
         gets = {"/version": {"gitVersion": self.version}, **self.gets}
         if path in gets:
             return 200, gets[path]
@@ -106,6 +108,13 @@ class ControlPlane:
         if self.app is not None and path.startswith(_PROXY):
             return 0, self._proxied(self.app, request)
         return 404, status_of(404, "NotFound", f"{path} not found")
+
+    def _refusal(self, path: str) -> tuple[int, Any] | None:
+        if path in self.forbidden:
+            return 403, status_of(403, "Forbidden", f"{path} is forbidden")
+        if path in self.undefined:
+            return 404, status_of(404, "NotFound", "the server could not find the requested resource")
+        return None
 
     def _review(self, spec: dict[str, Any]) -> dict[str, Any]:
         user, audience = self.tokens.get(spec["token"], ("", ""))

@@ -120,7 +120,7 @@ export interface AuditedEntry {
   name: string;
   /** Its uid; empty if unknown. */
   uid: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** How many replicas it wants; null for kinds without a number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
@@ -234,7 +234,7 @@ export interface AuditedProblem {
 export interface AuditedRoom {
   /** How many. */
   pods: number;
-  /** Whether that is an upper bound: with several DoNotSchedule constraints, and where pods ask for what is not modeled. */
+  /** Whether that is an upper bound: with several DoNotSchedule constraints, and where pods have fields that are not modeled. */
   atMost: boolean;
   /** The position of the constraint that limits them; null where only the room of nodes does. */
   constraint: number | null;
@@ -260,7 +260,7 @@ export interface WorkloadDetail {
 export interface ExplainAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** The fields of the pod and its own constraints that the release drops. */
   dropped: string[];
@@ -334,7 +334,7 @@ export interface NamedWorkload {
 export interface PodRevision {
   /** With which its controller marks it; null if the revision is not in the cluster yet, as far as is known. */
   hash: string | null;
-  /** Whether it is judged as the first pod of a new revision. */
+  /** Whether it is evaluated as the first pod of a new revision. */
   new: boolean;
 }
 
@@ -362,11 +362,11 @@ export interface ReplicaCounts {
   complete: boolean;
 }
 
-/** How many replicas of a workload are meant, and what says so. */
+/** How many replicas of a workload are meant, and where the number comes from. */
 export interface ReplicaNumber {
   /** The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the least of an autoscaler; else the default of 1. */
   origin: "manifest" | "cluster" | "autoscaler" | "default";
-  /** The object that says so, by kind and name; empty where the pods that run were counted, and for the manifest and the default. */
+  /** The object with the number, by kind and name; empty where the pods that run were counted, and for the manifest and the default. */
   source: string;
 }
 
@@ -794,7 +794,7 @@ export interface CheckedObject {
   namespace: string;
   /** Its name; empty if it has none. */
   name: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** How many replicas it wants; null for kinds without a number. */
   replicas: number | null;
 }
 
@@ -802,7 +802,7 @@ export interface CheckedObject {
 export interface ScoreAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** The fields of the pod and its own constraints that the release drops. */
   dropped: string[];
@@ -900,7 +900,7 @@ export interface NodeRejection {
   code: "Unschedulable" | "UnschedulableAndUnresolvable";
 }
 
-/** What a DoNotSchedule constraint saw on a node: skew = matching + selfMatch - globalMinimum. */
+/** The counts of a DoNotSchedule constraint on a node: skew = matching + selfMatch - globalMinimum. */
 export interface ConstraintCheck {
   /** The position in "constraints" of the answer. */
   constraint: number;
@@ -920,7 +920,7 @@ export interface ConstraintCheck {
   satisfied: boolean;
 }
 
-/** What one plugin gives a node. */
+/** The scores of one plugin for a node. */
 export interface PluginScore {
   /** What Score returns; negative where pods keep away. */
   raw: number;
@@ -992,11 +992,11 @@ export interface AddedNodes {
   count?: number;
 }
 
-/** What becomes of pods that are scheduled one after another. */
+/** The outcome for pods that are scheduled one after another. */
 export interface SimulateAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** How many nodes there are, before any action. */
   nodes: number;
@@ -1026,6 +1026,8 @@ export interface SimulateAnswer {
   whatIf: WhatIf | null;
   /** How the workload was rolled out or scaled, the rest being of the likely course; null if neither was requested. */
   rollout: RolloutFields | null;
+  /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". Absent for a rollout. */
+  evicted?: DisplacedPod[];
   /** What else a scheduler looks at in these pods, which may refuse more nodes. */
   notModeled: string[];
   /** What may happen in a real cluster meanwhile. */
@@ -1036,7 +1038,7 @@ export interface SimulateAnswer {
 export interface ReplicasBefore {
   /** Replicas that the workload wants. */
   wanted: number;
-  /** What says so; null for a scale, whose number is asked for. */
+  /** Where the number comes from; null for a scale, whose number is an option. */
   wantedFrom: ReplicaNumber | null;
   /** Those that had a node. */
   placed: number;
@@ -1056,6 +1058,8 @@ export interface BoundStep {
   tied: string[];
   /** That total; absent if only one node was feasible. */
   score?: number;
+  /** The pods that were evicted for it, as namespace/name; absent if none. "tied" are then the nodes on which evictions were equally good. */
+  evicted?: string[];
 }
 
 /** A pod that got none; the next was tried. */
@@ -1068,6 +1072,8 @@ export interface PendingStep {
   message: string;
   /** The message of its PodScheduled condition. */
   condition: string;
+  /** The pods that were evicted for it all the same, as namespace/name; absent if none. */
+  evicted?: string[];
 }
 
 /** The pods that a constraint counts, before the first pod was scheduled and after the last. */
@@ -1104,7 +1110,7 @@ export interface DomainChange {
 
 /** The ends of many simulations. */
 export interface SimulationRuns {
-  /** How many runs were asked for. */
+  /** How many runs were requested. */
   wanted: number | null;
   /** How many simulations there were. */
   done: number;
@@ -1188,10 +1194,14 @@ export interface DisplacedPod {
   tied?: string[];
   /** That total; absent if only one node was feasible. */
   score?: number;
+  /** The pods that were evicted for it all the same, as namespace/name; absent if none. */
+  evicted?: string[];
   /** The scheduler's FitError. */
   message?: string;
   /** The message of its PodScheduled condition. */
   condition?: string;
+  /** The pod that it was evicted for, as namespace/name; null if it was not. */
+  evictedFor?: string;
   /** The node that it lost. */
   lostNode: string;
   /** Whether it belongs to a given workload. */
@@ -1272,7 +1282,7 @@ export interface RolloutFields {
 export interface RolloutCourse {
   /** How it ends. */
   outcome: "complete" | "pending" | "deadlock";
-  /** Why the first of them has none, as its PodScheduled condition says. */
+  /** Why the first of them has none, from its PodScheduled condition. */
   condition: string;
   /** Pods of old revisions that are left over at the end. */
   oldPods: number;
@@ -1408,7 +1418,7 @@ export interface AuditAnswer {
   generatedAt: string;
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  /** The release that is used for it, with its patch: the newest known one for a newer one. */
   judgedAs: string;
   /** The only namespace that was looked at; empty for all. */
   namespace: string;
@@ -1432,7 +1442,7 @@ export interface AuditAnswer {
   workloads: AuditedWorkload[];
 }
 
-/** What wrote the report. */
+/** The tool that wrote the report. */
 export interface ToolVersion {
   /** Its name. */
   name: string;
@@ -1452,7 +1462,7 @@ export interface AuditedWorkload {
   name: string;
   /** Its uid; empty if unknown. */
   uid: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** How many replicas it wants; null for kinds without a number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
@@ -1482,13 +1492,13 @@ export interface AuditedWorkload {
   room: AuditedRoom | null;
 }
 
-/** What "evenkeel lint" of this release found. Later releases may add fields; within v1 none is renamed or goes away. */
+/** The result of "evenkeel lint" of this release. Later releases may add fields; within v1 none is renamed or goes away. */
 export interface LintReport {
   /** The form's name and version. */
   schema: string;
   /** What wrote the report. */
   tool: ToolVersion;
-  /** The release of Kubernetes that the rules judged by. */
+  /** The release of Kubernetes that the rules ran with. */
   kubernetesVersion: string;
   /** How much was checked and found. */
   summary: LintSummary;
@@ -1500,7 +1510,7 @@ export interface LintReport {
   skipped: SkippedRule[];
   /** How many findings in force each rule has, the most first. */
   statistics?: RuleStatistics[];
-  /** Files, charts and other sources that were not read, and objects that were not judged to their end, by file and line. */
+  /** Files, charts and other sources that were not read, and objects that were not checked to their end, by file and line. */
   skippedSources?: SkippedSource[];
 }
 
@@ -1636,11 +1646,11 @@ export interface SkippedSource {
   message: string;
   /** What would have to be downloaded. */
   needs: string[];
-  /** What to do about it; null where it was asked for. */
+  /** What to do about it; null where the user chose it. */
   suggestion: string | null;
 }
 
-/** What a change of manifests does to where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
+/** The effect of a change of manifests on where pods go. Later releases may add fields; within v1 none is renamed or goes away. */
 export interface PlanReport {
   /** The form's name and version. */
   schema: string;
@@ -1674,7 +1684,7 @@ export interface PlanReport {
 export interface PlanSummary {
   /** Workloads that are removed. */
   remove: number;
-  /** Workloads that must be deleted and created anew. */
+  /** Workloads that must be deleted and created again. */
   replace: number;
   /** Workloads that are changed. */
   change: number;
@@ -1742,7 +1752,7 @@ export interface PodChange {
   wanted: number;
   /** How many more should be, which were not tried: there are too many, or the work was ended. */
   notTried: number;
-  /** Whether only one pod was tried, because the kind says no number. */
+  /** Whether only one pod was tried, because the kind has no number. */
   nextOnly: boolean;
   /** Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled out is not simulated. */
   recreated: boolean;

@@ -1,0 +1,112 @@
+"""Commands that read files need nothing that Windows lacks: they are run here without it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.generator.terminal import EXAMPLES
+
+pytestmark = pytest.mark.slow
+
+#: Runs the command in a Python without the modules and names that only Unix has.
+WITHOUT_UNIX = """
+import importlib.abc, os, signal, sys
+
+MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty", "_posixsubprocess_"}
+
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name in MODULES:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+# What Python itself does by them it does another way on Windows.
+import selectors, subprocess, tempfile, threading
+sys.meta_path.insert(0, Absent())
+for name in MODULES:
+    sys.modules.pop(name, None)
+for name in (
+    "O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "fchmod", "fork", "geteuid", "getgid", "getuid",
+    "killpg", "memfd_create", "mkfifo", "openpty", "posix_fadvise", "pread", "register_at_fork",
+    "sched_getaffinity", "setsid", "wait4",
+):
+    delattr(os, name)
+for name in ("SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "pthread_sigmask", "setitimer"):
+    delattr(signal, name)
+sys.argv = ["evenkeel", *sys.argv[1:]]
+from evenkeel.start import run
+run()
+"""
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the examples that is a Git repository."""
+    folder = shutil.copytree(EXAMPLES, tmp_path_factory.mktemp("docs") / "examples")
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "x"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "lint .",
+        "fix --diff checkout.yaml",
+        "explain -f web.yaml --cluster cluster.yaml",
+        "score -f web.yaml --cluster cluster.yaml",
+        "simulate -f web.yaml --cluster cluster.yaml",
+        "simulate -f web.yaml --cluster cluster.yaml --rollout",
+        "survive zone -f web.yaml --cluster cluster.yaml",
+        "plan --from HEAD --cluster cluster.yaml .",
+        "plan --from web.yaml --cluster cluster.yaml web-next.yaml",
+        "advise -f web.yaml --cluster cluster.yaml --one-a-node",
+        "audit --cluster cluster.yaml",
+        "policy check policy.yaml",
+    ],
+    ids=lambda text: text.split()[0],
+)
+def test_a_command_runs(command: str, examples: Path) -> None:
+    """The answer is the one of this system, letter for letter."""
+    there, here = (
+        subprocess.run(
+            [sys.executable, *start, *command.split()],
+            cwd=examples,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for start in (["-c", WITHOUT_UNIX], ["-m", "evenkeel"])
+    )
+
+    assert here.returncode in (0, 1), here.stderr
+    assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
+
+
+def test_a_chart_is_not_rendered(tmp_path: Path) -> None:
+    """Where nothing confines a program, none is run for files that anybody may have written; that is said."""
+    (tmp_path / "chart/templates").mkdir(parents=True)
+    (tmp_path / "chart/Chart.yaml").write_text("apiVersion: v2\nname: a\nversion: 1.0.0\n")
+    (tmp_path / "chart/templates/a.yaml").write_text("a: {{ .Values.a }}\n")
+    helm = tmp_path / "bin/helm"
+    helm.parent.mkdir()
+    helm.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    helm.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_UNIX, "lint", "chart"],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": f"{helm.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 2 == done.returncode
+    assert "is not run: nothing confines a program here" in done.stdout
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,234 @@
+"""Volumes, budgets and priorities of a cluster: read, followed, or named where they may not be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policies.model.cluster_kinds import CLAIM, LIST_NAMES, OPTIONAL_KINDS, Kind
+from tests.e2e.control_plane import ControlPlane
+from tests.e2e.installation import NAME, Installation
+from tests.e2e.kubectl import Kubectl, Manifest
+from tests.e2e.objects import ZONE_KEY, ZONES, deployment, pod
+from tests.e2e.processes import eventually
+from webhook.kube.snapshot import SnapshotFile
+from webhook.kube.watched_resources import WATCHED_RESOURCES
+
+#: The groups that the limited account may read nothing of, and the kinds of the core group.
+WITHHELD_GROUPS = {"storage.k8s.io", "policy"}
+WITHHELD = {"persistentvolumes", "persistentvolumeclaims"}
+#: What it cannot read therefore.
+UNREAD = {
+    "persistentVolumeClaims",
+    "persistentVolumes",
+    "storageClasses",
+    "csiNodes",
+    "csiDrivers",
+    "csiStorageCapacities",
+    "volumeAttachments",
+    "podDisruptionBudgets",
+}
+
+
+def _claimed_by_volume(space: str) -> list[Manifest]:
+    """Return a volume of one zone with its claim, and what else is read of storage and priorities."""
+    modes = {"accessModes": ["ReadWriteOnce"]}
+    zone = {"key": ZONE_KEY, "operator": "In", "values": ["zone-b"]}
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}}
+    storage = "storage.k8s.io/v1"
+    return [
+        {
+            "apiVersion": storage,
+            "kind": "StorageClass",
+            "metadata": {"name": space},
+            "provisioner": "csi.example.com",
+            "parameters": {"password": "secret"},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": space},
+            "spec": {
+                **modes,
+                "capacity": {"storage": "1Gi"},
+                "storageClassName": space,
+                "claimRef": {"namespace": space, "name": "data"},
+                "nodeAffinity": affinity,
+                "csi": {"driver": "csi.example.com", "volumeHandle": "h"},
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {
+                "name": "data",
+                "namespace": space,
+                "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+            },
+            "spec": {
+                **modes,
+                "resources": {"requests": {"storage": "1Gi"}},
+                "storageClassName": space,
+                "volumeName": space,
+            },
+        },
+        {"apiVersion": storage, "kind": "CSIDriver", "metadata": {"name": "csi.example.com"}, "spec": {}},
+        {
+            "apiVersion": storage,
+            "kind": "CSINode",
+            "metadata": {"name": ZONES["zone-b"][0]},
+            "spec": {"drivers": []},
+        },
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": space},
+            "value": 7,
+        },
+    ]
+
+
+def _budget(space: str) -> Manifest:
+    selector = {"matchLabels": {"app": "web"}}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": space},
+        "spec": {"minAvailable": 1, "selector": selector},
+    }
+
+
+@pytest.fixture
+def stored(control_plane: ControlPlane, space: str) -> Iterator[str]:
+    """A namespace with a claim, whose volume is in zone-b, and a PodDisruptionBudget."""
+    made = _claimed_by_volume(space)
+    if control_plane.version >= (1, 21):
+        made.append(_budget(space))
+    control_plane.kubectl.do("create", "-f", "-", stdin=made)
+    yield space
+    control_plane.kubectl.do("delete", "--wait=false", "-f", "-", stdin=made)
+    # No controller takes what protects volumes and claims in use away.
+    free = '{"metadata": {"finalizers": null}}'
+    for kind, name in (("pv", space), ("pvc", "data")):
+        control_plane.kubectl("patch", kind, name, "-n", space, "--type=merge", "-p", free)
+
+
+@pytest.fixture
+def limited(installed: Installation, control_plane: ControlPlane) -> Iterator[Kubectl]:
+    """A ServiceAccount with the rights of replicas, but for storage and PodDisruptionBudgets."""
+    name, made = f"{NAME}-limited", list[Manifest]()
+    for obj in installed.manifests:
+        subjects = obj.get("subjects") or ()
+        if any(subject["name"] == NAME and subject["kind"] == "ServiceAccount" for subject in subjects):
+            reference = obj["roleRef"]
+            if reference["kind"] == "ClusterRole":
+                reference = {**reference, "name": name}
+            subject = {"kind": "ServiceAccount", "namespace": NAME, "name": name}
+            metadata = {**obj["metadata"], "name": f"{obj['metadata']['name']}-limited"}
+            made.append({**obj, "metadata": metadata, "roleRef": reference, "subjects": [subject]})
+        elif (obj["kind"], obj["metadata"]["name"]) == ("ClusterRole", NAME):
+            made.append({**obj, "metadata": {"name": name}, "rules": list(map(_limited, obj["rules"]))})
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAME}}
+    control_plane.kubectl.do("create", "-f", "-", stdin=[account, *made])
+    user = control_plane.user(name, installed.token(name))
+    user.write_kubeconfig(NAME)
+    yield user
+    control_plane.kubectl.do("delete", "-f", "-", stdin=[account, *made])
+
+
+def _limited(rule: dict[str, Any]) -> dict[str, Any]:
+    """Return a rule of a role without what is withheld."""
+    if WITHHELD_GROUPS & set(rule.get("apiGroups", ())):
+        return {**rule, "verbs": ["create"]}
+    if rule.get("apiGroups") == [""]:
+        return {**rule, "resources": [name for name in rule["resources"] if name not in WITHHELD]}
+    return rule
+
+
+def _served(control_plane: ControlPlane) -> set[Kind]:
+    """Return the optional kinds that the API server has."""
+    with control_plane.client() as client:
+        optional = (resource for resource in WATCHED_RESOURCES if resource.optional)
+        return {each.key for each in optional if client.send("GET", each.path)[0] == HTTPStatus.OK}
+
+
+def _with_claim(space: str) -> Manifest:
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    obj = pod("web", volumes=volumes, priorityClassName=space)
+    return {**obj, "metadata": {**obj["metadata"], "namespace": space}}
+
+
+def test_a_snapshot_has_them(installed: Installation, stored: str, tmp_path: Path) -> None:
+    """What the API server has is in the file, without secrets; a kind that it does not serve is named."""
+    file = tmp_path / "cluster.json"
+    told = installed.evenkeel("snapshot", "--output", str(file))
+    assert 0 == told.code, told.err
+    index = SnapshotFile(file).index
+    served = _served(installed.control_plane)
+
+    assert (stored, "data") in index.names(CLAIM)
+    assert '"secret"' not in file.read_text()
+    assert served == {kind for kind in OPTIONAL_KINDS if index.knows(kind)}
+    assert all(f"{LIST_NAMES[kind]} (" in told.err for kind in set(OPTIONAL_KINDS) - served)
+
+
+def test_live_and_snapshot_place_alike(installed: Installation, stored: str, tmp_path: Path) -> None:
+    """A pod goes where its volume is, whether a replica is asked or what was written to a file."""
+    file, obj = tmp_path / "cluster.json", _with_claim(stored)
+    installed.evenkeel("snapshot", "--output", str(file))
+    told = installed.evenkeel("score", "-f", "-", "--format", "json", "--cluster", str(file), stdin=obj)
+    port = next(iter(installed.replicas))
+    eventually(lambda: installed.picture(port).get("PersistentVolumeClaim"))
+    answers = [json.loads(told.out), installed.score(port, obj)]
+
+    assert answers[0]["nodes"] == answers[1]["nodes"]
+    assert set(ZONES["zone-b"]) == {node["name"] for node in answers[0]["nodes"] if node["feasible"]}
+    assert [[], []] == [answer["notModeled"] for answer in answers]
+
+
+def test_without_the_rights(installed: Installation, limited: Kubectl, stored: str, tmp_path: Path) -> None:
+    """Commands say what they could not read and why, and of a snapshot the same; nothing is guessed."""
+    file = str(tmp_path / "cluster.json")
+    written = installed.evenkeel("snapshot", "--output", file, user=limited)
+    live = installed.evenkeel("rebalance", "-f", "-", "--live", user=limited, stdin=deployment())
+    read = installed.evenkeel(
+        "score", "-f", "-", "--format", "json", "--cluster", file, stdin=_with_claim(stored)
+    )
+
+    assert 0 == written.code, written.err
+    for done in (written, live, read):
+        assert all(f"{name} (no right" in done.err for name in UNREAD), done
+    assert "persistentVolumeClaims" in json.loads(read.out)["notModeled"]
+
+
+def test_a_replica_without_the_rights(
+    installed: Installation, limited: Kubectl, stored: str, control_plane: ControlPlane
+) -> None:
+    """It becomes ready, says what it cannot read, and reads it as soon as it may."""
+    port = next(port for port in installed.ports if port not in installed.replicas)
+    running = installed.start(port, user=limited)
+    installed.wait_until_chosen(port)
+    _, health = installed.health(port)
+    answer = installed.score(port, _with_claim(stored))
+    rule = {"apiGroups": ["", *WITHHELD_GROUPS], "resources": ["*"], "verbs": ["list", "watch"]}
+    patch = json.dumps([{"op": "add", "path": "/rules/-", "value": rule}])
+    control_plane.kubectl.do("patch", "clusterrole", f"{NAME}-limited", "--type=json", "-p", patch)
+
+    def known() -> bool:
+        return "(no right" not in str(installed.health(port)[1])
+
+    eventually(known, what=lambda: f"{installed.health(port)}")
+    later = installed.score(port, _with_claim(stored))
+    log = running.log.read_text()
+    installed.stop(port)
+
+    assert all(f"{name} (no right to list and watch" in str(health) for name in UNREAD), health
+    assert "persistentVolumeClaims" in answer["notModeled"]
+    assert "persistentVolumeClaims" not in later["notModeled"]
+    assert set(ZONES["zone-b"]) == {node["name"] for node in later["nodes"] if node["feasible"]}
+    assert [line for line in log.splitlines() if "watch_failed" in line and "PersistentVolume " in line]

@@ -1,0 +1,38 @@
+"""Modules that few runs need, imported when something of them is first used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+from types import ModuleType
+
+
+class _LateFinder:
+    """Finds modules as Python does, and has them run at the first use of an attribute."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
+
+
+@contextmanager
+def late_imports() -> Iterator[None]:
+    """Import modules late whose imports stand in this block, each as ``from package import module``.
+
+    The block is the last of a module's imports, so that readers, mypy and the import contracts see what
+    the module needs. What it needs always is imported above. Only for what the main thread uses first:
+    older releases of Python may show another thread a module that is half run.
+    """
+    sys.meta_path.insert(0, _LateFinder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_LateFinder)
