@@ -55,7 +55,7 @@ def _deadlocks(verdict: SchedulingResult, view: NodeView) -> Iterator[VolumeDead
         volume = view.index.storage.volume(claim.volume)
         if volume is None:
             continue
-        reached = reaching(view, volume) & in_zones(view, volume)
+        site, reached = volume.site, reaching(view, volume) & in_zones(view, volume)
         allowed = reached.copy()
         for _, result in hard:
             allowed &= result.satisfied
@@ -64,7 +64,7 @@ def _deadlocks(verdict: SchedulingResult, view: NodeView) -> Iterator[VolumeDead
         yield VolumeDeadlock(
             claim=claim.name,
             volume=volume.name,
-            reached_from=terms_text(volume.site.terms) if volume.site.terms else zone_text(volume.site.zones),
+            reached_from=terms_text(site.terms) if site.terms else zone_text(site.zones),
             reaching=int(np.count_nonzero(reached)),
             constraints=tuple(at for at, result in hard if (reached & ~result.satisfied).any()),
         )

@@ -48,7 +48,13 @@ OF_DOCUMENTS = {
     ApiRule.SELECTOR_IN_DEFAULT,
 }
 #: Options of other programs that pages name.
-OPTIONS_OF_OTHERS = {"--admission-control-config-file", "--dry-run", "--force", "--update-golden"}
+OPTIONS_OF_OTHERS = {
+    "--cascade",
+    "--admission-control-config-file",
+    "--dry-run",
+    "--force",
+    "--update-golden",
+}
 #: What a log event looks like.
 EVENT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 

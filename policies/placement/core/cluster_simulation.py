@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -221,11 +220,9 @@ class ClusterSimulation:
             names: What they are called; None for names that no pod has.
         """
         steps = list[Step]()
-        # No pod has such a name; nor has one that was scheduled here before.
-        names = names or (f"/{self.cluster.pod_count}" for _ in range(most))
-        for name in islice(names, most):
-            if self.stop():
-                break
+        while len(steps) < most and not self.stop():
+            # No pod has such a name; nor has one that was scheduled here before.
+            name = f"/{self.cluster.pod_count}" if names is None else next(names)
             steps.append(self.schedule(request, name))
             if steps[-1].node is None:
                 break

@@ -201,8 +201,12 @@ def prepare(
         raise ValueError("there is no cluster to place anything in")
     with cluster.reading():
         pod, of_revision = _next_pod(workload, cluster, revision_of)
-        pending = _read_next(workload, pod, cluster, behavior, tolerated)
+        pending = _read_next(workload, pod, behavior, tolerated)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
+        if pending.claim_templates:
+            # Which claims a replica has depends on its ordinal.
+            name = next_ordinal(pending.name, workload.replicas, cluster, workload.namespace)
+            pending = with_claims(pending, name)
         if kind.kind == DAEMON_SET:
             cluster, running = _without_own_pods(cluster, workload)
         in_force = _in_force(workload, pod, context, cluster, behavior)
@@ -241,9 +245,7 @@ def _next_pod(
     return _as_revision(pod, revision_of.pod), revision_of.revision
 
 
-def _read_next(
-    workload: Workload, pod: Workload, cluster: ClusterIndex, behavior: Behavior, tolerated: frozenset[str]
-) -> Pod:
+def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated: frozenset[str]) -> Pod:
     """Return the next pod as the scheduler reads it.
 
     Raises:
@@ -255,9 +257,6 @@ def _read_next(
     )
     if workload.kind.kind == STATEFUL_SET[1]:
         pending = replace(pending, claim_templates=read_claim_templates(workload.obj, found))
-        if pending.claim_templates:
-            name = next_ordinal(pending.name, workload.replicas, cluster, workload.namespace)
-            pending = with_claims(pending, name)
     errors = [*workload.errors, *found.errors]
     # Where errors were left out, it is not known which parts are good.
     if is_cut(errors) or any(error.rule not in tolerated for error in errors):

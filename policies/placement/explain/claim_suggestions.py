@@ -116,8 +116,7 @@ class _Search:
         for claim in claims:
             # Without the uid no volume is still that claim's.
             new = claim.with_state(bound=False, lost=False, selected_node=None)
-            new = new._replace(uid="", volume="")
-            simulation.cluster.storage.claims.put(new)
+            simulation.cluster.storage.claims.put(new._replace(uid="", volume=""))
         verdict = simulation.evaluate(self._request)
         if not verdict.feasible_count:
             return None
