@@ -236,8 +236,6 @@ class ClusterSimulation:
     def schedule_on_each_node(self, request: SchedulingRequest, name: str) -> list[Step]:
         """Bind a pod to each node for which the controller of a DaemonSet makes one, if it fits there.
 
-        With ``preempts`` one that does not fit has others evicted, on its own node alone.
-
         Args:
             request: The pod.
             name: What the DaemonSet is called; the name of each pod ends in that of its node.
@@ -249,12 +247,8 @@ class ClusterSimulation:
             if result.feasible[position]:
                 self.bind(request.pod, step.name, node)
                 steps.append(replace(step, node=node, feasible=1, tied=(node,)))
-                continue
-            if self.preempts and may_evict(request.pod, self.cluster) and not self.stop():
-                step = self.schedule(request.pinned_to(node), step.name)
-            if step.node is None:
-                step = replace(step, message=f"{node}: {_reasons(result, position)}", condition="")
-            steps.append(step)
+            else:
+                steps.append(replace(step, message=f"{node}: {_reasons(result, position)}"))
         return steps
 
     def bind(self, pod: Pod, name: str, node: str) -> None:

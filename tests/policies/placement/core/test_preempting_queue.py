@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -129,32 +128,6 @@ def test_a_queue_against_a_plain_loop(running: list[Any], queued: list[Any]) -> 
     }
     gone = {pod["metadata"]["name"] for pod in bound} - plain.places().keys()
     assert gone == {each.pod.name for each in simulation.preempted}
-
-
-@settings(max_examples=100)
-@given(_running, _sizes, st.integers(0, 3))
-def test_pods_of_a_daemon_set_against_a_plain_loop(running: list[Any], cpu: str, priority: int) -> None:
-    """Each has pods evicted on its own node alone, as if it were scheduled there on its own."""
-    bound, pending = _pods(running, [(cpu, priority, {})])
-    names = [node["metadata"]["name"] for node in NODES]
-    plain = _Plain(bound)
-    pinned = copy.deepcopy(PINNED)
-    (term,) = pinned["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    for name in names:
-        term["matchFields"][0]["values"] = [name]
-        plain.run([a_pod(f"agent-{name}", cpu=cpu, priority=priority, affinity=copy.deepcopy(pinned))])
-
-    index = an_index([*NODES, *bound])
-    simulation = ClusterSimulation.of(index)
-    simulation.preempts = True
-    request = replace(a_request(pending[0], {}, index), pinned=True)
-    steps = simulation.schedule_on_each_node(request, "agent")
-
-    assert plain.places() == {pod.name: pod.node for pod in simulation.cluster.pods_on(names)}
-    assert {f"agent-{name}": plain.places().get(f"agent-{name}") for name in names} == {
-        step.name: step.node for step in steps
-    }
-    assert all(bool(step.message) == (step.node is None) for step in steps)
 
 
 def test_replicas_take_the_room_that_others_leave() -> None:
