@@ -79,7 +79,7 @@ class LintResult:
     Attributes:
         findings: In the order of the files and lines.
         suppressed: What annotations, and exceptions of policies, took out of force.
-        skipped: Rules that could not run, and why, by id.
+        skipped: Rules that could not run, at least not on every workload, and why, by id.
         cut: Objects that have more errors of a rule than are listed, or that a rule gave up.
         workloads: How many pods and workloads were looked at.
         custom_resources: How many other custom resources have constraints, on which only the API's rules ran.
@@ -205,10 +205,7 @@ def _lint_one(
                 why = f"{rule.id} was not checked: {error}"
                 result.cut.append(_beyond_limit(workload.manifest, workload.title, why))
             except MissingObjectError as error:
-                why = f"{rule.id} was not checked: {error}"
-                result.cut.append(
-                    _not_judged(workload.manifest, workload.title, why, SkipReason.OBJECT_MISSING)
-                )
+                result.skipped[rule.id] = str(error)
             except Exception as error:
                 error.add_note(rule.note)
                 raise
@@ -289,14 +286,10 @@ def _cut(manifest: ManifestObject, title: str, rules: Iterable[str], more: str =
 
 
 def _beyond_limit(manifest: ManifestObject, title: str, message: str) -> Skipped:
-    return _not_judged(manifest, title, message, SkipReason.LIMIT_EXCEEDED)
-
-
-def _not_judged(manifest: ManifestObject, title: str, message: str, reason: SkipReason) -> Skipped:
     return Skipped(
         location=manifest.location(FieldPath()),
         kind=SourceKind.OBJECT,
-        reason=reason,
+        reason=SkipReason.LIMIT_EXCEEDED,
         message=message,
         title=title,
     )

@@ -33,7 +33,6 @@ class SkipReason(StrEnum):
     LIMIT_EXCEEDED = "limit-exceeded"
     NO_OBJECTS = "no-objects"
     NOT_A_FILE = "not-a-file"
-    OBJECT_MISSING = "object-missing"
     OUTSIDE_REPOSITORY = "outside-repository"
     SWITCHED_OFF = "switched-off"
     TEMPLATE = "template"
@@ -74,7 +73,6 @@ _SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {
     (SkipReason.LIMIT_EXCEEDED, SourceKind.OBJECT): "fix those that are listed first",
     SkipReason.NO_OBJECTS: "name a file or folder with manifests",
     SkipReason.NOT_A_FILE: _EXCLUDED,
-    SkipReason.OBJECT_MISSING: "lint both together, or name a cluster that has it (--cluster)",
     SkipReason.OUTSIDE_REPOSITORY: "lint it where it lies",
     SkipReason.TEMPLATE: _RENDERED,
     SkipReason.TEST_VALUES: _VALUES,

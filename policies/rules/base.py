@@ -43,7 +43,7 @@ from policies.scheduler.releases import Behavior, behavior_of
 
 
 class MissingObjectError(Exception):
-    """An object that decides what a rule finds is not known; the message says which."""
+    """Objects that a rule depends on are not known; the message says which, and where they could be."""
 
 
 class RuleTarget(StrEnum):

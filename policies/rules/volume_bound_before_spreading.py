@@ -108,7 +108,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     for number, template in enumerate(read_claim_templates(workload.obj, ErrorList())):
         if template.volume:
             continue
-        found = _classes(template.shape.storage_class, workload, context)
+        found = _classes(template.shape.storage_class, context)
         # Of several definitions, as of environments, the one that is in force is not known.
         if found and all(not entry.waits and entry.is_zonal for entry in found):
             key = binding[0].constraint.topology_key
@@ -132,7 +132,7 @@ def _binds(entry: ConstraintEntry, workload: Workload, context: Context) -> bool
     return counts and (replicas is None or replicas.most > constraint.max_skew)
 
 
-def _classes(name: str, workload: Workload, context: Context) -> list[StorageClass]:
+def _classes(name: str, context: Context) -> list[StorageClass]:
     """Return what is known of a class: the cluster's, else those of that name in the repository.
 
     Raises:
@@ -142,6 +142,5 @@ def _classes(name: str, workload: Workload, context: Context) -> list[StorageCla
     classes = [*in_cluster, *context.repository.storage_classes]
     found = [entry for entry in classes if (entry.name == name if name else entry.is_default)]
     if not found:
-        what = f'StorageClass "{name}"' if name else "the default StorageClass"
-        raise MissingObjectError(f"{what} of {workload.name or 'its claims'} is not known")
+        raise MissingObjectError("needs the StorageClass of each claim (--cluster, or among the files)")
     return found

@@ -1026,8 +1026,8 @@ export interface SimulateAnswer {
   whatIf: WhatIf | null;
   /** How the workload was rolled out or scaled, the rest being of the likely course; null if neither was requested. */
   rollout: RolloutFields | null;
-  /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". Absent for a rollout. */
-  evicted?: DisplacedPod[];
+  /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". Null for a rollout. */
+  evicted: DisplacedPod[] | null;
   /** What else a scheduler looks at in these pods, which may refuse more nodes. */
   notModeled: string[];
   /** What may happen in a real cluster meanwhile. */
@@ -1641,7 +1641,7 @@ export interface SkippedSource {
   /** Whether the user names it, on the command line or in "evenkeel.yaml", or nothing else of what is named holds a workload. */
   named: boolean;
   /** Why it was skipped. Later releases may add reasons. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "object-missing" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
   /** Why it was skipped, in words, with the error of the tool. */
   message: string;
   /** What would have to be downloaded. */
@@ -1883,7 +1883,7 @@ export interface PlanSkipped {
   /** Kind and name of the object; empty if the whole file is meant. */
   object: string;
   /** Why, for programs. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "object-missing" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
   /** Why. */
   message: string;
   /** What would have to be downloaded. */
