@@ -15,6 +15,7 @@ from benchmarks import (
     lint,
     memory,
     page,
+    pending,
     policies,
     preview,
     review,
@@ -41,6 +42,7 @@ if __name__ == "__main__":
     snapshot.run()
     following.run()
     volumes.run()
+    pending.run()
     skew.run()
     lint.run()
     crowd.run()

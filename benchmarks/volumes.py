@@ -29,7 +29,8 @@ from webhook.kube.informer import ClusterCache
 PAIRS, AIM_MB = 30_000, 25.0
 #: Objects whose events are timed, of each kind. Arbitrary.
 _TIMED: Final = 5_000
-_DRIVER: Final = "ebs.csi.aws.com"
+#: The driver and the class of every volume.
+DRIVER, CLASS = "ebs.csi.aws.com", "gp3"
 
 
 def run() -> None:
@@ -63,7 +64,7 @@ def pairs(count: int) -> Iterator[dict[str, Any]]:
     for number in range(count):
         claim_uid, name = str(UUID(int=random.getrandbits(128))), f"data-web-{number // 200}"
         namespace, volume = f"team-{number % 200}", f"pvc-{claim_uid}"
-        shape = {"accessModes": ["ReadWriteOnce"], "storageClassName": "gp3", "volumeMode": "Filesystem"}
+        shape = {"accessModes": ["ReadWriteOnce"], "storageClassName": CLASS, "volumeMode": "Filesystem"}
         yield {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
@@ -79,7 +80,7 @@ def pairs(count: int) -> Iterator[dict[str, Any]]:
             "spec": {**shape, "resources": {"requests": {"storage": "10Gi"}}, "volumeName": volume},
             "status": {"phase": "Bound"},
         }
-        zone = {"key": f"topology.{_DRIVER}/zone", "operator": "In", "values": [f"zone-{number % 3}"]}
+        zone = {"key": f"topology.{DRIVER}/zone", "operator": "In", "values": [f"zone-{number % 3}"]}
         yield {
             "apiVersion": "v1",
             "kind": "PersistentVolume",
@@ -88,7 +89,7 @@ def pairs(count: int) -> Iterator[dict[str, Any]]:
                 **shape,
                 "capacity": {"storage": "10Gi"},
                 "claimRef": {"namespace": namespace, "name": name, "uid": claim_uid},
-                "csi": {"driver": _DRIVER, "volumeHandle": f"vol-{random.getrandbits(68):017x}"},
+                "csi": {"driver": DRIVER, "volumeHandle": f"vol-{random.getrandbits(68):017x}"},
                 "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}},
             },
             "status": {"phase": "Bound"},

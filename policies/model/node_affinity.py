@@ -10,7 +10,7 @@ Source: ``component-helpers/scheduling/corev1/nodeaffinity``, ``apimachinery/pkg
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -153,6 +153,18 @@ class NodeAffinity:
             return selected or None
         values = frozenset[str]().union(*(found for found in required if found is not None))
         return values & selected if selected else values
+
+    def pinned_to(self, name: str) -> NodeAffinity:
+        """Return the affinity that the controller of a DaemonSet gives the pod that it makes for a node.
+
+        Source: ``ReplaceDaemonSetPodNodeNameNodeAffinity``, ``pkg/controller/daemon/util/daemonset_util.go``,
+        Kubernetes 1.36.
+
+        >>> NodeAffinity().pinned_to("n1").node_names()
+        frozenset({'n1'})
+        """
+        pin = NodeRequirement(NAME_FIELD, NodeOperator.IN, (name,))
+        return replace(self, terms=(NodeSelectorTerm(fields=(pin,)),))
 
     def node_names(self, *, one_conflict_is_enough: bool = False) -> frozenset[str] | None:
         """Return the names to which the scheduler narrows its search beforehand; None for all nodes.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_
 from typing import Any, Final, TypeVar
@@ -17,7 +16,6 @@ from policies.model.node_affinity import (
     NodeOperator,
     NodeRequirement,
     NodeSelectorTerm,
-    parse_int64,
 )
 from policies.model.pod import Pod
 from policies.model.pod_reading import EVERY_AMOUNT, in_older_release
@@ -25,6 +23,7 @@ from policies.model.resources import Requests
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, TaintEffect, Toleration, first_untolerated
 from policies.scheduler.columns import Table
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.label_view import LabelView, among, satisfying
 from policies.scheduler.node_table import MISSING, PODS, Derived
 from policies.scheduler.pod_claims import PodClaims
 
@@ -35,55 +34,6 @@ S = TypeVar("S", np.int64, np.bool_)
 MOST_DERIVED: Final = 128
 #: Requests of which something is kept that is small: half as many as pods of a zone have, mostly.
 MOST_REQUESTS: Final = 4096
-
-
-@dataclass(frozen=True)
-class LabelView:
-    """One label of every node.
-
-    Attributes:
-        numbers: The number of each node's value, ``MISSING`` without the label; shape ``(n,)``.
-        texts: The value of each number; may hold values that no node has any more.
-        number_of: The number of each value.
-    """
-
-    numbers: NDArray[np.int32]
-    texts: tuple[str, ...]
-    number_of: dict[str, int]
-
-    @cached_property
-    def integers(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The values as integers, and which of them are some; both of shape ``(values + 1,)``.
-
-        The last entry, none, answers for ``MISSING``.
-        """
-        parsed = [*map(parse_int64, self.texts), None]
-        numbers = np.array([0 if number is None else number for number in parsed], np.int64)
-        return numbers, np.array([number is not None for number in parsed], np.bool_)
-
-    @cached_property
-    def present(self) -> NDArray[np.bool_]:
-        """Which nodes carry the label, shape ``(n,)``."""
-        return np.not_equal(self.numbers, MISSING)
-
-    @cached_property
-    def positions(self) -> NDArray[np.intp]:
-        """The same as ``numbers``, of the type that numpy converts positions to each time; shape ``(n,)``."""
-        return self.numbers.astype(np.intp)
-
-    @cached_property
-    def everywhere(self) -> bool:
-        """Whether all nodes carry the label."""
-        return bool(self.present.all())
-
-    def by_node(self, per_value: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return each node's entry of its value, 0 without the label; shape ``(n,)``.
-
-        >>> LabelView(np.array([1, -1, 0], np.int32), ("a", "b"), {"a": 0, "b": 1}).by_node(np.array([5, 7]))
-        array([7, 0, 5])
-        """
-        # The last entry is that of MISSING, -1.
-        return (per_value if self.everywhere else np.append(per_value, 0))[self.positions]
 
 
 class Identity:
@@ -316,7 +266,7 @@ class NodeView:
     def _matching_affinity(self, affinity: NodeAffinity) -> NDArray[np.bool_]:
         matching = np.ones(len(self.slots), np.bool_)
         for key, value in affinity.node_selector:
-            matching &= _among(self.label(key), (value,))
+            matching &= among(self.label(key), (value,))
         if affinity.terms is not None:
             matching &= self.matching_any(affinity.terms)
         return matching
@@ -392,7 +342,7 @@ class NodeView:
 
     def with_value(self, key: str, values: Collection[str]) -> NDArray[np.bool_]:
         """Return which nodes have one of some values at a label, shape ``(n,)``."""
-        return _among(self.label(key), values)
+        return among(self.label(key), values)
 
     def selected(self, selector: LabelSelector) -> NDArray[np.bool_]:
         """Return which nodes a label selector selects, shape ``(n,)``."""
@@ -403,7 +353,7 @@ class NodeView:
             same = NodeRequirement(
                 requirement.key, NodeOperator(str(requirement.operator)), requirement.values
             )
-            selected &= _satisfying(self.label(requirement.key), same)
+            selected &= satisfying(self.label(requirement.key), same)
         return selected
 
     def matching_any(self, terms: Iterable[NodeSelectorTerm]) -> NDArray[np.bool_]:
@@ -419,41 +369,9 @@ class NodeView:
             return np.zeros(len(self.slots), np.bool_)
         matching = np.ones(len(self.slots), np.bool_)
         for requirement in term.expressions:
-            matching &= _satisfying(self.label(requirement.key), requirement)
+            matching &= satisfying(self.label(requirement.key), requirement)
         for requirement in term.fields:
             # metadata.name is the only field, and In and NotIn are its operators.
             named = self.named(frozenset(requirement.values))
             matching &= named if requirement.operator is NodeOperator.IN else ~named
         return matching
-
-
-def _satisfying(label: LabelView, requirement: NodeRequirement) -> NDArray[np.bool_]:
-    match requirement.operator:
-        case NodeOperator.IN:
-            return _among(label, requirement.values)
-        case NodeOperator.NOT_IN:
-            return ~_among(label, requirement.values)
-        case NodeOperator.EXISTS:
-            return label.present
-        case NodeOperator.DOES_NOT_EXIST:
-            return ~label.present
-        case NodeOperator.GREATER_THAN | NodeOperator.LESS_THAN:
-            return _compared(label, requirement)
-
-
-def _compared(label: LabelView, requirement: NodeRequirement) -> NDArray[np.bool_]:
-    limit = parse_int64(requirement.values[0])
-    if limit is None:
-        return np.zeros(len(label.numbers), np.bool_)
-    integers, valid = label.integers
-    greater = requirement.operator is NodeOperator.GREATER_THAN
-    passing = valid & (integers > limit if greater else integers < limit)
-    return passing[label.numbers]
-
-
-def _among(label: LabelView, values: Collection[str]) -> NDArray[np.bool_]:
-    listed = np.zeros(len(label.texts) + 1, np.bool_)
-    for value in values:
-        if value in label.number_of:
-            listed[label.number_of[value]] = True
-    return listed[label.numbers]

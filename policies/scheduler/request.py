@@ -133,6 +133,11 @@ class SchedulingRequest:
             return None
         return self.pod.affinity.node_names(one_conflict_is_enough=not self.behavior.passes_over_conflicts)
 
+    def pinned_to(self, node: str) -> SchedulingRequest:
+        """Return the request of the pod that the controller of a DaemonSet makes for one node."""
+        pod = replace(self.pod, affinity=self.pod.affinity.pinned_to(node))
+        return replace(self, pod=pod, pinned=False)
+
     @property
     def unmodeled(self) -> tuple[str, ...]:
         """The parts of the pod and of the profile that a scheduler reads and that are not modeled."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from importlib.metadata import requires
+from itertools import takewhile
 from typing import Final
 
 from policies.manifests.errors import EvenkeelError
 
 #: The extra of commands that need more than the first module that they miss.
 OF_COMMANDS: Final[Mapping[str, str]] = {"doctor": "live", "serve": "server"}
-#: A requirement of one extra, as the metadata of an installed distribution has it.
-_OF_AN_EXTRA = re.compile(r"([A-Za-z0-9._-]+)[^;]*; extra == ['\"]([a-z]+)['\"]")
 
 
 class MissingExtraError(EvenkeelError):
@@ -33,10 +31,12 @@ def missing_extra(module: str | None, command: str | None) -> MissingExtraError 
     top = (module or "").partition(".")[0]
     brought: dict[str, set[str]] = defaultdict(set)
     for requirement in requires("evenkeel") or ():
-        if found := _OF_AN_EXTRA.fullmatch(requirement):
-            brought[found[2]].add(found[1].lower().replace("-", "_"))
-    extras = [extra for extra in brought if top in brought[extra]]
+        # As in ``prometheus-client<1,>=0.21; extra == "server"``.
+        needed, _, extra = requirement.partition("; extra == ")
+        name = "".join(takewhile(lambda letter: letter.isalnum() or letter in "-_.", needed))
+        brought[extra.strip("'\"")].add(name.lower().replace("-", "_"))
+    extras = [extra for extra in brought if extra and top in brought[extra]]
     if not extras:
         return None
-    smallest = min(extras, key=lambda extra: (len(brought[extra]), extra))
+    smallest = min(extras, key=lambda extra: (len(brought[extra]), extra == "all", extra))
     return MissingExtraError(top, OF_COMMANDS.get(command or "", smallest))

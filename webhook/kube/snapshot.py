@@ -80,7 +80,7 @@ class SnapshotFile:
         self.index = ClusterIndex()
         self.problems: tuple[str, ...] = ()
         left_out, useful, others = 0, False, dict[tuple[str, str], None]()
-        for entry in stream_objects(_blocks(path), str(path)):
+        for entry in snapshot_objects(path):
             seen(entry.value)
             if kind_of(entry.value) == kind_of(SNAPSHOT_LISTS):
                 self._take_lists(entry)
@@ -113,6 +113,16 @@ class SnapshotFile:
                 self.index.set_unread(kind, one_line(why, _WHY_LENGTH) or "not read")
         if found.errors:
             self.problems += (_problem(entry, found.errors),)
+
+
+def snapshot_objects(path: Path) -> Iterator[ManifestObject]:
+    """Yield the objects of a file, gzip or not.
+
+    Raises:
+        OSError: It cannot be opened.
+        DocumentError: It is neither YAML nor JSON.
+    """
+    return stream_objects(_blocks(path), str(path))
 
 
 def _held(kinds: Iterable[tuple[str, str]]) -> str:

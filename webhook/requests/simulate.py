@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath, forbidden, invalid_value, required_value
-from policies.manifests.wire import Keywords, Received, document_name, dumps
+from policies.manifests.wire import Keywords, Received, document_name
 from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pod_objects import PodObjects
@@ -115,13 +115,6 @@ class SimulateRequest(SimulationFields, PlacementFields):
         """Whether the workload is rolled out or scaled, instead of scheduling replicas."""
         return bool(self.rollout) or self.scale is not None
 
-    @property
-    def displaces(self) -> bool:
-        """Whether pods of the cluster may lose their node: by actions, or for pods that have a priority."""
-        pods = [obj for obj in (self.workload, *(self.queue or ())) if obj is not None]
-        # A class named or a number; a field of another object that is called so does no harm.
-        return bool(self.actions) or any(b'"priority' in dumps(obj) for obj in pods)
-
     def exclusions(self) -> Iterator[tuple[str, str]]:
         """Yield the attributes that are set and must not be, each with the one that excludes it."""
         for name, others in _EXCLUDED.items():
@@ -183,19 +176,16 @@ def run(
     """
     if request.cluster is not None or known is None:
         known = KnownPods()
+    if request.rolls_out:
+        return _roll_out(request, request.context(server, found, known), known, found)
+    objects: list[dict[str, Any]] = []
+    context = request.context(server, found, objects.append)
+    queue = _queue(request, context, found)
     if request.cluster is not None:
         running = PodObjects()
-    looks: list[PodObjects | KnownPods] = [running] if running is not None and request.displaces else []
-    looks += [known] if request.rolls_out else []
-
-    def look(obj: dict[str, Any]) -> None:
-        for each in looks:
-            each(obj)
-
-    context = request.context(server, found, look)
-    if request.rolls_out:
-        return _roll_out(request, context, known, found)
-    queue = _queue(request, context, found)
+        # Whether anything is evicted depends on priorities, also of classes, that are known only now.
+        for obj in objects if request.actions or queue.may_evict else ():
+            running(obj)
     planned = PlannedActions(
         actions=actions_of(request.actions or (), _ACTIONS),
         running=running,

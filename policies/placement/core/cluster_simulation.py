@@ -69,6 +69,11 @@ def count_bound(steps: Iterable[Step]) -> int:
     return sum(step.node is not None for step in steps)
 
 
+def may_evict(pod: Pod, cluster: ClusterIndex) -> bool:
+    """Return whether pods of a cluster could be evicted for a pod, if it fits nowhere."""
+    return pod.may_preempt and cluster.has_pods_below(pod.priority)
+
+
 @dataclass(slots=True, eq=False)
 class ClusterSimulation:
     """A copy of a cluster, and how its scheduler chooses.
@@ -110,8 +115,8 @@ class ClusterSimulation:
             return cls(cluster.fork(""), stop=stop)
         pod = request.pod
         # Victims may be of any namespace.
-        preempts = pod.may_preempt and cluster.has_pods_below(pod.priority)
-        return cls(cluster.fork(pod.namespace, None if preempts else pod.terms), stop=stop)
+        terms = None if may_evict(pod, cluster) else pod.terms
+        return cls(cluster.fork(pod.namespace, terms), stop=stop)
 
     def fork(self, request: SchedulingRequest | None = None) -> ClusterSimulation:
         """Return a copy that goes its own way: see ``of``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain, repeat
 from typing import Annotated, Final
 
 from policies.config.context import AdmissionContext
@@ -217,9 +218,10 @@ class Rescheduling:
             pods: The pods, as they were.
             preemptors: For which pod each of them was evicted; none where that is not why they go.
         """
-        known = [_displaced(pod, self._facts, self._workloads) for pod in pods]
-        for number, preemptor in enumerate(preemptors):
-            known[number] = replace(known[number], preemptor=preemptor)
+        known = [
+            _displaced(pod, self._facts, self._workloads, preemptor)
+            for pod, preemptor in zip(pods, chain(preemptors, repeat("")), strict=False)
+        ]
         waiting = sorted(known, key=_turn)
         steps = {
             (step.namespace, step.name): step for step in self._simulation.schedule_all(self._queue(waiting))
@@ -267,21 +269,26 @@ def _turn(entry: DisplacedPod) -> tuple[int, str, str, str]:
     return -entry.priority, entry.created, entry.pod.namespace, entry.pod.name
 
 
-def _displaced(pod: PodOnNode, facts: PodFacts, workloads: Sequence[PreparedPod]) -> DisplacedPod:
-    """Return a pod with what is known of it, and why nothing replaces it."""
+def _displaced(
+    pod: PodOnNode, facts: PodFacts, workloads: Sequence[PreparedPod], preemptor: str
+) -> DisplacedPod:
+    """Return a pod with what is known of it, and why nothing replaces it.
+
+    The controller of a DaemonSet replaces one that was evicted for another pod, for the same node.
+    """
     number, known = facts.own(pod.namespace, pod.name), facts.object_of(pod)
-    entry = DisplacedPod(pod=pod, workload=number)
+    entry = DisplacedPod(pod=pod, workload=number, preemptor=preemptor)
     if known is not None:
         owner = "" if known.owner is None else f"{known.owner.kind} {known.owner.name}"
         entry = replace(entry, owner=owner, priority=known.priority, created=known.created)
     if number is not None:
         workload = workloads[number].workload
-        if workload.kind.kind == DAEMON_SET:
+        if workload.kind.kind == DAEMON_SET and not preemptor:
             return replace(entry, why=f"{workload.title} runs one on each node", final=True)
         return entry
     if known is None:
         return replace(entry, why="its spec is not known")
-    if known.why_final:
+    if known.why_final and not (known.of_daemon_set and preemptor):
         return replace(entry, why=known.why_final, final=True)
     return entry
 
@@ -297,6 +304,12 @@ class _Requests:
 
     def find(self, entry: DisplacedPod) -> SchedulingRequest | str:
         """Return the request, or why there is none."""
+        request = self._of_alike(entry)
+        if isinstance(request, str) or not self._facts.is_tied(entry.pod):
+            return request
+        return request.pinned_to(entry.pod.node)
+
+    def _of_alike(self, entry: DisplacedPod) -> SchedulingRequest | str:
         if entry.workload is not None:
             return self._workloads[entry.workload].request
         known = self._facts.object_of(entry.pod)

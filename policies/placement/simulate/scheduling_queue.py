@@ -18,7 +18,7 @@ from policies.manifests.fields import (
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
 from policies.placement.core.actions import Action, DrainNode
-from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, may_evict
 from policies.placement.core.placement import (
     DAEMON_SET,
     PlacementError,
@@ -76,6 +76,11 @@ class SchedulingQueue:
     prepared: PreparedPod | None = None
     replicas: Replicas | None = None
     replaced: ReplacedPods | None = None
+
+    @property
+    def may_evict(self) -> bool:
+        """Whether pods of the cluster could be evicted for a pod of the queue, if it fits nowhere."""
+        return any(may_evict(entry.request.pod, self.cluster) for entry in self.pods)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-from policies.manifests.wire import INLINE, OPTIONAL, Count, dumps
+from policies.manifests.wire import INLINE, Count, dumps
 from policies.model.next_pod import PodRevision
 from policies.model.replica_number import ReplicaNumber
 from policies.model.version import KubernetesVersion
@@ -73,7 +73,7 @@ class SimulateAnswer:
         rollout: How the workload was rolled out or scaled, the rest being of the likely course; null if
             neither was requested.
         evicted: The pods that were evicted for pods of higher priority, and what became of them; those that
-            were evicted for displaced pods are among these, in ``whatIf``. Absent for a rollout.
+            were evicted for displaced pods are among these, in ``whatIf``. Null for a rollout.
         not_modeled: What else a scheduler looks at in these pods, which may refuse more nodes.
         not_looked_at: What may happen in a real cluster meanwhile.
     """
@@ -94,7 +94,7 @@ class SimulateAnswer:
     runs: SimulationRuns | None = None
     what_if: WhatIf | None = None
     rollout: RolloutFields | None = None
-    evicted: Annotated[Sequence[DisplacedPod] | None, OPTIONAL] = None
+    evicted: Sequence[DisplacedPod] | None = None
     not_modeled: Sequence[str]
     not_looked_at: Sequence[str]
 

@@ -45,8 +45,13 @@ def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableTyp
         yield from ("", Text("New nodes are empty: pods of DaemonSets are not started on them.", "yellow"))
 
 
-def evicted_text(displaced: Iterable[DisplacedPod]) -> Iterator[RenderableType]:
-    """Yield what becomes of the pods that were evicted for others; nothing if there are none."""
+def evicted_text(displaced: Iterable[DisplacedPod], when: str = "") -> Iterator[RenderableType]:
+    """Yield what becomes of the pods that were evicted for others; nothing if there are none.
+
+    Args:
+        displaced: The pods that lost their node, evicted ones among them.
+        when: When they were, as the end of the title.
+    """
     evicted = [entry for entry in displaced if entry.preemptor]
     if not evicted:
         return
@@ -61,7 +66,7 @@ def evicted_text(displaced: Iterable[DisplacedPod]) -> Iterator[RenderableType]:
         table.add_row(*map(one_line, names))
     if (rest := len(evicted) - IN_TABLE) > 0:
         table.add_row(more(rest))
-    yield from section("What is evicted for pods of higher priority", [table])
+    yield from section(f"What is evicted for pods of higher priority{when}", [table])
 
 
 def _summary(happened: WhatIf) -> Iterator[RenderableType]:

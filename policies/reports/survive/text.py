@@ -16,6 +16,7 @@ from policies.placement.survive.loss import Loss, WorkloadLoss
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
+from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
 from policies.reports.words import (
     domain_name,
@@ -63,6 +64,9 @@ def _parts(report: SurvivalReport) -> Iterator[RenderableType]:
             yield from _pending(report.losses, number)
         if number in helps:
             yield from _help(helps[number])
+    if report.losses:
+        worst = max(report.losses, key=lambda loss: len(loss.evicted))
+        yield from evicted_text(worst.evicted, f" without {domain_name(worst.domain)}")
     yield from _notes(report)
 
 
@@ -197,7 +201,8 @@ def _other_pods(report: SurvivalReport) -> Iterator[str]:
     if untried:
         yield f"Not scheduled again of those, so that they take no room: up to {untried:,}."
     if evicted := max((len(loss.evicted) for loss in report.losses), default=0):
-        yield f"Pods that are evicted for those of higher priority (-o json names them): up to {evicted:,}."
+        text = "Pods that are evicted for those of higher priority (-o json names those of each loss)"
+        yield f"{text}: up to {evicted:,}."
 
 
 def _assumptions(report: SurvivalReport) -> Iterator[str]:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from policies.model.interpod_terms import InterPodTerm
 from policies.scheduler.holdings import TermTable, signed_preferences
-from policies.scheduler.node_view import LabelView, NodeView
+from policies.scheduler.label_view import LabelView
+from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import NodeScores
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest

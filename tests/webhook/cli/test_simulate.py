@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import members
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
+from policies.model.topology_keys import HOSTNAME
 from policies.placement.simulate.scheduling_queue import NOTHING_PLANNED, PLAIN, queue_replicas
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.placement.rollouts import running
@@ -192,6 +193,31 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert (1, 100) == (len(simulated.simulation.steps), simulated.simulation.queued)
     assert not simulated.complete
+
+
+@pytest.mark.parametrize(
+    ("source", "priority", "expected"),
+    [
+        pytest.param("victims.json", -5, "n2", id="a file, read again for the pods"),
+        pytest.param("-", -5, "n2", id="a pipe, of which they are kept at once"),
+        pytest.param("victims.json", 5, None, id="nobody to evict"),
+    ],
+)
+def test_what_becomes_of_victims(folder: Path, source: str, priority: int, expected: str | None) -> None:
+    """Pods without a priority evict those below 0 too, and what replaces these is known."""
+    containers = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    spec = {"nodeName": "n1", "priority": priority, "containers": containers}
+    old = a_pod(name="old", spec=spec, owner=("apps/v1", "ReplicaSet", "old"))
+    new = a_pod(name="new", spec={"nodeSelector": {HOSTNAME: "n1"}, "containers": containers})
+    nodes = [a_node("n1", "a"), a_node("n2", "b")]
+    cluster = json.dumps({"kind": "List", "items": [*nodes, old]})
+    (folder / "victims.json").write_text(cluster)
+    (folder / "new.yaml").write_text(yaml.safe_dump(new))
+    command = [*COMMAND, "--cluster", source, "-f", "new.yaml", "-o", "json"]
+    done = subprocess.run(command, cwd=folder, input=cluster.encode(), capture_output=True, check=False)
+
+    evicted = [] if expected is None else [expected]
+    assert evicted == [entry["node"] for entry in json.loads(done.stdout)["evicted"]]
 
 
 @pytest.mark.parametrize(

@@ -235,13 +235,23 @@ def test_actions() -> None:
     assert [0, 2] == [each["whatIf"]["notTried"] for each in (answer, unknown)]
 
 
-def test_evictions() -> None:
+@pytest.mark.parametrize(
+    ("new", "old", "classes"),
+    [
+        pytest.param({"priority": 5}, {}, [], id="a priority"),
+        pytest.param({"priorityClassName": "high"}, {}, [{"value": 5}], id="a class that is named"),
+        pytest.param({}, {}, [{"value": 5, "globalDefault": True}], id="a default class alone"),
+        pytest.param({}, {"priority": -5}, [], id="victims below 0"),
+    ],
+)
+def test_evictions(new: Any, old: Any, classes: list[Any]) -> None:
     """What replaces a victim is known by the pods of the request's own cluster, and goes where it fits."""
     containers = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
-    spec = {"nodeName": "n1", "containers": containers}
-    old = a_pod(name="old", spec=spec, owner=("apps/v1", "ReplicaSet", "old"))
-    new = a_pod(name="new", spec={"priority": 5, "nodeSelector": {ZONE: "a"}, "containers": containers})
-    answer = _answer({"queue": [new], "cluster": CLUSTER | {"pods": [old]}})
+    spec = {"nodeName": "n1", "containers": containers, **old}
+    running = a_pod(name="old", spec=spec, owner=("apps/v1", "ReplicaSet", "old"))
+    pod = a_pod(name="new", spec={"nodeSelector": {ZONE: "a"}, "containers": containers, **new})
+    named = [{"metadata": {"name": "high"}, **each} for each in classes]
+    answer = _answer({"queue": [pod], "cluster": CLUSTER | {"pods": [running], "priorityClasses": named}})
     (step,), (evicted,) = answer["steps"], answer["evicted"]
 
     assert ("n1", ["shop/old"]) == (step["node"], step["evicted"])

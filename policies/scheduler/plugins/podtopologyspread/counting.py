@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.scheduler.node_view import LabelView, NodeView
+from policies.scheduler.label_view import LabelView
+from policies.scheduler.node_view import NodeView
 from policies.scheduler.releases import Behavior
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.eligibility import eligible_nodes, required_keys
-from policies.scheduler.node_view import Identity, LabelView, NodeView
+from policies.scheduler.label_view import LabelView
+from policies.scheduler.node_view import Identity, NodeView
 from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
 from policies.scheduler.plugins.podtopologyspread.counting import (
     EligibleDomains,

@@ -23,12 +23,29 @@ ANTI_AFFINITY = {
     }
 }
 
+PINNED = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
+            ]
+        }
+    }
+}
+
 _sizes = st.sampled_from(("1", "2", "3", "4"))
 _running = st.lists(
     st.tuples(st.sampled_from([node["metadata"]["name"] for node in NODES]), _sizes, st.integers(0, 2)),
     max_size=10,
 )
-_shapes = st.sampled_from(({}, {"spread": [a_constraint(topologyKey="zone")]}, {"affinity": ANTI_AFFINITY}))
+_shapes = st.sampled_from(
+    (
+        {},
+        {"spread": [a_constraint(topologyKey="zone")]},
+        {"affinity": ANTI_AFFINITY},
+        {"affinity": PINNED},
+    )
+)
 _queued = st.lists(st.tuples(_sizes, st.integers(0, 3), _shapes), min_size=1, max_size=5)
 
 

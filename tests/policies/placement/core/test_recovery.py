@@ -84,6 +84,25 @@ def test_victims_are_displaced_too() -> None:
     assert ((), None) == (result.recovery.unmodeled, high.evicted_for)
 
 
+def test_an_evicted_pod_of_a_daemon_set_waits_for_its_own_node() -> None:
+    """Its controller makes it again for that node; the room on another one is not for it."""
+    agent = ("apps/v1", "DaemonSet", "agent")
+    objects = [
+        *NODES,
+        another_pod("high", "n1", "4", priority=10),
+        another_pod("agent", "n2", "2", owner=agent),
+        another_pod("top", "n3", "2", priority=20),
+    ]
+    result, cluster = try_out(objects, LOSE_A)
+    evicted = result.recovery.displaced[1]
+
+    assert {"high": "n2", "agent": "pending"} == outcomes_of(result)
+    assert ("data/high", "") == (evicted.evicted_for, evicted.why)
+    assert evicted.step is not None
+    assert "1 Insufficient cpu" in evicted.step.message
+    assert {"data": 2} == {name: len(table) for name, table in cluster.pod_tables()}
+
+
 def test_stopped() -> None:
     """What was not tried when it was stopped is none of the pending pods."""
     web, stops = a_deployment(cpu="1m"), iter([False, True])

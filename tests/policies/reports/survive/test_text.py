@@ -10,6 +10,7 @@ from policies.model.topology_keys import HOSTNAME
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.reports.survive import text as survive_text
 from tests.policies.placement.clusters import a_node
+from tests.policies.placement.what_ifs import another_pod
 from tests.policies.reports.survive.survivals import a_deployment, a_mixed_survival, a_survival
 
 
@@ -37,6 +38,18 @@ from tests.policies.reports.survive.survivals import a_deployment, a_mixed_survi
             "survive_shared.txt",
             a_survival(a_deployment(), a_deployment() | {"metadata": {"name": "twin", "namespace": "shop"}}),
             id="two with one selector",
+        ),
+        pytest.param(
+            "survive_evicted.txt",
+            a_survival(
+                a_deployment(2, whenUnsatisfiable="ScheduleAnyway"),
+                pods=[
+                    another_pod("high", "n1", "3", priority=10),
+                    another_pod("low", "n2", "3"),
+                    another_pod("full", "n3", "2", priority=20),
+                ],
+            ),
+            id="others are evicted",
         ),
         pytest.param("survive_early.txt", a_survival(a_deployment(), tried=1), id="ended early"),
     ],

@@ -1026,8 +1026,8 @@ export interface SimulateAnswer {
   whatIf: WhatIf | null;
   /** How the workload was rolled out or scaled, the rest being of the likely course; null if neither was requested. */
   rollout: RolloutFields | null;
-  /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". Absent for a rollout. */
-  evicted?: DisplacedPod[];
+  /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". Null for a rollout. */
+  evicted: DisplacedPod[] | null;
   /** What else a scheduler looks at in these pods, which may refuse more nodes. */
   notModeled: string[];
   /** What may happen in a real cluster meanwhile. */

@@ -1,5 +1,5 @@
 /** What a what-if asks of the server, and what its answer says in numbers. */
-import type { BoundStep, PendingStep, SimulateAnswer, WhatIfBody } from "../api-types";
+import type { BoundStep, DisplacedPod, PendingStep, SimulateAnswer, WhatIfBody } from "../api-types";
 import { actionOptions, quoted } from "./actions";
 import type { WorkloadKey, WorkloadState } from "./fragment";
 import { shortKind } from "./words";
@@ -50,6 +50,12 @@ export function isBound(step: BoundStep | PendingStep): step is BoundStep {
   return "node" in step;
 }
 
+/** Return the pods that were evicted for pods of higher priority: for displaced ones, and for replicas. */
+export function evictedOf(answer: SimulateAnswer): DisplacedPod[] {
+  const displaced = answer.whatIf?.displaced ?? [];
+  return [...displaced, ...(answer.evicted ?? [])].filter((pod) => pod.evictedFor !== undefined);
+}
+
 /** The workload's pods at the end. */
 export interface Ends {
   /** Pods with a node, and without one. */
@@ -71,9 +77,11 @@ export function endsOf(answer: SimulateAnswer, now: Replicas): Ends {
       answer.rollout.kind === "scale" ? scaledTo(answer, now) - messages.length : answer.steps.filter(isBound).length;
   } else {
     const whatIf = answer.whatIf;
-    const own = whatIf?.displaced.filter((pod) => pod.own) ?? [];
+    // Without actions only pods of other revisions are evicted, which are not counted here.
+    const later = whatIf ? (answer.evicted?.filter((pod) => pod.own) ?? []) : [];
+    const own = [...(whatIf?.displaced.filter((pod) => pod.own) ?? []), ...later];
     running = whatIf
-      ? (whatIf.ownStayed ?? 0) + own.filter((pod) => pod.outcome === "recovered").length
+      ? (whatIf.ownStayed ?? 0) - later.length + own.filter((pod) => pod.outcome === "recovered").length
       : (answer.replicas?.placed ?? now?.placed ?? 0);
     running += answer.steps.filter(isBound).length;
     for (const pod of own)

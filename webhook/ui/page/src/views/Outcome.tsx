@@ -2,7 +2,7 @@
 import type { DisplacedPod, ExplainAnswer, SimulateAnswer, WhatIf } from "../api-types";
 import { comparedDomains, type ComparedDomains } from "../model/compared";
 import { minimumOf, skewOf } from "../model/skew";
-import { endsOf, type Replicas } from "../model/whatif";
+import { endsOf, evictedOf, type Replicas } from "../model/whatif";
 import { count, number, origin, shortKey } from "../model/words";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
 import { Badge, Fact, Limits, Name, Notice } from "../parts/text";
@@ -15,6 +15,7 @@ interface Props {
 /** The numbers of an answer. */
 export function OutcomeFacts({ answer, now }: Props) {
   const ends = endsOf(answer, now);
+  const evicted = evictedOf(answer);
   const { whatIf } = answer;
   return (
     <dl class="facts" data-testid="outcome-facts">
@@ -28,6 +29,7 @@ export function OutcomeFacts({ answer, now }: Props) {
       {whatIf && whatIf.lostNodes.length > 0 && <Fact label="Nodes lost" value={whatIf.lostNodes.length} />}
       {whatIf && whatIf.addedNodes.length > 0 && <Fact label="Nodes added" value={whatIf.addedNodes.length} />}
       {whatIf && whatIf.displaced.length > 0 && <Fact label="Pods displaced" value={whatIf.displaced.length} />}
+      {evicted.length > 0 && <Fact label="Pods evicted" value={evicted.length} tone="warning" />}
     </dl>
   );
 }
@@ -56,6 +58,7 @@ export function Outcome({ answer, now, explain }: Props & { explain: ExplainAnsw
         </Notice>
       ))}
       {answer.whatIf && <Displaced whatIf={answer.whatIf} />}
+      <Evicted pods={evictedOf(answer)} />
       {!answer.complete && (
         <Notice tone="warning" title="Not all pods were tried.">
           The rest of the answer is of those that were.
@@ -183,6 +186,46 @@ function Displaced({ whatIf }: { whatIf: WhatIf }) {
             )}
           </details>
         ))}
+    </section>
+  );
+}
+
+function Evicted({ pods }: { pods: readonly DisplacedPod[] }) {
+  if (pods.length === 0) return null;
+  return (
+    <section class="panel" aria-label="Evicted pods" data-testid="evicted">
+      <h3>What is evicted for pods of higher priority</h3>
+      <table class="compact">
+        <thead>
+          <tr>
+            <th scope="col">Pod</th>
+            <th scope="col">From</th>
+            <th scope="col">For</th>
+            <th scope="col">Then</th>
+          </tr>
+        </thead>
+        <tbody>
+          {pods.slice(0, MOST_LISTED).map((pod) => (
+            <tr key={`${pod.namespace}/${pod.name}`}>
+              <th scope="row">
+                <Name>{`${pod.namespace}/${pod.name}`}</Name>
+              </th>
+              <td>
+                <Name>{pod.lostNode}</Name>
+              </td>
+              <td>
+                <Name>{pod.evictedFor ?? ""}</Name>
+              </td>
+              <td>
+                <Name>{pod.node === undefined ? (pod.why ?? "pending") : `on ${pod.node}`}</Name>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {pods.length > MOST_LISTED && (
+        <p class="quiet">and {number(pods.length - MOST_LISTED)} more, which the JSON has.</p>
+      )}
     </section>
   );
 }

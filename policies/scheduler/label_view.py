@@ -1,0 +1,96 @@
+"""One label of every node, and the requirements of node affinity on it, vectorized over the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.node_affinity import NodeOperator, NodeRequirement, parse_int64
+from policies.scheduler.node_table import MISSING
+
+
+@dataclass(frozen=True)
+class LabelView:
+    """One label of every node.
+
+    Attributes:
+        numbers: The number of each node's value, ``MISSING`` without the label; shape ``(n,)``.
+        texts: The value of each number; may hold values that no node has any more.
+        number_of: The number of each value.
+    """
+
+    numbers: NDArray[np.int32]
+    texts: tuple[str, ...]
+    number_of: dict[str, int]
+
+    @cached_property
+    def integers(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The values as integers, and which of them are some; both of shape ``(values + 1,)``.
+
+        The last entry, none, answers for ``MISSING``.
+        """
+        parsed = [*map(parse_int64, self.texts), None]
+        numbers = np.array([0 if number is None else number for number in parsed], np.int64)
+        return numbers, np.array([number is not None for number in parsed], np.bool_)
+
+    @cached_property
+    def present(self) -> NDArray[np.bool_]:
+        """Which nodes carry the label, shape ``(n,)``."""
+        return np.not_equal(self.numbers, MISSING)
+
+    @cached_property
+    def positions(self) -> NDArray[np.intp]:
+        """The same as ``numbers``, of the type that numpy converts positions to each time; shape ``(n,)``."""
+        return self.numbers.astype(np.intp)
+
+    @cached_property
+    def everywhere(self) -> bool:
+        """Whether all nodes carry the label."""
+        return bool(self.present.all())
+
+    def by_node(self, per_value: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return each node's entry of its value, 0 without the label; shape ``(n,)``.
+
+        >>> LabelView(np.array([1, -1, 0], np.int32), ("a", "b"), {"a": 0, "b": 1}).by_node(np.array([5, 7]))
+        array([7, 0, 5])
+        """
+        # The last entry is that of MISSING, -1.
+        return (per_value if self.everywhere else np.append(per_value, 0))[self.positions]
+
+
+def satisfying(label: LabelView, requirement: NodeRequirement) -> NDArray[np.bool_]:
+    """Return which nodes satisfy a requirement on the label, shape ``(n,)``."""
+    match requirement.operator:
+        case NodeOperator.IN:
+            return among(label, requirement.values)
+        case NodeOperator.NOT_IN:
+            return ~among(label, requirement.values)
+        case NodeOperator.EXISTS:
+            return label.present
+        case NodeOperator.DOES_NOT_EXIST:
+            return ~label.present
+        case NodeOperator.GREATER_THAN | NodeOperator.LESS_THAN:
+            return _compared(label, requirement)
+
+
+def _compared(label: LabelView, requirement: NodeRequirement) -> NDArray[np.bool_]:
+    limit = parse_int64(requirement.values[0])
+    if limit is None:
+        return np.zeros(len(label.numbers), np.bool_)
+    integers, valid = label.integers
+    greater = requirement.operator is NodeOperator.GREATER_THAN
+    passing = valid & (integers > limit if greater else integers < limit)
+    return passing[label.numbers]
+
+
+def among(label: LabelView, values: Collection[str]) -> NDArray[np.bool_]:
+    """Return which nodes have one of some values, shape ``(n,)``."""
+    listed = np.zeros(len(label.texts) + 1, np.bool_)
+    for value in values:
+        if value in label.number_of:
+            listed[label.number_of[value]] = True
+    return listed[label.numbers]
