@@ -37,8 +37,8 @@ spec: {template: {metadata: {labels: {canary: "true"}}}}
 ```
 
 ## How to fix
-Give a workload the `spec` of its pods. Write numbers without quotes, label values that look like numbers or booleans with them, and lists and
-objects as such.
+Write numbers without quotes, label values that look like numbers or booleans with them, and lists and
+objects as such. Give a workload the `spec` of its pods.
 """
 
 from __future__ import annotations
