@@ -17,16 +17,15 @@ from policies.manifests.fields import (
     cut_rules,
     descend,
     text_member,
-    wrong_type,
 )
 from policies.manifests.origins import BuiltObject
 from policies.manifests.scalars import has_placeholder, is_bare_placeholder
 from policies.model.api_rules import API_RULES
+from policies.model.controller_errors import SPEC, controller_errors
 from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.node_affinity import read_node_affinity
 from policies.model.repository import Repository
 from policies.model.taints import read_tolerations
-from policies.model.validation import INT32_MAX
 from policies.model.workload import ConstraintEntry, Workload, api_errors, constraint_entries
 
 #: The rules by whose errors a constraint of a patch is read all the same.
@@ -92,6 +91,9 @@ class ManifestWorkload(Workload):
     def _is_open(self, error: FieldError) -> bool:
         """Return whether an error may be gone once the manifest is complete."""
         node: Any = self.obj
+        if error.path == SPEC and "spec" not in node:
+            # No patch that says anything of pods lacks it, but one that deletes the object does.
+            return any(name.startswith("$") for name in node)
         for name in error.path.segments:
             try:
                 node = node[name]
@@ -171,10 +173,7 @@ def _other_errors(workload: Workload) -> Iterator[FieldError]:
         path = workload.pod_path.child("spec")
         read_node_affinity(spec, path, found)
         read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
-    if kind.replicas is not None:
-        replicas = descend(obj, kind.replicas[:-1], ErrorList()).get(kind.replicas[-1])
-        if replicas is not None and (type(replicas) is not int or not 0 <= replicas <= INT32_MAX):
-            found.add(wrong_type(FieldPath(kind.replicas), f"an integer from 0 to {INT32_MAX}", replicas))
+    found.extend(controller_errors(workload))
     if kind.selector is not None:
         selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:

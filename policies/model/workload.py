@@ -259,7 +259,7 @@ class Workload:
         """How many replicas are meant; None for kinds without, and for what is no number."""
         if self.kind.replicas is None:
             return None
-        value = self._stated_replicas
+        value = self.stated_replicas
         if value is None:
             return self.unstated.replicas
         return value if type(value) is int else None
@@ -267,7 +267,7 @@ class Workload:
     @property
     def states_replicas(self) -> bool:
         """Whether it states itself how many replicas it wants."""
-        return self._stated_replicas is not None
+        return self.stated_replicas is not None
 
     @property
     def replica_number(self) -> ReplicaNumber | None:
@@ -277,7 +277,8 @@ class Workload:
         return ReplicaNumber(self.replicas, ReplicaOrigin.MANIFEST)
 
     @property
-    def _stated_replicas(self) -> object:
+    def stated_replicas(self) -> object:
+        """The number of replicas that it states, of any type; None if it states none."""
         way = self.kind.replicas
         return None if way is None else descend(self.obj, way[:-1], ErrorList()).get(way[-1])
 

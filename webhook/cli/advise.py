@@ -20,7 +20,7 @@ from policies.placement.advise.goal import Goal, parse_limit, parse_range
 from policies.placement.advise.goal_simulator import MOST_REPLICAS
 from policies.placement.advise.node_groups import described_nodes, domains_key, groups_for
 from policies.placement.core.actions import MOST_ADDED, topology_key
-from policies.placement.core.placement import PlacementError, read_workload
+from policies.placement.core.placement import PlacementError, check_controller, read_workload
 from policies.reports.advise import json as advise_json
 from policies.reports.advise import text as advise_text
 from webhook.cli.answers import print_answer
@@ -200,6 +200,7 @@ def _advise(
     (entry,) = given.entries
     try:
         workload = read_workload(entry.value, given.context, namespace=given.namespace)
+        check_controller(workload)
         if why := why_unadvised(workload):
             raise DocumentError([f"{entry.location(FieldPath())}: {workload.title} is not advised on: {why}"])
         if not goal.replicas.most:

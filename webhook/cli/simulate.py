@@ -18,10 +18,10 @@ from policies.manifests.errors import UsageError
 from policies.manifests.wire import members
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.replicas import MOST_PODS
 from policies.placement.rollout.rollout import MOST_REPLICAS
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
 from policies.placement.simulate.scheduling_queue import (
-    MOST_PODS,
     PlannedActions,
     SchedulingQueue,
     SimulatedQueue,

@@ -13,6 +13,7 @@ from policies.placement.core.actions import topology_key
 from policies.placement.core.placement import PlacementError, prepare, read_workload
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
+from policies.placement.core.replicas import check_replicas
 from policies.placement.survive.loss import Loss
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import LossOptions, Survival, why_unjudged
@@ -167,10 +168,12 @@ def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[W
             if workload.identity in seen:
                 problems.append(f"{entry.location(FieldPath())}: {workload.title} is given twice")
             seen.add(workload.identity)
+            # Whatever Kubernetes refuses is an error, also of what could not be evaluated.
+            prepare(workload, given.context)
+            check_replicas(workload)
             if why := why_unjudged(workload):
                 unjudged.append((workload, why))
                 continue
-            prepare(workload, given.context)
         except PlacementError as error:
             problems += told(entry, error.errors)
         else:

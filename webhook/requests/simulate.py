@@ -15,10 +15,10 @@ from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
+from policies.placement.core.replicas import MOST_PODS
 from policies.placement.rollout.rollout import MOST_REPLICAS, RolloutSettings
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
 from policies.placement.simulate.scheduling_queue import (
-    MOST_PODS,
     PlannedActions,
     SchedulingQueue,
     SimulatedQueue,

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from policies.manifests.fields import FieldPath, invalid_value
 from policies.manifests.wire import Count
 from policies.model.labels import LabelSelector, Operator, Requirement
+from policies.model.workload import Workload
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
-from policies.placement.core.placement import Placement, PreparedPod
+from policies.placement.core.placement import Placement, PlacementError, PreparedPod
 from policies.placement.core.replica_names import free_names
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
@@ -17,6 +19,10 @@ from policies.scheduler.request import SchedulingRequest
 #: Replicas that are placed one after another before the counting ends: with 5,000 nodes each takes
 #: a millisecond, and it is done for every suggestion.
 MOST_PLACED: Final = 300
+#: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
+MOST_PODS: Final = 150_000
+#: The rule that a workload breaks which wants no possible number of replicas.
+REPLICAS_INVALID: Final = "replicas-invalid"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,19 @@ class Replicas:
     def enough(self) -> bool:
         """Whether no replica that was tried is left over."""
         return self.fitting >= self.wanted or not self.complete
+
+
+def check_replicas(workload: Workload) -> None:
+    """Check that a workload wants no more replicas than are scheduled.
+
+    Raises:
+        PlacementError: It wants more, or what is no number.
+    """
+    way, replicas = workload.kind.replicas, workload.replicas
+    if way is not None and (replicas is None or not 0 <= replicas <= MOST_PODS):
+        text = f"must be a whole number from 0 to {MOST_PODS:,}"
+        error = invalid_value(FieldPath(way), workload.stated_replicas, text, REPLICAS_INVALID)
+        raise PlacementError((error,))
 
 
 def count_replicas(

@@ -10,7 +10,6 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
     ErrorList,
     FieldPath,
-    descend,
     duplicate_value,
     invalid_value,
     text_member,
@@ -30,7 +29,12 @@ from policies.placement.core.placement import (
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS, DisplacedPod, PodOutcome, Rescheduling
-from policies.placement.core.replicas import Replicas, replicas_of, running_replicas
+from policies.placement.core.replicas import (
+    Replicas,
+    check_replicas,
+    replicas_of,
+    running_replicas,
+)
 from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
 from policies.placement.simulate.distribution import Distribution, DistributionTally
 from policies.placement.simulate.simulate import NOT_LOOKED_AT, Simulation, simulate
@@ -39,13 +43,9 @@ from policies.scheduler.binding import Step, TieBreaker, first_by_name
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_find
 
-#: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
-MOST_PODS: Final = 150_000
 #: What a drain respects besides, and is not simulated.
 _BUDGETS: Final = "PodDisruptionBudgets, which may keep a drain from evicting pods"
 
-#: The rule that a workload breaks which wants no possible number of replicas.
-REPLICAS_INVALID: Final = "replicas-invalid"
 #: The rule that an object breaks whose pods no scheduler compares nodes for, or that makes several.
 NOT_SIMULATED: Final = "not-simulated"
 #: The rule that a pod of a queue breaks whose name another one has.
@@ -306,11 +306,7 @@ def queue_replicas(
 
 def _missing(workload: Workload, replicas: Replicas | None) -> int:
     """Return how many replicas have no node; 1 for an object without a number of replicas."""
-    way = workload.kind.replicas
-    if way is not None and (workload.replicas is None or not 0 <= workload.replicas <= MOST_PODS):
-        value = descend(workload.obj, way[:-1], ErrorList()).get(way[-1])
-        text = f"must be a whole number from 0 to {MOST_PODS:,}"
-        raise PlacementError((invalid_value(FieldPath(way), value, text, REPLICAS_INVALID),))
+    check_replicas(workload)
     return 1 if replicas is None else max(replicas.wanted - replicas.placed, 0)
 
 

@@ -45,7 +45,7 @@ def test_policies(spec: dict[str, Any], expected: list[Severity]) -> None:
 )
 def test_names_of_a_wrong_type(metadata: str, expected: list[str]) -> None:
     """A name that YAML makes no text of is one that the API server refuses."""
-    text = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{{metadata}}}\n"
+    text = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{{metadata}}}\nspec: {{replicas: 1}}\n"
     manifests = [entry for document in load(text, "a.yaml") for entry in objects(document)]
     result = lint(manifests, AdmissionContext(policies=()))
 

@@ -66,6 +66,21 @@ def test_what_else_is_found(old: str, new: str, others: list[str]) -> None:
     assert sorted([*others, "wrong-type"]) == found(old, new)
 
 
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        pytest.param("", ["wrong-type"], id="left out"),
+        pytest.param("spec:", ["wrong-type"], id="null"),
+        pytest.param("spec: {}", ["wrong-type"], id="nothing in it"),
+        pytest.param("$patch: delete", [], id="a patch that deletes it needs none"),
+    ],
+)
+def test_a_spec_that_is_missing(rest: str, expected: list[str]) -> None:
+    """No controller makes pods without a template."""
+    head = WEB.partition("spec:")[0]
+    assert expected == found(WEB, f"{head}{rest}")
+
+
 def test_replicas_that_are_still_to_be_filled_in() -> None:
     """A placeholder has the right type later."""
     assert sorted([MISSES, KEY]) == found("replicas: 3", "replicas: ${REPLICAS}")

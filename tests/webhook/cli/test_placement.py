@@ -100,6 +100,31 @@ def test_all_errors_with_their_lines(place: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "command", [["explain"], ["simulate"], ["survive", "zone"], ["advise", "--one-a-node"]], ids=" ".join
+)
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        pytest.param("{replicas: -3}", "spec.replicas", id="fewer replicas than none"),
+        pytest.param("{replicas: 99999999999999999999}", "spec.replicas", id="more than 32 bits"),
+        pytest.param("null", "spec", id="null"),
+        pytest.param("{}", "spec", id="nothing in it"),
+    ],
+)
+def test_what_the_api_server_refuses_of_a_workload(
+    tmp_path: Path, command: list[str], spec: str, field: str
+) -> None:
+    """Every command refuses a workload that the API server would refuse, with field and line."""
+    manifest, cluster = tmp_path / "web.yaml", tmp_path / "cluster.yaml"
+    manifest.write_text(f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {spec}\n")
+    cluster.write_text(yaml.safe_dump(a_node("n1", "a")))
+    done = CliRunner().invoke(main, [*command, "-f", str(manifest), "--cluster", str(cluster)])
+
+    assert 2 == done.exit_code
+    assert f"web.yaml:4: {field}: " in done.stderr
+
+
+@pytest.mark.parametrize(
     ("pod", "namespace", "expected"),
     [
         pytest.param(a_pod(namespace=""), "", "default", id="none: default"),

@@ -12,8 +12,9 @@ from policies.manifests.fields import ErrorList
 from policies.manifests.wire import dumps
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
+from policies.placement.core.replicas import MOST_PODS
 from policies.placement.rollout.rollout import MOST_REPLICAS
-from policies.placement.simulate.scheduling_queue import MOST_PODS, SimulationSettings
+from policies.placement.simulate.scheduling_queue import SimulationSettings
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_pod, a_workload
 from tests.policies.placement.rollouts import a_deployment, running

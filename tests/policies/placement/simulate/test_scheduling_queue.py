@@ -9,6 +9,7 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
 from policies.placement.core.placement import PlacementError
+from policies.placement.core.replicas import MOST_PODS
 from policies.placement.simulate.scheduling_queue import queue_pods, queue_replicas, simulate_queue
 from tests.builders import a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, on
@@ -58,9 +59,20 @@ def test_how_many_replicas(kind: str, running: int, count: int | None, expected:
 
 @pytest.mark.parametrize("replicas", [-1, "3", 1.5, True, 10**10])
 def test_no_possible_number(replicas: object) -> None:
-    """A number of replicas that no workload can have is a mistake, unless another number is named."""
+    """A number of replicas that no workload can have is an error, whatever number is named."""
     workload = a_workload("StatefulSet")
     workload["spec"]["replicas"] = replicas
+    for count in (None, 2):
+        with pytest.raises(PlacementError) as caught:
+            queue_replicas(workload, _context(), count=count)
+
+        assert ["spec.replicas"] == [str(error.path) for error in caught.value.errors]
+
+
+def test_more_replicas_than_are_scheduled() -> None:
+    """A number that the API server takes but no cluster runs is an error, unless another is named."""
+    workload = a_workload("StatefulSet")
+    workload["spec"]["replicas"] = MOST_PODS + 1
     with pytest.raises(PlacementError) as caught:
         queue_replicas(workload, _context())
 
