@@ -91,9 +91,6 @@ class ManifestWorkload(Workload):
     def _is_open(self, error: FieldError) -> bool:
         """Return whether an error may be gone once the manifest is complete."""
         node: Any = self.obj
-        if error.path == SPEC and "spec" not in node:
-            # No patch that says anything of pods lacks it, but one that deletes the object does.
-            return any(name.startswith("$") for name in node)
         for name in error.path.segments:
             try:
                 node = node[name]
@@ -173,7 +170,8 @@ def _other_errors(workload: Workload) -> Iterator[FieldError]:
         path = workload.pod_path.child("spec")
         read_node_affinity(spec, path, found)
         read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
-    found.extend(controller_errors(workload))
+    # An object without any spec may be a patch, of its metadata alone.
+    found.extend(error for error in controller_errors(workload) if error.path != SPEC or "spec" in obj)
     if kind.selector is not None:
         selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:

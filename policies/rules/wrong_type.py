@@ -3,8 +3,8 @@
 ## What it finds
 A value, in `topologySpreadConstraints` or in what rules read around them (labels, metadata, replicas,
 selector, node affinity, tolerations), whose type is not the field's: text for a number, an object for a
-list, a number beyond what the API can hold; or a workload without a `spec`. The rest of the object is still
-checked: a quoted number counts as that number, and an unreadable selector is taken as correct.
+list, a number beyond what the API can hold; or a workload with an empty `spec`. The rest of the object is
+still checked: a quoted number counts as that number, and an unreadable selector is taken as correct.
 
 ## Why it matters
 The API server cannot read the object and rejects it. In a chart the cause is mostly a quoted number, a

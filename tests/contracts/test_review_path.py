@@ -148,7 +148,7 @@ def reviewed(obj: dict[str, Any], phase: Phase, context: AdmissionContext) -> Wa
         pytest.param(a_pod(spec=GOOD, owner=OF_REPLICA_SET), Phase.VALIDATE, INJECTING, 15, 25, id="a pod"),
         pytest.param(a_workload(spec=GOOD), Phase.VALIDATE, a_context(), 46, 139, id="a Deployment"),
         pytest.param(
-            a_workload(spec=GOOD), Phase.VALIDATE, FORESEEING, 112, 655, id="a Deployment, and its next pod"
+            a_workload(spec=GOOD), Phase.VALIDATE, FORESEEING, 113, 655, id="a Deployment, and its next pod"
         ),
     ],
 )

@@ -230,7 +230,7 @@ class Installation:
         return {kind: int(count) for kind, count in found}
 
     def health(self, port: int) -> tuple[int, Any]:
-        """Return the status and the body of a replica's /readyz, but for kinds that a release does not serve."""
+        """Return status and body of a replica's /readyz, but for kinds that a release does not serve."""
         status, text = asked(port, "/readyz")
         body = json.loads(text) if status else {}
         # Before Kubernetes 1.24 there are some, which always is a warning.
