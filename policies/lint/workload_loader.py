@@ -21,12 +21,11 @@ from policies.manifests.fields import (
 from policies.manifests.origins import BuiltObject
 from policies.manifests.scalars import has_placeholder, is_bare_placeholder
 from policies.model.api_rules import API_RULES
-from policies.model.controller_errors import SPEC, controller_errors
 from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.node_affinity import read_node_affinity
 from policies.model.repository import Repository
 from policies.model.taints import read_tolerations
-from policies.model.workload import ConstraintEntry, Workload, api_errors, constraint_entries
+from policies.model.workload import SPEC, ConstraintEntry, Workload, api_errors, constraint_entries
 
 #: The rules by whose errors a constraint of a patch is read all the same.
 _READ_OF_PATCHES = frozenset({WRONG_TYPE})
@@ -171,7 +170,7 @@ def _other_errors(workload: Workload) -> Iterator[FieldError]:
         read_node_affinity(spec, path, found)
         read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
     # An object without any spec may be a patch, of its metadata alone.
-    found.extend(error for error in controller_errors(workload) if error.path != SPEC or "spec" in obj)
+    found.extend(error for error in workload.controller_errors() if error.path != SPEC or "spec" in obj)
     if kind.selector is not None:
         selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:

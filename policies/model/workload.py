@@ -16,7 +16,9 @@ from policies.manifests.fields import (
     descend,
     is_cut,
     member,
+    required_value,
     text_member,
+    wrong_type,
 )
 from policies.model.api_rules import ApiRule
 from policies.model.constraint import (
@@ -33,7 +35,7 @@ from policies.model.partial_constraint import readable_constraint
 from policies.model.pod_affinity import PodAffinity, read_pod_affinity
 from policies.model.replica_number import ONE_REPLICA, ReplicaNumber, ReplicaOrigin
 from policies.model.taints import Toleration, read_tolerations
-from policies.model.validation import MAX_SIZE, constraint_errors, size_of
+from policies.model.validation import INT32_MAX, MAX_SIZE, constraint_errors, size_of
 from policies.model.workload_kinds import REVISION_OWNERS, WorkloadKind
 
 #: The namespace of an object that names none, as kubectl has it.
@@ -48,6 +50,8 @@ _HOOK: Final = "helm.sh/hook"
 _TEST_HOOKS: Final = frozenset({"test", "test-success", "test-failure"})
 #: The rules by whose errors a constraint is read that nobody has stored yet: the API server reports the rest.
 _READ_AT_ADMISSION: Final = frozenset({WRONG_TYPE})
+#: What no workload with a controller does without.
+SPEC = FieldPath(("spec",))
 _METADATA = FieldPath(("metadata",))
 _LABELS = _METADATA.child("labels")
 _ANNOTATIONS = _METADATA.child("annotations")
@@ -281,6 +285,14 @@ class Workload:
         """The number of replicas that it states, of any type; None if it states none."""
         way = self.kind.replicas
         return None if way is None else descend(self.obj, way[:-1], ErrorList()).get(way[-1])
+
+    def controller_errors(self) -> Iterator[FieldError]:
+        """Yield the errors outside of the pod template: of the number of replicas, and of a missing spec."""
+        kind, replicas = self.kind, self.stated_replicas
+        if replicas is not None and (type(replicas) is not int or not 0 <= replicas <= INT32_MAX):
+            yield wrong_type(FieldPath(kind.replicas or ()), f"an integer from 0 to {INT32_MAX}", replicas)
+        if kind.template[:1] == SPEC.segments and self.obj.get("spec") in (None, {}):
+            yield required_value(SPEC, f"must have the pod template of the {kind.kind}", WRONG_TYPE)
 
     @cached_property
     def affinity(self) -> NodeAffinity:

@@ -22,7 +22,6 @@ from policies.manifests.fields import (
 )
 from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.constraint import Constraint, without_fields
-from policies.model.controller_errors import controller_errors
 from policies.model.next_pod import PodRevision, next_pod, pod_revision
 from policies.model.pod import Pod, read_pod
 from policies.model.pod_template import INJECTED_ANNOTATION
@@ -148,7 +147,7 @@ def check_controller(workload: Workload) -> None:
     Raises:
         PlacementError: The API server would refuse it; holds every error.
     """
-    if errors := tuple(controller_errors(workload)):
+    if errors := tuple(workload.controller_errors()):
         raise PlacementError(errors)
 
 
@@ -268,7 +267,7 @@ def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated:
     )
     if workload.kind.kind == STATEFUL_SET[1]:
         pending = replace(pending, claim_templates=read_claim_templates(workload.obj, found))
-    errors = [*workload.errors, *controller_errors(workload), *found.errors]
+    errors = [*workload.errors, *workload.controller_errors(), *found.errors]
     # Where errors were left out, it is not known which parts are good.
     if is_cut(errors) or any(error.rule not in tolerated for error in errors):
         raise PlacementError(tuple(dict.fromkeys(errors)))
