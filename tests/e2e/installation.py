@@ -234,8 +234,11 @@ class Installation:
         status, text = asked(port, "/readyz")
         body = json.loads(text) if status else {}
         # Before Kubernetes 1.24 there are some, which always is a warning.
-        unserved = "the API server does not serve"
-        warnings = [each for each in body.pop("warnings", ()) if unserved not in each]
+        warnings = [
+            each
+            for each in body.pop("warnings", ())
+            if "the API server does not serve" not in each or "no right" in each
+        ]
         return status, body | ({"warnings": warnings} if warnings else {})
 
     def gauge(self, port: int, series: str) -> float:
