@@ -27,7 +27,7 @@ from tests.deploy.manifests import missing, tool
 from tests.webhook.lint.charts import CHART, write
 from tests.webhook.lint.git import git, make_repository
 from webhook.cli import lint
-from webhook.lint import external_tools
+from webhook.lint import sandbox
 from webhook.lint.external_tools import run_tool
 from webhook.lint.inputs import Texts, Tools, gather_texts
 from webhook.lint.reports import FORMATS
@@ -124,7 +124,7 @@ address = pytest.fixture(_canary, name="address")
 @pytest.fixture
 def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave programs the network, as on a kernel that grants no other: what we refuse must be enough."""
-    monkeypatch.setattr(external_tools, "_LIBC", None)
+    monkeypatch.setattr(sandbox, "_LIBC", None)
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_any_kustomization(fields: list[tuple[str, Any]]) -> None:
         pytest.MonkeyPatch.context() as patch,
         contextlib.contextmanager(_canary)() as address,
     ):
-        patch.setattr(external_tools, "_LIBC", None)
+        patch.setattr(sandbox, "_LIBC", None)
         patch.setenv("PATH", str(Path(kubectl).parent))
         texts = {"kustomization.yaml": json.dumps(dict(fields)), **BESIDE, "a.yaml": "a"}
         write(Path(folder), {name: text.replace("ADDRESS", address) for name, text in texts.items()})
@@ -693,7 +693,7 @@ PIPES = {
 @pytest.mark.parametrize("files", [pytest.param(files, id=name) for name, files in PIPES.items()])
 def test_pipes(repository: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str | None]) -> None:
     """No program is run that would wait for one."""
-    monkeypatch.setattr(external_tools, "run_confined", None)
+    monkeypatch.setattr(sandbox, "run_confined", None)
     os.mkfifo(repository / "p")
     (repository / "k").mkdir()
     (repository / "k/link").symlink_to("../p")

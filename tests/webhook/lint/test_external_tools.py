@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from policies.manifests.skipped import SkipReason
-from webhook.lint import external_tools
+from webhook.lint import sandbox, tool_limits
 from webhook.lint.external_tools import HEAD_LENGTH, TAIL_LENGTH, complaint, run_tool
 from webhook.lint.tool_error import ToolError
 
@@ -103,14 +103,14 @@ def test_what_programs_see(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_limits(monkeypatch: pytest.MonkeyPatch, script: str, limit: str) -> None:
     """Who exceeds one is stopped, and told by it."""
     is_busy = "processor" in limit
-    monkeypatch.setattr(external_tools, "TIMEOUT_S", 1 if "sleep" in script else 60)
-    monkeypatch.setattr(external_tools, "PROCESSOR_S", 1 if is_busy else 60)
+    monkeypatch.setattr(sandbox, "TIMEOUT_S", 1 if "sleep" in script else 60)
+    monkeypatch.setattr(sandbox, "PROCESSOR_S", 1 if is_busy else 60)
     small = {
         resource.RLIMIT_FSIZE: 2**20,
         resource.RLIMIT_AS: 2**28,
     }
-    monkeypatch.setattr(external_tools, "MAX_OUTPUT", 2**20)
-    monkeypatch.setattr(external_tools, "_LIMITS", tuple(small.items()))
+    monkeypatch.setattr(sandbox, "MAX_OUTPUT", 2**20)
+    monkeypatch.setattr(sandbox, "_LIMITS", tuple(small.items()))
     script = script.replace("sleep", shutil.which("sleep") or "sleep")
     with pytest.raises(ToolError, match=limit) as caught:
         run_tool([shutil.which("sh") or "sh", "-c", script])
@@ -120,26 +120,26 @@ def test_limits(monkeypatch: pytest.MonkeyPatch, script: str, limit: str) -> Non
 
 def test_the_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that take long leave those after them the usual time only; a thousand usual ones leave all."""
-    allowance = external_tools._Allowance()
-    monkeypatch.setattr(external_tools, "_ALLOWANCE", allowance)
+    allowance = sandbox._Allowance()
+    monkeypatch.setattr(sandbox, "_ALLOWANCE", allowance)
     for _ in range(1_000):
-        allowance.charge(external_tools.ORDINARY_S)
+        allowance.charge(tool_limits.ORDINARY_S)
 
-    assert external_tools.PROCESSOR_S == allowance.limit_s
+    assert tool_limits.PROCESSOR_S == allowance.limit_s
 
     limits = []
     for _ in range(100):
         limits.append(allowance.limit_s)
         allowance.charge(limits[-1])
 
-    assert external_tools.ORDINARY_S == limits[-1]
-    assert sum(limits) <= 100 * external_tools.ORDINARY_S + external_tools.EXTRA_S
+    assert tool_limits.ORDINARY_S == limits[-1]
+    assert sum(limits) <= 100 * tool_limits.ORDINARY_S + tool_limits.EXTRA_S
 
 
 def test_after_the_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not rendered is told with what to do."""
-    monkeypatch.setattr(external_tools, "_ALLOWANCE", external_tools._Allowance(0.0))
-    monkeypatch.setattr(external_tools, "ORDINARY_S", 1)
+    monkeypatch.setattr(sandbox, "_ALLOWANCE", sandbox._Allowance(0.0))
+    monkeypatch.setattr(sandbox, "ORDINARY_S", 1)
     with pytest.raises(ToolError, match=r"1 s of processor time.*run of its own") as caught:
         run_tool([shutil.which("sh") or "sh", "-c", "while :; do :; done"])
 
@@ -148,11 +148,11 @@ def test_after_the_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_time_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a program that was stopped, too."""
-    allowance = external_tools._Allowance()
-    monkeypatch.setattr(external_tools, "_ALLOWANCE", allowance)
-    monkeypatch.setattr(external_tools, "PROCESSOR_S", 1)
-    monkeypatch.setattr(external_tools, "ORDINARY_S", 0)
+    allowance = sandbox._Allowance()
+    monkeypatch.setattr(sandbox, "_ALLOWANCE", allowance)
+    monkeypatch.setattr(sandbox, "PROCESSOR_S", 1)
+    monkeypatch.setattr(sandbox, "ORDINARY_S", 0)
     with pytest.raises(ToolError):
         run_tool([shutil.which("sh") or "sh", "-c", "while :; do :; done"])
 
-    assert allowance.extra_s < external_tools.EXTRA_S - 0.5
+    assert allowance.extra_s < tool_limits.EXTRA_S - 0.5
