@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from docs.generator.terminal import EXAMPLES
+from tests.docs.examples_repository import examples_repository
 
 pytestmark = pytest.mark.slow
 
@@ -46,12 +45,8 @@ run()
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the examples that is a Git repository."""
-    folder = shutil.copytree(EXAMPLES, tmp_path_factory.mktemp("docs") / "examples")
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
-    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "x"]):
-        subprocess.run(["git", *words], cwd=folder, check=True)
-    return folder
+    """Return a copy of the examples in a Git repository."""
+    return examples_repository(tmp_path_factory.mktemp("docs") / "examples")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from docs.generator.terminal import EXAMPLES
+from tests.docs.examples_repository import examples_repository
 from webhook.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -81,17 +80,8 @@ COMMANDS = list(dict.fromkeys(_commands()))
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the examples in a Git repository that has a branch ``main`` here and at its origin."""
-    folder = shutil.copytree(EXAMPLES, tmp_path_factory.mktemp("docs") / "examples")
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
-    for words in (
-        ["init", "-q", "-b", "main"],
-        ["add", "."],
-        [*who, "commit", "-qm", "x"],
-        ["update-ref", "refs/remotes/origin/main", "HEAD"],
-    ):
-        subprocess.run(["git", *words], cwd=folder, check=True)
-    return folder
+    """Return a copy of the examples in a Git repository."""
+    return examples_repository(tmp_path_factory.mktemp("docs") / "examples")
 
 
 @pytest.mark.parametrize(("page", "command", "live"), COMMANDS, ids=str)
