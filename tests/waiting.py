@@ -8,13 +8,20 @@ from typing import Any
 
 #: Seconds after which a test stops waiting. Only a defect takes so long.
 PATIENCE_S = 120.0
+#: Seconds between two looks. Arbitrary.
+POLL_S = 0.02
 
 
-def eventually(condition: Callable[[], Any]) -> Any:
-    """Return the value of a condition as soon as it is true."""
+def eventually(
+    condition: Callable[[], Any],
+    *,
+    what: Callable[[], str] = lambda: "it did not happen in time",
+) -> Any:
+    """Return the value of a condition as soon as it is true; ``what`` says in the end why it was not."""
     deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
+    while True:
         if found := condition():
             return found
-        time.sleep(0.01)
-    raise AssertionError("it did not happen in time")
+        if time.monotonic() > deadline:
+            raise AssertionError(what())
+        time.sleep(POLL_S)

@@ -16,13 +16,16 @@ import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from certs.provision import provision_self_signed
 from tests.e2e.assets import Assets
 from tests.e2e.kubectl import Kubectl
-from tests.e2e.processes import PATIENCE_S, Processes, Running, eventually, free_port
+from tests.e2e.processes import Processes, Running, free_port
+from tests.waiting import PATIENCE_S, eventually
+from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
 
 #: Of service accounts' tokens.
 ISSUER = "https://kubernetes.default.svc"
@@ -168,6 +171,13 @@ class ControlPlane:
     def tls(self) -> ssl.SSLContext:
         """Return what a client of the API server trusts."""
         return ssl.create_default_context(cafile=str(self._files.ca))
+
+    def served(self) -> list[ListedResource]:
+        """Return what the webhook watches and this release serves; only optional kinds may be missing."""
+        with self.client() as client:
+            found = [each for each in WATCHED_RESOURCES if client.send("GET", each.path)[0] == HTTPStatus.OK]
+        assert all(each in found for each in WATCHED_RESOURCES if not each.optional)
+        return found
 
     @contextmanager
     def client(self, token: str = "") -> Iterator[ApiClient]:

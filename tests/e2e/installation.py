@@ -22,8 +22,9 @@ import yaml
 
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.kubectl import Kubectl, Manifest, Told
-from tests.e2e.processes import PATIENCE_S, Processes, Running, eventually, free_port
+from tests.e2e.processes import Processes, Running, free_port
 from tests.e2e.readiness import asked
+from tests.waiting import PATIENCE_S, eventually
 from webhook.rbac import AUDIENCE
 
 #: The repository.

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.e2e.processes import PATIENCE_S
+from tests.waiting import PATIENCE_S
 
 Manifest = dict[str, Any]
 

@@ -9,17 +9,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-#: Seconds after which what should have happened is given up. A loaded machine is slow.
-PATIENCE_S = 60.0
-#: Seconds between two looks. Arbitrary.
-POLL_S = 0.05
+from tests.waiting import PATIENCE_S
 
 #: Bytes that must be free in a folder in memory. Ample: etcd reserves 64 MB at once and grows with what it is
 #: told, and containers have 64 MiB there unless somebody gives them more.
@@ -40,22 +35,6 @@ for group in alive:
         pass
 shutil.rmtree(sys.argv[1], ignore_errors=True)
 """
-
-
-def eventually(
-    condition: Callable[[], Any],
-    *,
-    patience_s: float = PATIENCE_S,
-    what: Callable[[], str] = lambda: "it did not happen in time",
-) -> Any:
-    """Return what a condition gives as soon as it is true; ``what`` says in the end why it was not."""
-    deadline = time.monotonic() + patience_s
-    while True:
-        if found := condition():
-            return found
-        if time.monotonic() > deadline:
-            raise AssertionError(what())
-        time.sleep(POLL_S)
 
 
 def free_port() -> int:

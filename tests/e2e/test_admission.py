@@ -11,7 +11,7 @@ from tests.e2e.control_plane import ControlPlane
 from tests.e2e.installation import Installation
 from tests.e2e.kubectl import Kubectl, Manifest
 from tests.e2e.objects import HOSTNAME_KEY, ZONE_KEY, constraint, deployment, namespace, pod, service
-from tests.e2e.processes import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("installed")
 

@@ -18,8 +18,8 @@ from tests.e2e.control_plane import ControlPlane
 from tests.e2e.installation import CONFIGURATIONS, NAME, PLACES, Installation
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.objects import constraint, deployment
-from tests.e2e.processes import eventually
 from tests.e2e.readiness import asked
+from tests.waiting import eventually
 from tests.webhook.registrations import IDLE
 from tests.webhook.running import review_of
 

@@ -16,7 +16,7 @@ from tests.builders import a_policy
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.objects import constraint, deployment
-from tests.e2e.processes import eventually
+from tests.waiting import eventually
 
 DEFAULTS = {
     "at": "workloads",

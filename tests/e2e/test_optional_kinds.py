@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from policies.model.cluster_kinds import CLAIM, LIST_NAMES, OPTIONAL_KINDS, Kind
+from policies.model.cluster_kinds import CLAIM, LIST_NAMES, OPTIONAL_KINDS
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.installation import NAME, Installation
 from tests.e2e.kubectl import Kubectl, Manifest
 from tests.e2e.objects import ZONE_KEY, ZONES, deployment, pod
-from tests.e2e.processes import eventually
+from tests.waiting import eventually
 from webhook.kube.snapshot import SnapshotFile
-from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 #: The groups that the limited account may read nothing of, and the kinds of the core group.
 WITHHELD_GROUPS = {"storage.k8s.io", "policy"}
@@ -150,13 +148,6 @@ def _limited(rule: dict[str, Any]) -> dict[str, Any]:
     return rule
 
 
-def _served(control_plane: ControlPlane) -> set[Kind]:
-    """Return the optional kinds that the API server has."""
-    with control_plane.client() as client:
-        optional = (resource for resource in WATCHED_RESOURCES if resource.optional)
-        return {each.key for each in optional if client.send("GET", each.path)[0] == HTTPStatus.OK}
-
-
 def _with_claim(space: str) -> Manifest:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     obj = pod("web", volumes=volumes, priorityClassName=space)
@@ -169,7 +160,7 @@ def test_a_snapshot_has_them(installed: Installation, stored: str, tmp_path: Pat
     told = installed.evenkeel("snapshot", "--output", str(file))
     assert 0 == told.code, told.err
     index = SnapshotFile(file).index
-    served = _served(installed.control_plane)
+    served = {resource.key for resource in installed.control_plane.served() if resource.optional}
 
     assert (stored, "data") in index.names(CLAIM)
     assert '"secret"' not in file.read_text()

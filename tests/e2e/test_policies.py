@@ -10,8 +10,8 @@ import pytest
 from tests.e2e.installation import Installation
 from tests.e2e.kubectl import Kubectl, Manifest
 from tests.e2e.objects import HOSTNAME_KEY, constraint, deployment
-from tests.e2e.processes import eventually
 from tests.e2e.readiness import asked
+from tests.waiting import eventually
 
 NAME = "shop"
 #: A default constraint whose minDomains means nothing.

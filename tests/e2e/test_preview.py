@@ -11,8 +11,8 @@ import pytest
 from tests.e2e.installation import Installation
 from tests.e2e.kubectl import Kubectl, Manifest
 from tests.e2e.objects import constraint, deployment
-from tests.e2e.processes import eventually
 from tests.e2e.test_policies import policy
+from tests.waiting import eventually
 
 #: Denies what is a warning else.
 STRICT: dict[str, Any] = {"rules": {"selector-misses-own-pod": {"enforcement": "deny"}}}

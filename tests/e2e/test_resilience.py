@@ -21,10 +21,10 @@ from tests.e2e.installation import CONFIGURATIONS, NAME, REPLICAS, SERVER_NAME, 
 from tests.e2e.kubectl import Manifest
 from tests.e2e.load import THREADS, DryRuns, Reviews, Tally, Trust, sending
 from tests.e2e.objects import ZONES, constraint, deployment, pod, service
-from tests.e2e.processes import eventually
 from tests.e2e.readiness import Readiness
+from tests.waiting import eventually
 from tests.webhook.running import review_of
-from webhook.kube.watched_resources import WATCHED_RESOURCES
+from webhook.kube.watched_resources import ListedResource
 
 #: Seconds of load before and after what happens.
 SETTLED_S = 1.0
@@ -34,11 +34,6 @@ FORWARDED_S = 0.5
 STORM, STORM_THREADS = 2000, 8
 #: Where the registration is.
 _REGISTRATION = f"/apis/admissionregistration.k8s.io/v1/{CONFIGURATIONS[1]}/{NAME}"
-#: Where the API server has what a replica knows, by kind.
-_LISTS = {
-    resource.kind: f"{resource.path}?fieldSelector={resource.field_selector}".removesuffix("?fieldSelector=")
-    for resource in WATCHED_RESOURCES
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,20 +244,27 @@ def _matching(control_plane: ControlPlane, space: str) -> Counter[str]:
     return Counter(zones[made["spec"]["nodeName"]] for made in pods if "nodeName" in made["spec"])
 
 
+def _list_path(resource: ListedResource) -> str:
+    selector = resource.field_selector
+    return f"{resource.path}?fieldSelector={selector}" if selector else resource.path
+
+
 def _wait_until_right(installed: Installation, control_plane: ControlPlane, space: str) -> None:
     """Wait until every replica knows what the API server has, and counts it by zone as it is."""
     asking = pod("asking", constraints=[constraint()])
     asking["metadata"]["namespace"] = space
+    served = control_plane.served()
 
     def wrong() -> object:
         with control_plane.client() as client:
-            found = {kind: client.call("GET", path)["items"] for kind, path in _LISTS.items()}
+            found = {each.kind: client.call("GET", _list_path(each))["items"] for each in served}
         # A Service that selects nothing says nothing about pods.
         found["Service"] = [made for made in found["Service"] if "selector" in made["spec"]]
         expected = {kind: len(items) for kind, items in found.items()}
         counts = {zone: _matching(control_plane, space)[zone] for zone in ZONES}
         for port in installed.replicas:
-            if (actual := installed.picture(port)) != expected:
+            picture = installed.picture(port)
+            if (actual := {kind: picture.get(kind) for kind in expected}) != expected:
                 return port, expected, actual
             domains = installed.score(port, asking)["constraints"][0]["domains"]
             if (known := {domain["value"]: domain["matching"] for domain in domains}) != counts:

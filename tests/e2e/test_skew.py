@@ -17,8 +17,9 @@ from tests.e2e.control_plane import ControlPlane
 from tests.e2e.installation import NAME, Installation
 from tests.e2e.kubectl import Kubectl, Manifest
 from tests.e2e.objects import constraint, deployment, pod
-from tests.e2e.processes import Processes, Running, eventually, free_port
+from tests.e2e.processes import Processes, Running, free_port
 from tests.e2e.readiness import asked
+from tests.waiting import eventually
 
 COMPONENTS = Path(__file__).parents[2] / "deploy/kustomize/components"
 #: As ``evenkeel`` runs, but an Event says at once what is wrong.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.e2e.installation import CONFIGURATIONS, Installation
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.objects import deployment
-from tests.e2e.processes import eventually
+from tests.waiting import eventually
 
 
 def test_uninstall(installed: Installation, kubectl: Kubectl, space: str) -> None:

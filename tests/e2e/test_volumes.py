@@ -16,7 +16,8 @@ import yaml
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.kubectl import Kubectl, Manifest
 from tests.e2e.objects import ZONE_KEY, constraint, deployment
-from tests.e2e.processes import PATIENCE_S, Processes, eventually
+from tests.e2e.processes import Processes
+from tests.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.kubernetes(since="1.25")
 
