@@ -68,7 +68,7 @@ def _index(cluster: Cluster) -> ClusterIndex:
 
 def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
     """Return a function that runs PodTopologySpread: PreFilter, Filter, PreScore, Score, NormalizeScore."""
-    request = evaluate_manifest(pod, AdmissionContext(policies=(), cluster=index)).verdict.request
+    request = evaluate_manifest(pod, AdmissionContext(policies=(), cluster=index)).result.request
 
     def plugin() -> object:
         with index.reading():

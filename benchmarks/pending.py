@@ -101,7 +101,7 @@ def _preemptor(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def _verdict(pod: dict[str, Any], context: AdmissionContext) -> Callable[[], object]:
-    verdict = evaluate_manifest(pod, context).verdict
+    verdict = evaluate_manifest(pod, context).result
     evicts = verdict.preemption is not None and bool(verdict.preemption.nominated)
     if evicts != ("priority" in pod["spec"]) or evicts == bool(verdict.feasible_count):
         raise RuntimeError(f"this is not what is to be measured: {verdict.message}")

@@ -19,55 +19,55 @@ INSUFFICIENT = "Insufficient "
 _BINARY_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
-def may_change(verdict: SchedulingResult) -> bool:
+def may_change(result: SchedulingResult) -> bool:
     """Return whether some node that refuses the pod could take it once pods there have gone."""
-    return not bool(_never(verdict).all())
+    return not bool(_never(result).all())
 
 
-def rejection_summaries(verdict: SchedulingResult, index: ClusterIndex) -> Iterator[str]:
+def rejection_summaries(result: SchedulingResult, index: ClusterIndex) -> Iterator[str]:
     """Yield the numbers of what keeps a pod away, what keeps it away alone first.
 
     Args:
-        verdict: Of a pod that fits nowhere.
+        result: Of a pod that fits nowhere.
         index: The cluster that was evaluated, not changed since.
     """
-    spread = _passing(verdict, besides=Plugin.POD_TOPOLOGY_SPREAD)
-    fit = _passing(verdict, besides=Plugin.NODE_RESOURCES_FIT)
-    everywhere = np.ones(len(verdict.names), np.bool_)
-    yield from _of_constraints(verdict, spread)
-    yield from _of_resources(verdict, index, fit)
+    spread = _passing(result, besides=Plugin.POD_TOPOLOGY_SPREAD)
+    fit = _passing(result, besides=Plugin.NODE_RESOURCES_FIT)
+    everywhere = np.ones(len(result.names), np.bool_)
+    yield from _of_constraints(result, spread)
+    yield from _of_resources(result, index, fit)
     if not spread.any():
-        yield from _of_constraints(verdict, everywhere)
+        yield from _of_constraints(result, everywhere)
     if not fit.any():
-        yield from _of_resources(verdict, index, everywhere)
+        yield from _of_resources(result, index, everywhere)
 
 
-def _never(verdict: SchedulingResult) -> NDArray[np.bool_]:
+def _never(result: SchedulingResult) -> NDArray[np.bool_]:
     """Return the nodes that some plugin refuses whatever runs there, shape ``(n,)``."""
-    never = np.zeros(len(verdict.names), np.bool_)
-    for refusals in verdict.rejections:
+    never = np.zeros(len(result.names), np.bool_)
+    for refusals in result.rejections:
         codes = [reason.code is Code.UNRESOLVABLE for reason in refusals.reasons]
         never |= np.array([False, *codes], np.bool_)[refusals.of_node]
     return never
 
 
-def _passing(verdict: SchedulingResult, *, besides: Plugin) -> NDArray[np.bool_]:
+def _passing(result: SchedulingResult, *, besides: Plugin) -> NDArray[np.bool_]:
     """Return the nodes that no other plugin refuses, shape ``(n,)``."""
-    passing = np.ones(len(verdict.names), np.bool_)
-    for refusals in verdict.rejections:
+    passing = np.ones(len(result.names), np.bool_)
+    for refusals in result.rejections:
         if refusals.plugin is not besides:
             passing &= refusals.of_node == 0
     return passing
 
 
-def _of_constraints(verdict: SchedulingResult, asked: NDArray[np.bool_]) -> Iterator[str]:
+def _of_constraints(result: SchedulingResult, asked: NDArray[np.bool_]) -> Iterator[str]:
     """Yield a line for each hard constraint that rejects some of the given nodes."""
-    for result in verdict.results:
-        if isinstance(result, FilterResult) and (refused := asked & ~result.satisfied).any():
-            key = result.applied.constraint.topology_key
-            labeled = refused & np.not_equal(result.domains.of_node, MISSING)
+    for spread in result.results:
+        if isinstance(spread, FilterResult) and (refused := asked & ~spread.satisfied).any():
+            key = spread.applied.constraint.topology_key
+            labeled = refused & np.not_equal(spread.domains.of_node, MISSING)
             if labeled.any():
-                yield f"{key}: {_closest(result, labeled)}"
+                yield f"{key}: {_closest(spread, labeled)}"
             else:
                 yield f"{key}: {np.count_nonzero(refused)} node(s) lack this label"
 
@@ -87,11 +87,11 @@ def _closest(result: FilterResult, refused: NDArray[np.bool_]) -> str:
     return f"{here} - {least} = skew {result.skew[node]} > maxSkew {constraint.max_skew}"
 
 
-def _of_resources(verdict: SchedulingResult, index: ClusterIndex, asked: NDArray[np.bool_]) -> Iterator[str]:
+def _of_resources(result: SchedulingResult, index: ClusterIndex, asked: NDArray[np.bool_]) -> Iterator[str]:
     """Yield a line for each resource that some of the given nodes lack."""
-    requests = dict(verdict.request.pod.requests)
+    requests = dict(result.request.pod.requests)
     lacking: dict[str, NDArray[np.bool_]] = {}
-    for fit in verdict.rejections:
+    for fit in result.rejections:
         for number, reason in enumerate(fit.reasons if fit.plugin is Plugin.NODE_RESOURCES_FIT else (), 1):
             nodes = asked & (fit.of_node == number)
             for text in reason.texts if nodes.any() else ():

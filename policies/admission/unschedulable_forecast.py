@@ -109,20 +109,20 @@ def _judge(workload: Workload, context: AdmissionContext, when: NextPodTiming) -
             placement = evaluate_workload(workload, context)
         except PlacementError:
             return None  # The API server itself reports why there will be no pod.
-        verdict = placement.verdict
-        pod = verdict.request.pod
-        if verdict.feasible.any() or pod.gated or pod.node_name:
+        result = placement.result
+        pod = result.request.pod
+        if result.feasible.any() or pod.gated or pod.node_name:
             return None
         others_may_go = when is NextPodTiming.LATER or _may_preempt(placement.pod.template.spec)
-        if others_may_go and may_change(verdict):
+        if others_may_go and may_change(result):
             return None
-        numbers = list(rejection_summaries(verdict, cluster))
-    reasons = _largest_first(verdict.message.partition(": ")[2].rstrip("."))
+        numbers = list(rejection_summaries(result, cluster))
+    reasons = _largest_first(result.message.partition(": ")[2].rstrip("."))
     which = "this pod" if workload.kind.is_pod else "the next pod"
-    head = f"{which} fits 0 of {len(verdict.names)} nodes: {reasons}"
+    head = f"{which} fits 0 of {len(result.names)} nodes: {reasons}"
     return Forecast(
         warning=AdmissionWarning(one_line("; ".join((head, *numbers)), _TEXT_LENGTH) + _SEE_ALL),
-        details="\n".join((verdict.message, *numbers)),
+        details="\n".join((result.message, *numbers)),
     )
 
 

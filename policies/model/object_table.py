@@ -47,11 +47,11 @@ class ObjectTable(Generic[Entry]):
 
     def copy(self) -> ObjectTable[Entry]:
         """Return a table of its own with the same objects, which are copied when one of the two changes."""
-        twin = ObjectTable(self._kind, self._read)
-        twin._entries, twin.version, twin._listed = self._entries, self.version, self._listed
-        twin.unread = self.unread
-        twin._is_shared = self._is_shared = True
-        return twin
+        fork = ObjectTable(self._kind, self._read)
+        fork._entries, fork.version, fork._listed = self._entries, self.version, self._listed
+        fork.unread = self.unread
+        fork._is_shared = self._is_shared = True
+        return fork
 
     def mark_listed(self) -> None:
         """Take note that all objects are known, also if there is none."""

@@ -57,9 +57,9 @@ class Storage:
 
     def copy(self, tables: Mapping[Kind, ObjectTable[Any]]) -> Storage:
         """Return the storage of a copy of the tables."""
-        twin = Storage(tables)
-        twin._shared, twin._derived = self._shared, dict(self._derived)
-        return twin
+        fork = Storage(tables)
+        fork._shared, fork._derived = self._shared, dict(self._derived)
+        return fork
 
     @property
     def version(self) -> int:

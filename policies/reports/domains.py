@@ -25,38 +25,38 @@ BLOCK: Final = "█"
 MOST_LINES: Final = 4
 
 
-def domain_bars(standing: ConstraintStats, *, indent: int, width: int) -> Iterator[Padding]:
+def domain_bars(stats: ConstraintStats, *, indent: int, width: int) -> Iterator[Padding]:
     """Yield every domain with a bar of its matching pods; where they are many, how many are alike, too.
 
     Args:
-        standing: The constraint.
+        stats: The constraint.
         indent: Columns to leave free on the left.
         width: Columns of the terminal.
     """
     room = bar_room(width)
-    if standing.histogram and not standing.all_listed:
-        yield Padding(_histogram(standing, room), (0, 0, 0, indent))
-    if standing.domains:
-        yield Padding(_domains(standing, room), (0, 0, 0, indent))
+    if stats.histogram and not stats.all_listed:
+        yield Padding(_histogram(stats, room), (0, 0, 0, indent))
+    if stats.domains:
+        yield Padding(_domains(stats, room), (0, 0, 0, indent))
 
 
-def _domains(standing: ConstraintStats, room: int) -> Table:
-    hard = standing.minimum is not None
-    table = _table("DOMAIN" if standing.all_listed else "WORST AND BEST", hard=hard)
-    longest = max(domain.matching for domain in standing.domains)
-    for domain in standing.domains:
+def _domains(stats: ConstraintStats, room: int) -> Table:
+    hard = stats.minimum is not None
+    table = _table("DOMAIN" if stats.all_listed else "WORST AND BEST", hard=hard)
+    longest = max(domain.matching for domain in stats.domains)
+    for domain in stats.domains:
         nodes = f"{domain.nodes:,}" if domain.counted else "not counted"
         table.add_row(
             domain_name(domain.value),
             bar(domain.matching / (longest or 1), room, fits=domain.fits),
             f"{domain.matching:,}",
             nodes,
-            *_verdict(domain),
+            *_result(domain),
         )
     return table
 
 
-def _verdict(domain: DomainStats) -> tuple[Text, ...]:
+def _result(domain: DomainStats) -> tuple[Text, ...]:
     if domain.skew is None:
         return ()
     return Text(f"{domain.skew:,}"), _fits(
@@ -64,16 +64,16 @@ def _verdict(domain: DomainStats) -> tuple[Text, ...]:
     )
 
 
-def _histogram(standing: ConstraintStats, room: int) -> Table:
+def _histogram(stats: ConstraintStats, room: int) -> Table:
     """Return how many domains have how many pods, in few lines."""
-    applied, minimum = standing.applied, standing.minimum
+    applied, minimum = stats.applied, stats.minimum
     table = _table("DOMAINS", hard=minimum is not None, nodes=False)
     above = -1 if minimum is None else applied.constraint.max_skew + minimum - applied.self_match
     lines = [
         line
         for side in (
-            [alike for alike in standing.histogram if minimum is None or alike.matching <= above],
-            [alike for alike in standing.histogram if minimum is not None and alike.matching > above],
+            [alike for alike in stats.histogram if minimum is None or alike.matching <= above],
+            [alike for alike in stats.histogram if minimum is not None and alike.matching > above],
         )
         for line in _few(side)
     ]

@@ -101,8 +101,8 @@ def search_ended(tried: str) -> Text:
 
 def headline(placement: Placement, replaced: ReplacedPods | None = None) -> Text:
     """Return whose pod fits how many nodes, and what it replaces where it is applied."""
-    verdict, whose = placement.verdict, workload_title(placement)
-    count, size = verdict.feasible_count, len(verdict.names)
+    result, whose = placement.result, workload_title(placement)
+    count, size = result.feasible_count, len(result.names)
     verb = "fits" if placement.running is None else "would run on"
     number = f"{at_most(placement)}{count:,}" if count else "none"
     fits = f"{verb} {number} of {plural(size, 'node')}"
@@ -149,7 +149,7 @@ def workload_title(prepared: PreparedPod) -> str:
 
 def at_most(placement: Placement) -> str:
     """Return the prefix of numbers while something that could reject more nodes is not modeled."""
-    return "at most " if placement.verdict.request.is_upper_bound else ""
+    return "at most " if placement.result.request.is_upper_bound else ""
 
 
 def replica_origin_text(workload: Workload) -> Iterator[Text]:

@@ -51,19 +51,19 @@ CONTROL_PLANE_TAINTS: Final = (
 HOLLOW_TIMES: Final = 4
 
 
-def find_candidates(verdict: SchedulingResult, index: ClusterIndex, *, others: int) -> list[Change]:
+def find_candidates(result: SchedulingResult, index: ClusterIndex, *, others: int) -> list[Change]:
     """Return the changes that could remove a rejection of some node, the least given up first.
 
     Args:
-        verdict: Of a pod that fits nowhere.
+        result: Of a pod that fits nowhere.
         index: The cluster that was evaluated, unchanged.
         others: How many more rejections that node may have.
     """
-    if is_gated(verdict.request):
+    if is_gated(result.request):
         return [Change(what=ChangeKind.SCHEDULING_GATES)]
     with index.reading():
-        view = NodeView(index, verdict.request.pod)
-        rejections = _RejectionCounts(verdict, view, index.nodes.label_keys(), others)
+        view = NodeView(index, result.request.pod)
+        rejections = _RejectionCounts(result, view, index.nodes.label_keys(), others)
         changes = [*_of_constraints(rejections), *_of_pod(rejections, index)]
     return sorted(changes, key=lambda change: change.cost)
 
@@ -71,23 +71,23 @@ def find_candidates(verdict: SchedulingResult, index: ClusterIndex, *, others: i
 class _RejectionCounts:
     """How many rejections each node has, and which nodes have one of them and few others."""
 
-    def __init__(self, verdict: SchedulingResult, view: NodeView, keys: Collection[str], others: int) -> None:
-        self.verdict = verdict
+    def __init__(self, result: SchedulingResult, view: NodeView, keys: Collection[str], others: int) -> None:
+        self.result = result
         self.view = view
         #: The labels that nodes carry.
         self.keys = keys
         self._others = others
         self._rejected: dict[Plugin, NDArray[np.bool_]] = {
             each.plugin: each.of_node != 0
-            for each in verdict.rejections
+            for each in result.rejections
             if each.plugin is not Plugin.POD_TOPOLOGY_SPREAD
         }
-        self._counts = np.zeros(len(verdict.names), np.int64)
+        self._counts = np.zeros(len(result.names), np.int64)
         for rejected in self._rejected.values():
             self._counts += rejected
-        for result in verdict.results:
-            if isinstance(result, FilterResult):
-                self._counts += ~result.satisfied
+        for spread in result.results:
+            if isinstance(spread, FilterResult):
+                self._counts += ~spread.satisfied
 
     def rejected_by(self, plugin: Plugin) -> NDArray[np.bool_]:
         """Return the nodes that a plugin rejects and few others do, shape ``(n,)``."""
@@ -106,7 +106,7 @@ class _RejectionCounts:
 
 
 def _of_constraints(rejections: _RejectionCounts) -> Iterator[Change]:
-    for position, result in enumerate(rejections.verdict.results):
+    for position, result in enumerate(rejections.result.results):
         if isinstance(result, FilterResult):
             key = result.applied.constraint.topology_key
             for similar in similar_keys(key, rejections.keys) if rejections.lacks_key(result) else ():
@@ -125,7 +125,7 @@ def _of_counts(
     rejections: _RejectionCounts, position: int, result: FilterResult, nodes: NDArray[np.bool_]
 ) -> Iterator[Change]:
     """Yield the changes after which a constraint counts other nodes or domains, or allows more skew."""
-    request, constraint = rejections.verdict.request, result.applied.constraint
+    request, constraint = rejections.result.request, result.applied.constraint
     if request.behavior.inclusion_policies:
         honor, ignore = NodeInclusionPolicy.HONOR, NodeInclusionPolicy.IGNORE
         if constraint.node_taints_policy is ignore:
@@ -154,7 +154,7 @@ def max_skew_change(result: FilterResult, position: int, value: int) -> Change:
 
 
 def _of_pod(rejections: _RejectionCounts, index: ClusterIndex) -> Iterator[Change]:
-    affinity = rejections.verdict.request.pod.affinity
+    affinity = rejections.result.request.pod.affinity
     if rejections.rejected_by(Plugin.NODE_AFFINITY).any():
         if affinity.node_selector:
             yield Change(what=ChangeKind.NODE_SELECTOR)
@@ -170,7 +170,7 @@ def _of_pod(rejections: _RejectionCounts, index: ClusterIndex) -> Iterator[Chang
 
 def _of_tolerations(rejections: _RejectionCounts, index: ClusterIndex) -> Iterator[Change]:
     nodes = rejections.rejected_by(Plugin.TAINT_TOLERATION)
-    tolerations = rejections.verdict.request.pod.tolerations
+    tolerations = rejections.result.request.pod.tolerations
 
     def untolerated(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
         return tuple(
@@ -191,7 +191,7 @@ def _of_tolerations(rejections: _RejectionCounts, index: ClusterIndex) -> Iterat
 
 def _lower_requests(rejections: _RejectionCounts) -> Change | None:
     """Return the change to what the node has left that lacks the smallest share of the requests."""
-    view, requests = rejections.view, rejections.verdict.request.pod.requests
+    view, requests = rejections.view, rejections.result.request.pod.requests
     nodes = rejections.rejected_by(Plugin.NODE_RESOURCES_FIT)
     allocatable, used = view.resource(PODS)
     nodes &= used < allocatable

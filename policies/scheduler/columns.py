@@ -44,9 +44,9 @@ class Column:
 
     def copy(self) -> Column:
         """Return a column of its own with the same entries."""
-        twin = copy(self)
-        twin.data = self.data.copy()
-        return twin
+        fork = copy(self)
+        fork.data = self.data.copy()
+        return fork
 
 
 class Table:
@@ -83,9 +83,9 @@ class Table:
 
     def copy(self) -> Table:
         """Return a table of its own with the same amounts."""
-        twin = Table()
-        twin.data, twin._rows = self.data.copy(), dict(self._rows)
-        return twin
+        fork = Table()
+        fork.data, fork._rows = self.data.copy(), dict(self._rows)
+        return fork
 
     def reserve(self, size: int) -> None:
         """Make room for a number of entries a row."""

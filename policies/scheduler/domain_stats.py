@@ -94,34 +94,34 @@ class ConstraintStats:
         return self.applied.constraint.match_label_keys
 
 
-def constraint_stats(verdict: SchedulingResult) -> tuple[ConstraintStats, ...]:
+def constraint_stats(result: SchedulingResult) -> tuple[ConstraintStats, ...]:
     """Return the counts of each constraint by domain, in the order of the constraints."""
-    return tuple(_stats(verdict, result) for result in verdict.results)
+    return tuple(_stats(result, spread) for spread in result.results)
 
 
-def _stats(verdict: SchedulingResult, result: FilterResult | ScoreResult) -> ConstraintStats:
-    domains = result.domains
+def _stats(result: SchedulingResult, spread: FilterResult | ScoreResult) -> ConstraintStats:
+    domains = spread.domains
     lacking = int(np.count_nonzero(domains.of_node == MISSING))
     carried = np.bincount(domains.of_node[domains.of_node != MISSING], minlength=len(domains.values))
     existing = np.flatnonzero(domains.exists)
-    labeled = verdict.feasible & (domains.of_node != MISSING)
+    labeled = result.feasible & (domains.of_node != MISSING)
     feasible = np.bincount(domains.of_node[labeled], minlength=len(domains.values))
     amounts, group, counts = np.unique(domains.matching[existing], return_inverse=True, return_counts=True)
     usable = np.bincount(group[feasible[existing] > 0], minlength=len(amounts))
     present = np.flatnonzero((carried > 0) | domains.exists)
     all_listed = len(present) <= LISTED_DOMAINS
-    listed = present if all_listed else _extremes(result, existing)
+    listed = present if all_listed else _extremes(spread, existing)
     return ConstraintStats(
-        applied=result.applied,
-        counts_nothing=result.applied.counts_nothing(verdict.request.behavior),
-        minimum=result.minimum if isinstance(result, FilterResult) else None,
-        weight=result.weight if isinstance(result, ScoreResult) else None,
+        applied=spread.applied,
+        counts_nothing=spread.applied.counts_nothing(result.request.behavior),
+        minimum=spread.minimum if isinstance(spread, FilterResult) else None,
+        weight=spread.weight if isinstance(spread, ScoreResult) else None,
         domain_count=len(existing),
         lacking_nodes=lacking,
         # Under the system defaults the empty domain takes in nodes without the key.
-        left_out_nodes=len(verdict.names) - lacking - int(np.minimum(domains.nodes, carried).sum()),
+        left_out_nodes=len(result.names) - lacking - int(np.minimum(domains.nodes, carried).sum()),
         histogram=tuple(map(EqualDomains, amounts.tolist(), counts.tolist(), usable.tolist())),
-        domains=tuple(_domains(result, listed, feasible, by_value=all_listed)),
+        domains=tuple(_domains(spread, listed, feasible, by_value=all_listed)),
         all_listed=all_listed,
     )
 

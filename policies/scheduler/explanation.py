@@ -63,30 +63,30 @@ class Explanation:
         return self.tiers[0].points - self.tiers[1].points if len(self.tiers) > 1 else None
 
 
-def explain(verdict: SchedulingResult, index: ClusterIndex, *, examples: int = EXAMPLES) -> Explanation:
+def explain(result: SchedulingResult, index: ClusterIndex, *, examples: int = EXAMPLES) -> Explanation:
     """Summarize a scheduling result.
 
     Args:
-        verdict: The result.
+        result: The result.
         index: The cluster that was evaluated, unchanged since: use one ``ClusterIndex.reading`` for both.
         examples: How many nodes of a group are named.
     """
     with index.reading():
-        view = NodeView(index, verdict.request.pod)
+        view = NodeView(index, result.request.pod)
         return Explanation(
-            constraints=constraint_stats(verdict),
-            rejected=tuple(rejected_nodes(verdict, view, examples=examples)),
-            tiers=tuple(_tiers(verdict, examples)),
+            constraints=constraint_stats(result),
+            rejected=tuple(rejected_nodes(result, view, examples=examples)),
+            tiers=tuple(_tiers(result, examples)),
         )
 
 
-def _tiers(verdict: SchedulingResult, named: int) -> Iterator[Tier]:
-    feasible = np.flatnonzero(verdict.feasible)
+def _tiers(result: SchedulingResult, named: int) -> Iterator[Tier]:
+    feasible = np.flatnonzero(result.feasible)
     # Where there is one feasible node, or none, the scheduler scores nothing: schedulePod, schedule_one.go.
-    scores = verdict.scores[feasible] if verdict.scores is not None and len(feasible) > 1 else None
-    weight = verdict.request.profile.weight(Plugin.POD_TOPOLOGY_SPREAD)
+    scores = result.scores[feasible] if result.scores is not None and len(feasible) > 1 else None
+    weight = result.request.profile.weight(Plugin.POD_TOPOLOGY_SPREAD)
     best_first = [None] if scores is None else np.unique(scores)[::-1].tolist()
     for score in best_first if len(feasible) else ():
         nodes = feasible if scores is None else feasible[scores == score]
-        examples = tuple(verdict.names[node] for node in nodes[:named].tolist())
+        examples = tuple(result.names[node] for node in nodes[:named].tolist())
         yield Tier(score=score, points=weight * (score or 0), count=len(nodes), examples=examples)

@@ -45,9 +45,9 @@ class SlotCounts(Generic[T]):
 
     def copy(self) -> SlotCounts[T]:
         """Return counts of their own."""
-        twin: SlotCounts[T] = SlotCounts()
-        twin._counts = {thing: dict(slots) for thing, slots in self._counts.items()}
-        return twin
+        fork: SlotCounts[T] = SlotCounts()
+        fork._counts = {thing: dict(slots) for thing, slots in self._counts.items()}
+        return fork
 
     def holders(self, thing: T) -> Mapping[int, int]:
         """Return how many hold a thing, by node slot."""
@@ -89,11 +89,11 @@ class TermTable:
 
     def copy(self) -> TermTable:
         """Return a table of its own."""
-        twin = TermTable()
-        twin.counts = self.counts.copy()
-        twin._by_name = defaultdict(dict, {name: dict(terms) for name, terms in self._by_name.items()})
-        twin._by_selector = dict(self._by_selector)
-        return twin
+        fork = TermTable()
+        fork.counts = self.counts.copy()
+        fork._by_name = defaultdict(dict, {name: dict(terms) for name, terms in self._by_name.items()})
+        fork._by_selector = dict(self._by_selector)
+        return fork
 
     def selecting(
         self, namespace: str, namespace_labels: Mapping[str, str], labels: Mapping[str, str]
@@ -139,10 +139,10 @@ class PortTable:
 
     def copy(self) -> PortTable:
         """Return a table of its own."""
-        twin = PortTable()
-        twin._counts = self._counts.copy()
-        twin._addresses = {key: set(addresses) for key, addresses in self._addresses.items()}
-        return twin
+        fork = PortTable()
+        fork._counts = self._counts.copy()
+        fork._addresses = {key: set(addresses) for key, addresses in self._addresses.items()}
+        return fork
 
     def count(self, wanted: Iterable[HostPort], slots: int, *, sidecars: bool = True) -> NDArray[np.int64]:
         """Count on every slot what is taken of some ports, shape ``(s,)``; ``0.0.0.0`` is every address.

@@ -32,11 +32,11 @@ class ImageTable:
 
     def copy(self) -> ImageTable:
         """Return a table of its own."""
-        twin = ImageTable()
-        twin._images = {
+        fork = ImageTable()
+        fork._images = {
             name: ImageState(state.size, set(state.slots)) for name, state in self._images.items()
         }
-        return twin
+        return fork
 
     def find(self, name: str) -> ImageState | None:
         """Return an image, or None if no node has it."""

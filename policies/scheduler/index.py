@@ -126,18 +126,18 @@ class ClusterIndex:
         select some; of the rest it has what they hold of their nodes. It needs no ``reading`` of this index,
         which follows its events meanwhile.
         """
-        twin = ClusterIndex()
+        fork = ClusterIndex()
         with self._lock:
-            twin.nodes, twin._holdings = self.nodes.copy(), self._holdings.copy()
-            twin.anti_affinity, twin.affinity = self.anti_affinity.copy(), self.affinity.copy()
-            twin.preferred_terms = self.preferred_terms.copy()
-            twin.ports = self.ports.copy()
-            twin._tables = {kind: table.copy() for kind, table in self._tables.items()}
-            twin.storage, twin.volumes = self.storage.copy(twin._tables), self.volumes.copy()
-            twin.priorities = self.priorities.copy()
-            twin._nominated, twin._arrived = dict(self._nominated), self._arrived
-            twin.snapshot = self.snapshot if self._is_fork else self.snapshot.copy()
-            twin._terminating = self._terminating or [
+            fork.nodes, fork._holdings = self.nodes.copy(), self._holdings.copy()
+            fork.anti_affinity, fork.affinity = self.anti_affinity.copy(), self.affinity.copy()
+            fork.preferred_terms = self.preferred_terms.copy()
+            fork.ports = self.ports.copy()
+            fork._tables = {kind: table.copy() for kind, table in self._tables.items()}
+            fork.storage, fork.volumes = self.storage.copy(fork._tables), self.volumes.copy()
+            fork.priorities = self.priorities.copy()
+            fork._nominated, fork._arrived = dict(self._nominated), self._arrived
+            fork.snapshot = self.snapshot if self._is_fork else self.snapshot.copy()
+            fork._terminating = self._terminating or [
                 (slot, self._holdings.find(number), volumes)
                 for table in self._pods.values()
                 for slot, number, volumes in table.terminating()
@@ -151,9 +151,9 @@ class ClusterIndex:
                     or name == namespace
                     or any(term.covers(name, labels) or term.covers(name, {}) for term in covering)
                 ):
-                    twin._pods[name] = table.copy()
-        twin._is_fork = True
-        return twin
+                    fork._pods[name] = table.copy()
+        fork._is_fork = True
+        return fork
 
     def bind(self, pod: Pod, name: str, node_name: str) -> None:
         """Add a pod, as if it had been scheduled to a node."""

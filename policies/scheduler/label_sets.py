@@ -37,12 +37,12 @@ class LabelSets:
 
     def copy(self) -> LabelSets:
         """Return sets of their own with the same numbers."""
-        twin = LabelSets()
-        twin._numbers, twin._sets, twin._used = dict(self._numbers), list(self._sets), list(self._used)
-        twin._with_key = {key: numbers[:] for key, numbers in self._with_key.items()}
-        twin._by_value = {pair: numbers[:] for pair, numbers in self._by_value.items()}
-        twin.unused = self.unused
-        return twin
+        fork = LabelSets()
+        fork._numbers, fork._sets, fork._used = dict(self._numbers), list(self._sets), list(self._used)
+        fork._with_key = {key: numbers[:] for key, numbers in self._with_key.items()}
+        fork._by_value = {pair: numbers[:] for pair, numbers in self._by_value.items()}
+        fork.unused = self.unused
+        return fork
 
     def take(self, labels: Mapping[str, str]) -> int:
         """Return the number of a pod's label set, for one more pod."""

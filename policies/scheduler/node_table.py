@@ -48,9 +48,9 @@ class LabelColumn:
 
     def copy(self) -> LabelColumn:
         """Return a column of its own with the same values."""
-        twin = LabelColumn()
-        twin.column, twin.numbers, twin.texts = self.column.copy(), dict(self.numbers), list(self.texts)
-        return twin
+        fork = LabelColumn()
+        fork.column, fork.numbers, fork.texts = self.column.copy(), dict(self.numbers), list(self.texts)
+        return fork
 
 
 class Derived:
@@ -106,16 +106,16 @@ class NodeTable:
 
     def copy(self) -> NodeTable:
         """Return a table of its own with the same nodes, for the same slots."""
-        twin = NodeTable()
-        twin.used, twin.allocatable = self.used.copy(), self.allocatable.copy()
-        twin.images = self.images.copy()
-        twin._cordoned, twin._taints = self._cordoned.copy(), self._taints.copy()
-        twin._slots, twin._slot_names = dict(self._slots), list(self._slot_names)
-        twin._nodes, twin._free, twin._pods = list(self._nodes), list(self._free), list(self._pods)
-        twin._taint_numbers, twin._carriers = dict(self._taint_numbers), dict(self._carriers)
-        twin._labels = {key: label.copy() for key, label in self._labels.items()}
+        fork = NodeTable()
+        fork.used, fork.allocatable = self.used.copy(), self.allocatable.copy()
+        fork.images = self.images.copy()
+        fork._cordoned, fork._taints = self._cordoned.copy(), self._taints.copy()
+        fork._slots, fork._slot_names = dict(self._slots), list(self._slot_names)
+        fork._nodes, fork._free, fork._pods = list(self._nodes), list(self._free), list(self._pods)
+        fork._taint_numbers, fork._carriers = dict(self._taint_numbers), dict(self._carriers)
+        fork._labels = {key: label.copy() for key, label in self._labels.items()}
         # What is left out is computed when it is needed.
-        return twin
+        return fork
 
     @property
     def slots(self) -> int:

@@ -44,10 +44,10 @@ class HoldingNumbers:
 
     def copy(self) -> HoldingNumbers:
         """Return numbers of their own for the same holdings."""
-        twin = HoldingNumbers()
-        twin._numbers, twin._holdings = dict(self._numbers), list(self._holdings)
-        twin._counts, twin._free = list(self._counts), list(self._free)
-        return twin
+        fork = HoldingNumbers()
+        fork._numbers, fork._holdings = dict(self._numbers), list(self._holdings)
+        fork._counts, fork._free = list(self._counts), list(self._free)
+        return fork
 
     def find(self, number: int) -> Holding:
         """Return the holding of a number."""

@@ -90,11 +90,11 @@ class PodTable:
 
     def copy(self) -> PodTable:
         """Return a table of its own with the same pods, for the same slots of nodes."""
-        twin = PodTable(column.copy() for column in self._columns)
-        twin.label_sets = self.label_sets.copy()
-        twin.volumes, twin.preempted = dict(self.volumes), set(self.preempted)
-        twin._slots, twin._free = dict(self._slots), list(self._free)
-        return twin
+        fork = PodTable(column.copy() for column in self._columns)
+        fork.label_sets = self.label_sets.copy()
+        fork.volumes, fork.preempted = dict(self.volumes), set(self.preempted)
+        fork._slots, fork._free = dict(self._slots), list(self._free)
+        return fork
 
     def __len__(self) -> int:
         return len(self._slots)

@@ -137,26 +137,26 @@ class RejectedNodes:
 
 
 def rejected_nodes(
-    verdict: SchedulingResult, view: NodeView, *, examples: int = EXAMPLES
+    result: SchedulingResult, view: NodeView, *, examples: int = EXAMPLES
 ) -> Iterator[RejectedNodes]:
     """Yield the nodes that are rejected, the largest group first.
 
     Args:
-        verdict: The result.
+        result: The result.
         view: The nodes that were evaluated.
         examples: How many nodes of a group are named.
     """
-    rejected = np.flatnonzero(~verdict.feasible)
-    hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, FilterResult)]
-    columns = [each.of_node for each in verdict.rejections]
-    columns += [_outcome(result) for _, result in hard]
+    rejected = np.flatnonzero(~result.feasible)
+    hard = [(at, spread) for at, spread in enumerate(result.results) if isinstance(spread, FilterResult)]
+    columns = [each.of_node for each in result.rejections]
+    columns += [_outcome(spread) for _, spread in hard]
     columns.append(_number_taints(view))
     for group in group_equal([column[rejected] for column in columns]):
         nodes = rejected[group]
         yield RejectedNodes(
-            rejections=tuple(_rejections(verdict, view, hard, nodes)),
+            rejections=tuple(_rejections(result, view, hard, nodes)),
             count=len(nodes),
-            examples=tuple(verdict.names[node] for node in nodes[:examples].tolist()),
+            examples=tuple(result.names[node] for node in nodes[:examples].tolist()),
         )
 
 
@@ -192,10 +192,10 @@ def _number_taints(view: NodeView) -> NDArray[np.int64]:
 
 
 def _rejections(
-    verdict: SchedulingResult, view: NodeView, hard: list[tuple[int, FilterResult]], nodes: NDArray[np.intp]
+    result: SchedulingResult, view: NodeView, hard: list[tuple[int, FilterResult]], nodes: NDArray[np.intp]
 ) -> Iterator[Rejection]:
     first = int(nodes[0])
-    for rejected in verdict.rejections:
+    for rejected in result.rejections:
         if not (number := int(rejected.of_node[first])):
             continue
         reason, plugin = rejected.reasons[number - 1], rejected.plugin
@@ -205,10 +205,10 @@ def _rejections(
                 taint = view.first_untolerated[int(view.taint_numbers[first])]
                 yield replace(rejection, taint=taint)
             case Plugin.NODE_RESOURCES_FIT:
-                yield replace(rejection, shortages=tuple(_shortages(verdict, view, nodes)))
+                yield replace(rejection, shortages=tuple(_shortages(result, view, nodes)))
             case Plugin.POD_TOPOLOGY_SPREAD:
-                unsatisfied = [(at, result) for at, result in hard if _outcome(result)[first]]
-                violations = tuple(_violation(at, result, nodes) for at, result in unsatisfied)
+                unsatisfied = [(at, spread) for at, spread in hard if _outcome(spread)[first]]
+                violations = tuple(_violation(at, spread, nodes) for at, spread in unsatisfied)
                 yield replace(rejection, violations=violations)
             case Plugin.VOLUME_BINDING | Plugin.VOLUME_ZONE:
                 yield replace(rejection, volumes=tuple(_unreached(view, plugin, nodes)))
@@ -251,8 +251,8 @@ def zone_text(zones: Iterable[tuple[str, frozenset[str]]]) -> str:
     return ",".join(f"{key} in ({','.join(sorted(values))})" for key, values in zones)
 
 
-def _shortages(verdict: SchedulingResult, view: NodeView, nodes: NDArray[np.intp]) -> Iterator[Shortage]:
-    for resource, requested in ((PODS, 1), *verdict.request.pod.requests):
+def _shortages(result: SchedulingResult, view: NodeView, nodes: NDArray[np.intp]) -> Iterator[Shortage]:
+    for resource, requested in ((PODS, 1), *result.request.pod.requests):
         allocatable, used = view.resource(resource)
         left = (allocatable - used)[nodes]
         if (left < requested).all():

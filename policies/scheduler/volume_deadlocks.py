@@ -36,29 +36,29 @@ class VolumeDeadlock:
     constraints: tuple[int, ...]
 
 
-def find_deadlocks(verdict: SchedulingResult, index: ClusterIndex) -> tuple[VolumeDeadlock, ...]:
+def find_deadlocks(result: SchedulingResult, index: ClusterIndex) -> tuple[VolumeDeadlock, ...]:
     """Return the volumes that, with hard constraints, leave a pod no node; none for a pod that fits.
 
     Args:
-        verdict: The result.
+        result: The result.
         index: The cluster that was evaluated, unchanged since.
     """
-    if verdict.feasible_count or not verdict.names:
+    if result.feasible_count or not result.names:
         return ()
     with index.reading():
-        return tuple(_deadlocks(verdict, NodeView(index, verdict.request.pod)))
+        return tuple(_deadlocks(result, NodeView(index, result.request.pod)))
 
 
-def _deadlocks(verdict: SchedulingResult, view: NodeView) -> Iterator[VolumeDeadlock]:
-    hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, FilterResult)]
+def _deadlocks(result: SchedulingResult, view: NodeView) -> Iterator[VolumeDeadlock]:
+    hard = [(at, spread) for at, spread in enumerate(result.results) if isinstance(spread, FilterResult)]
     for claim in view.claims.bound if view.knows_claims else ():
         volume = view.index.storage.volume(claim.volume)
         if volume is None:
             continue
         site, reached = volume.site, reaching(view, volume) & in_zones(view, volume)
         allowed = reached.copy()
-        for _, result in hard:
-            allowed &= result.satisfied
+        for _, spread in hard:
+            allowed &= spread.satisfied
         if reached.all() or allowed.any():
             continue
         yield VolumeDeadlock(
@@ -66,5 +66,5 @@ def _deadlocks(verdict: SchedulingResult, view: NodeView) -> Iterator[VolumeDead
             volume=volume.name,
             reached_from=terms_text(site.terms) if site.terms else zone_text(site.zones),
             reaching=int(np.count_nonzero(reached)),
-            constraints=tuple(at for at, result in hard if (reached & ~result.satisfied).any()),
+            constraints=tuple(at for at, spread in hard if (reached & ~spread.satisfied).any()),
         )

@@ -45,10 +45,10 @@ class VolumeTable:
 
     def copy(self) -> VolumeTable:
         """Return a table of its own."""
-        twin = VolumeTable()
-        twin.claims, twin.disks = self.claims.copy(), self.disks.copy()
-        twin._inline = self._inline.copy()
-        return twin
+        fork = VolumeTable()
+        fork.claims, fork.disks = self.claims.copy(), self.disks.copy()
+        fork._inline = self._inline.copy()
+        return fork
 
     def attached(self, storage: Storage, nodes: NodeTable) -> AttachedVolumes:
         """Return the volumes that nodes have attached: those of their pods, and VolumeAttachments."""

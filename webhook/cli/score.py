@@ -79,9 +79,9 @@ def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bo
             lambda width, color: score_table.render(placement, width=width, color=color, wide=wide),
             piped=TABLES,
         )
-    return bool(placement.verdict.feasible_count)
+    return bool(placement.result.feasible_count)
 
 
 def _answer(line: bytes, server: AdmissionContext) -> tuple[bytes, bool]:
     placement = place_request(line, server)
-    return score_json.render(placement), bool(placement.verdict.feasible_count)
+    return score_json.render(placement), bool(placement.result.feasible_count)

@@ -63,12 +63,12 @@ def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> answe
         placement = evaluate_manifest(orjson.loads(first.text), cluster.context)
     except PlacementError as error:
         return group | {"problems": field_problems(error.errors)}
-    verdict = placement.verdict
-    rejected = explain(verdict, placement.cluster, examples=EXAMPLES).rejected
-    lines = (rejection_lines(verdict, each) for nodes in rejected for each in nodes.rejections)
+    result = placement.result
+    rejected = explain(result, placement.cluster, examples=EXAMPLES).rejected
+    lines = (rejection_lines(result, each) for nodes in rejected for each in nodes.rejections)
     return group | {
-        "message": verdict.message,
-        "feasibleNodes": verdict.feasible_count,
+        "message": result.message,
+        "feasibleNodes": result.feasible_count,
         "reasons": list(dict.fromkeys(chain.from_iterable(lines))),
         "rejections": list(rejected),
     }

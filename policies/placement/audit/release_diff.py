@@ -164,17 +164,17 @@ def _steps(
 
 def _outcome(entry: ClusterWorkload, context: AdmissionContext) -> ReleaseOutcome:
     try:
-        verdict = evaluate_workload(replace(entry.workload, release=context.release), context).verdict
+        result = evaluate_workload(replace(entry.workload, release=context.release), context).result
     except PlacementError as error:
         return ReleaseOutcome(errors=tuple(map(str, error.errors)))
-    feasible = verdict.feasible.nonzero()[0]
-    totals = verdict.total[feasible]
+    feasible = result.feasible.nonzero()[0]
+    totals = result.total[feasible]
     return ReleaseOutcome(
-        constraints=verdict.request.constraints,
-        counts_all=verdict.request.behavior.empty_selector_counts,
-        feasible=tuple(verdict.names[node] for node in feasible.tolist()),
-        best=tuple(verdict.names[node] for node in verdict.best),
+        constraints=result.request.constraints,
+        counts_all=result.request.behavior.empty_selector_counts,
+        feasible=tuple(result.names[node] for node in feasible.tolist()),
+        best=tuple(result.names[node] for node in result.best),
         # What a plugin gives all nodes alike decides nothing.
         leads=tuple((totals - totals.min()).tolist()) if len(totals) else (),
-        message=verdict.condition,
+        message=result.condition,
     )

@@ -22,7 +22,7 @@ def constraint_candidates(placement: Placement) -> Iterator[Change]:
     if own is None or not own.matches(workload.template.labels) or not workload.template.constraints:
         return
     label = workload.kind.revision_label if _earlier_revisions(placement, own) else None
-    for position, result in enumerate(placement.verdict.results):
+    for position, result in enumerate(placement.result.results):
         constraint = result.applied.constraint
         selector, keys = constraint.selector, constraint.match_label_keys
         if not isinstance(result, FilterResult) or result.satisfied.all() or selector is None:
@@ -38,7 +38,7 @@ def constraint_candidates(placement: Placement) -> Iterator[Change]:
 def _earlier_revisions(placement: Placement, own: LabelSelector) -> bool:
     """Return whether pods of other revisions run, and the release can tell them apart."""
     label = placement.workload.kind.revision_label
-    if label is None or not placement.verdict.request.behavior.match_label_keys:
+    if label is None or not placement.result.request.behavior.match_label_keys:
         return False
     current = placement.pod.template.labels.get(label, "")
     others = (Requirement(label, Operator.EXISTS), Requirement(label, Operator.NOT_IN, (current,)))

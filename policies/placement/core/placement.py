@@ -98,10 +98,10 @@ class Placement(PreparedPod):
     """Where the next pod of an object would go.
 
     Attributes:
-        verdict: The engine's result.
+        result: The engine's result.
     """
 
-    verdict: SchedulingResult
+    result: SchedulingResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +180,8 @@ def evaluate_workload(
     # All of it is of one state of the cluster.
     with context.reading():
         prepared = prepare(workload, context, tolerated=tolerated, revision_of=revision_of)
-        verdict = evaluate(prepared.request, prepared.cluster)
-    return Placement(
-        verdict=verdict, **{name.name: getattr(prepared, name.name) for name in fields(prepared)}
-    )
+        result = evaluate(prepared.request, prepared.cluster)
+    return Placement(result=result, **{name.name: getattr(prepared, name.name) for name in fields(prepared)})
 
 
 def prepare(

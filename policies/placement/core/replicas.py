@@ -91,7 +91,7 @@ def running_replicas(prepared: PreparedPod) -> Replicas | None:
 
 def fill(
     start: Replicas,
-    question: SchedulingRequest,
+    request: SchedulingRequest,
     cluster: ClusterIndex,
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Replicas, ClusterIndex]:
@@ -99,16 +99,16 @@ def fill(
 
     Args:
         start: How many there are on the cluster.
-        question: The pod.
+        request: The pod.
         cluster: The cluster, which stays as it is.
         stop: Whether to place no more; called before each.
     """
-    simulation = ClusterSimulation.of(cluster, question, stop=stop)
+    simulation = ClusterSimulation.of(cluster, request, stop=stop)
     missing = max(start.wanted - start.fitting, 0)
     # Which claims a replica of a StatefulSet has depends on its name.
-    pod = question.pod
+    pod = request.pod
     names = free_names(pod.name, simulation.cluster, pod.namespace) if pod.claim_templates else None
-    steps = simulation.schedule_fitting(question, min(missing, MOST_PLACED), names)
+    steps = simulation.schedule_fitting(request, min(missing, MOST_PLACED), names)
     more = count_bound(steps)
     replicas = Replicas(
         wanted=start.wanted,

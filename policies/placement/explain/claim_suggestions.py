@@ -24,18 +24,18 @@ from policies.scheduler.result import SchedulingResult
 WAITING_SUFFIX: Final = "-wait-for-consumer"
 
 
-def claim_suggestions(verdict: SchedulingResult, index: ClusterIndex) -> Iterator[Changed]:
+def claim_suggestions(result: SchedulingResult, index: ClusterIndex) -> Iterator[Changed]:
     """Yield the claims with which a pod fits once they are made again, in their classes or in waiting ones.
 
     Args:
-        verdict: On a pod that fits nowhere.
+        result: On a pod that fits nowhere.
         index: The cluster that it was made on, unchanged.
     """
-    if is_gated(verdict.request) or not verdict.names:
+    if is_gated(result.request) or not result.names:
         return
-    search = _Search(verdict, index)
+    search = _Search(result, index)
     with index.reading():
-        holding = _holding_claims(NodeView(index, verdict.request.pod))
+        holding = _holding_claims(NodeView(index, result.request.pod))
     proposed = [[claim] for claim in holding[: MOST_TRIED - 1]]
     if len(holding) > 1:
         proposed.append(holding)
@@ -63,8 +63,8 @@ def _holding_claims(view: NodeView) -> list[PersistentVolumeClaim]:
 class _Search:
     """Makes claims again in copies of one cluster, and schedules the pod there."""
 
-    def __init__(self, verdict: SchedulingResult, index: ClusterIndex) -> None:
-        self._request, self._index = verdict.request, index
+    def __init__(self, result: SchedulingResult, index: ClusterIndex) -> None:
+        self._request, self._index = result.request, index
 
     def remade(self, claims: list[PersistentVolumeClaim]) -> Changed | None:
         """Return the change in which claims are made again as they are; None if the pod does not fit then."""
@@ -117,8 +117,8 @@ class _Search:
             # Without the uid no volume is still that claim's.
             new = claim.with_state(bound=False, lost=False, selected_node=None)
             simulation.cluster.storage.claims.put(new._replace(uid="", volume=""))
-        verdict = simulation.evaluate(self._request)
-        if not verdict.feasible_count:
+        result = simulation.evaluate(self._request)
+        if not result.feasible_count:
             return None
         change = ClusterChange(what=what, count=len(claims), remade=named)
-        return Changed(change, simulation.cluster, verdict)
+        return Changed(change, simulation.cluster, result)

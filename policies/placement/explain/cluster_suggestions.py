@@ -36,19 +36,19 @@ class Changed:
 
     change: ClusterChange
     cluster: ClusterIndex
-    verdict: SchedulingResult
+    result: SchedulingResult
 
 
-def cluster_suggestions(verdict: SchedulingResult, index: ClusterIndex) -> Iterator[Changed]:
+def cluster_suggestions(result: SchedulingResult, index: ClusterIndex) -> Iterator[Changed]:
     """Yield changes of the cluster with which a pod fits, one of each kind, and of new nodes one a domain.
 
     Args:
-        verdict: On a pod that fits nowhere.
+        result: On a pod that fits nowhere.
         index: The cluster that it was made on, unchanged.
     """
-    if is_gated(verdict.request) or not verdict.names:
+    if is_gated(result.request) or not result.names:
         return
-    search = _Search(verdict, index)
+    search = _Search(result, index)
     yield from search.terminations()
     yield from search.first(search.cordons())
     yield from search.first(search.labels())
@@ -60,36 +60,36 @@ def cluster_suggestions(verdict: SchedulingResult, index: ClusterIndex) -> Itera
 class _Search:
     """Proposes changes of one cluster, and evaluates them."""
 
-    def __init__(self, verdict: SchedulingResult, index: ClusterIndex) -> None:
-        self._verdict = verdict
+    def __init__(self, result: SchedulingResult, index: ClusterIndex) -> None:
+        self._result = result
         self._index = index
-        self._question = verdict.request
+        self._request = result.request
         self._nodes = index.nodes.listed()
-        self._hard = [result for result in verdict.results if isinstance(result, FilterResult)]
+        self._hard = [spread for spread in result.results if isinstance(spread, FilterResult)]
 
     def first(self, proposed: Iterator[tuple[ClusterChange, list[Node]]]) -> Iterator[Changed]:
         """Yield the first change with which the pod fits, of the first few."""
         for (change, nodes), _ in zip(proposed, range(MOST_TRIED), strict=False):
-            simulation = ClusterSimulation.of(self._index, self._question)
+            simulation = ClusterSimulation.of(self._index, self._request)
             for node in nodes:
                 simulation.put(node)
-            verdict = simulation.evaluate(self._question)
-            if verdict.feasible_count:
-                yield Changed(change, simulation.cluster, verdict)
+            result = simulation.evaluate(self._request)
+            if result.feasible_count:
+                yield Changed(change, simulation.cluster, result)
                 return
 
     def terminations(self) -> Iterator[Changed]:
         """Yield the change of waiting for pods that are being deleted, which still hold their requests."""
-        simulation = ClusterSimulation.of(self._index, self._question)
+        simulation = ClusterSimulation.of(self._index, self._request)
         names = simulation.cluster.free_terminating()
-        verdict = simulation.evaluate(self._question)
-        if names and verdict.feasible_count:
-            freed = [verdict.names[node] for node in np.flatnonzero(verdict.feasible).tolist()]
+        result = simulation.evaluate(self._request)
+        if names and result.feasible_count:
+            freed = [result.names[node] for node in np.flatnonzero(result.feasible).tolist()]
             freed = [name for name in freed if name in names]
             change = ClusterChange(
                 what=ChangeKind.TERMINATION, nodes=tuple(freed[:EXAMPLES]), count=len(freed)
             )
-            yield Changed(change, simulation.cluster, verdict)
+            yield Changed(change, simulation.cluster, result)
 
     def cordons(self) -> Iterator[tuple[ClusterChange, list[Node]]]:
         """Yield the end of each cordon, those first where nothing else keeps the pod away."""
@@ -142,7 +142,7 @@ class _Search:
     def nodes_of_volumes(self) -> Iterator[tuple[ClusterChange, list[Node]]]:
         """Yield a node more in the lost domain of each volume that no node reaches, such as a lost zone."""
         models = self._models(np.ones(len(self._nodes), np.bool_))[:1]
-        for deadlock in find_deadlocks(self._verdict, self._index) if models else ():
+        for deadlock in find_deadlocks(self._result, self._index) if models else ():
             volume = self._index.storage.volume(deadlock.volume)
             labels = {} if volume is None or deadlock.reaching else _only_labels(volume)
             if HOSTNAME in labels or not labels:
@@ -176,7 +176,7 @@ class _Search:
 
     def _untainted(self, node: Node) -> tuple[Node, tuple[str, ...]]:
         """Return a node as a new one would be, and the keys of the taints that it does without."""
-        tolerations = self._question.pod.tolerations
+        tolerations = self._request.pod.tolerations
         lasting = [taint for taint in node.taints if not taint.key.startswith(CONDITION_TAINTS)]
 
         def keeps_away(taint: Taint) -> bool:
@@ -187,13 +187,13 @@ class _Search:
         return node._replace(unschedulable=False, taints=kept), tuple(dict.fromkeys(removed))
 
     def _refused(self, plugin: Plugin) -> NDArray[np.bool_]:
-        (refusals,) = (refusals for refusals in self._verdict.rejections if refusals.plugin is plugin)
+        (refusals,) = (refusals for refusals in self._result.rejections if refusals.plugin is plugin)
         return np.not_equal(refusals.of_node, 0)
 
     def _by_obstacles(self, among: NDArray[np.bool_]) -> list[Node]:
         """Return some nodes, those first that the fewest plugins refuse."""
         counts = np.zeros(len(self._nodes), np.int64)
-        for refusals in self._verdict.rejections:
+        for refusals in self._result.rejections:
             counts += refusals.of_node != 0
         positions = np.flatnonzero(among)
         order = positions[np.argsort(counts[positions], kind="stable")][:MOST_TRIED]

@@ -49,7 +49,7 @@ class Explained:
         """Whether the pod fits some node; of a new revision, whether its rollout leaves no pod pending."""
         if self.replaced is not None and self.replaced.pending is not None:
             return not self.replaced.pending
-        return bool(self.placement.verdict.feasible_count)
+        return bool(self.placement.result.feasible_count)
 
 
 def explain_object(
@@ -84,17 +84,17 @@ def explain_object(
     replicas, stuck = None, placement
     if counted is not None:
         replicas, fork = counted
-        if placement.verdict.feasible_count and not replicas.enough:
+        if placement.result.feasible_count and not replicas.enough:
             # The next pod fits, but a later one will not: what helps is evaluated beside those that fit.
             context = replace(context, cluster=fork)
             stuck = evaluate_workload(workload, context, revision_of=placement)
     return Explained(
         placement=placement,
-        explanation=explain(placement.verdict, placement.cluster, examples=examples),
-        deadlocks=find_deadlocks(stuck.verdict, stuck.cluster),
+        explanation=explain(placement.result, placement.cluster, examples=examples),
+        deadlocks=find_deadlocks(stuck.result, stuck.cluster),
         suggestions=find_suggestions(stuck, context, replicas, stop=stop),
-        outvoted=find_outvoted(placement.verdict, placement.cluster),
-        stuck_message=stuck.verdict.message,
+        outvoted=find_outvoted(placement.result, placement.cluster),
+        stuck_message=stuck.result.message,
         replicas=replicas,
         replaced=replaced,
     )

@@ -75,60 +75,58 @@ class OutvotedSpread:
         return () if self.max_skew is None else self.max_skew.constraints
 
 
-def find_outvoted(verdict: SchedulingResult, cluster: ClusterIndex) -> OutvotedSpread | None:
+def find_outvoted(result: SchedulingResult, cluster: ClusterIndex) -> OutvotedSpread | None:
     """Return how PodTopologySpread is outvoted; None if a node that it prefers has the highest total.
 
     Args:
-        verdict: The result.
+        result: The result.
         cluster: The cluster that was evaluated, unchanged since.
     """
-    if verdict.scores is None or not verdict.best:
+    if result.scores is None or not result.best:
         return None
-    scores = np.where(verdict.feasible, verdict.scores, -1)
+    scores = np.where(result.feasible, result.scores, -1)
     preferred = scores == scores.max()
-    total, chosen = verdict.total, verdict.best[0]
-    if preferred[verdict.best].any():
+    total, chosen = result.total, result.best[0]
+    if preferred[result.best].any():
         return None
     rival = int(np.argmax(np.where(preferred, total, np.iinfo(np.int64).min)))
     gains = [
         OutvotingPlugin(each.plugin, int(each.weighted[chosen] - each.weighted[rival]))
-        for each in verdict.plugin_scores
+        for each in result.plugin_scores
     ]
-    search = _Search(verdict, cluster, preferred)
+    search = _Search(result, cluster, preferred)
     return OutvotedSpread(
-        chosen=verdict.names[chosen],
-        preferred=verdict.names[rival],
+        chosen=result.names[chosen],
+        preferred=result.names[rival],
         margin=int(total[chosen] - total[rival]),
         gains=tuple(sorted((gain for gain in gains if gain.points > 0), key=lambda gain: -gain.points)),
-        weight=_winning_weight(verdict, preferred, rival),
+        weight=_winning_weight(result, preferred, rival),
         max_skew=search.run(),
         complete=search.complete,
     )
 
 
-def _winning_weight(verdict: SchedulingResult, preferred: NDArray[np.bool_], rival: int) -> int:
+def _winning_weight(result: SchedulingResult, preferred: NDArray[np.bool_], rival: int) -> int:
     """Return the smallest weight with which the total of no other node reaches that of a preferred one.
 
     A preferred node ``p`` is ahead of another ``n`` if ``others(p) + weight * score(p)`` is more than
     ``others(n) + weight * score(n)``: from ``(others(n) - others(p)) // (score(p) - score(n)) + 1`` on.
     """
-    if verdict.scores is None:
+    if result.scores is None:
         raise ValueError("nothing was scored")
-    weight = verdict.request.profile.weight(Plugin.POD_TOPOLOGY_SPREAD)
-    others = verdict.total - weight * verdict.scores
-    against = verdict.feasible & ~preferred
+    weight = result.request.profile.weight(Plugin.POD_TOPOLOGY_SPREAD)
+    others = result.total - weight * result.scores
+    against = result.feasible & ~preferred
     lead = (others - others[rival])[against]
-    gap = (verdict.scores[rival] - verdict.scores)[against]
+    gap = (result.scores[rival] - result.scores)[against]
     return int((lead // gap).max()) + 1
 
 
 class _Search:
     """Tries smaller values of maxSkew: of each soft constraint alone, then 1 for all of them."""
 
-    def __init__(
-        self, verdict: SchedulingResult, cluster: ClusterIndex, preferred: NDArray[np.bool_]
-    ) -> None:
-        self._request, self._cluster, self._preferred = verdict.request, cluster, preferred
+    def __init__(self, result: SchedulingResult, cluster: ClusterIndex, preferred: NDArray[np.bool_]) -> None:
+        self._request, self._cluster, self._preferred = result.request, cluster, preferred
         self._left = MOST_EVALUATIONS
         #: Whether everything was tried.
         self.complete = True

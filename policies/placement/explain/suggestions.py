@@ -117,7 +117,7 @@ class _State:
 
     Attributes:
         placement: Of the edited manifest.
-        verdict: On that, with the changes of constraints that no manifest has.
+        result: On that, with the changes of constraints that no manifest has.
         changes: Every change.
         edits: Those of the manifest.
         elsewhere: The others.
@@ -125,7 +125,7 @@ class _State:
     """
 
     placement: Placement
-    verdict: SchedulingResult
+    result: SchedulingResult
     changes: tuple[Change, ...] = ()
     edits: tuple[Edit, ...] = ()
     elsewhere: tuple[ExternalChange, ...] = ()
@@ -133,7 +133,7 @@ class _State:
 
     @property
     def fits(self) -> bool:
-        return self.verdict.feasible_count > 0
+        return self.result.feasible_count > 0
 
 
 def find_suggestions(
@@ -153,7 +153,7 @@ def find_suggestions(
         replicas: How many replicas the workload has in that cluster, of which the pod is the next.
         stop: Whether to end with what was found; called before each verdict.
     """
-    if placement.verdict.feasible_count or context.cluster is None:
+    if placement.result.feasible_count or context.cluster is None:
         return Suggestions()
     return _Search(placement, context, replicas, stop).run()
 
@@ -177,7 +177,7 @@ class _Search:
             may_go_on=lambda: not stop(),
         )
         self._stop = stop
-        self._start = _State(placement=placement, verdict=placement.verdict)
+        self._start = _State(placement=placement, result=placement.result)
         self._cluster = placement.cluster
         self._replicas = replicas
 
@@ -193,7 +193,7 @@ class _Search:
         in_cluster = (
             self._in_cluster(changed)
             for find in (cluster_suggestions, claim_suggestions)
-            for changed in find(self._start.verdict, self._cluster)
+            for changed in find(self._start.result, self._cluster)
         )
         yield from takewhile(lambda _suggestion: not self._stop(), chain(in_manifest, in_cluster))
 
@@ -202,22 +202,22 @@ class _Search:
             changes=state.changes,
             edits=tuple(sorted(state.edits, key=lambda edit: edit.path.segments[:-1])),
             elsewhere=state.elsewhere,
-            feasible=state.verdict.feasible_count,
-            examples=_examples(state.verdict),
-            replicas=self._count(state.verdict, self._cluster),
+            feasible=state.result.feasible_count,
+            examples=_examples(state.result),
+            replicas=self._count(state.result, self._cluster),
         )
 
     def _in_cluster(self, changed: Changed) -> Suggestion:
         return Suggestion(
             changes=(changed.change,),
-            feasible=changed.verdict.feasible_count,
-            examples=_examples(changed.verdict),
-            replicas=self._count(changed.verdict, changed.cluster),
+            feasible=changed.result.feasible_count,
+            examples=_examples(changed.result),
+            replicas=self._count(changed.result, changed.cluster),
         )
 
-    def _count(self, verdict: SchedulingResult, cluster: ClusterIndex) -> Replicas | None:
+    def _count(self, result: SchedulingResult, cluster: ClusterIndex) -> Replicas | None:
         return (
-            None if self._replicas is None else fill(self._replicas, verdict.request, cluster, self._stop)[0]
+            None if self._replicas is None else fill(self._replicas, result.request, cluster, self._stop)[0]
         )
 
     def _wide_enough(self, state: _State) -> _State:
@@ -226,8 +226,8 @@ class _Search:
             return state
         (change,) = state.changes
         start, at = self._start, change.constraint
-        result = None if at is None else start.verdict.results[at]
-        before = self._count(state.verdict, self._cluster)
+        result = None if at is None else start.result.results[at]
+        before = self._count(state.result, self._cluster)
         if before is None or before.enough or not isinstance(result, FilterResult) or at is None:
             return state
         if before.wanted - before.fitting > MOST_WIDENED:
@@ -237,23 +237,23 @@ class _Search:
         widest = self._try(start, max_skew_change(result, at, high))
         if widest is None or not self._fits_more(widest, before):
             return state
-        wanted = self._count(widest.verdict, self._cluster)
+        wanted = self._count(widest.result, self._cluster)
         while high - low > 1:
             middle = (low + high) // 2
             tried = self._try(start, max_skew_change(result, at, middle))
-            if tried is not None and self._count(tried.verdict, self._cluster) == wanted:
+            if tried is not None and self._count(tried.result, self._cluster) == wanted:
                 high, widest = middle, tried
             else:
                 low = middle
         return widest
 
     def _fits_more(self, state: _State, before: Replicas) -> bool:
-        after = self._count(state.verdict, self._cluster)
+        after = self._count(state.result, self._cluster)
         return after is not None and after.fitting > before.fitting
 
     def _search(self) -> list[_State]:
         start = self._start
-        if is_gated(start.verdict.request):
+        if is_gated(start.result.request):
             ungated = self._try(start, Change(what=ChangeKind.SCHEDULING_GATES))
             if ungated is None or ungated.fits:
                 return [] if ungated is None else [ungated]
@@ -274,7 +274,7 @@ class _Search:
         return list(found.values())
 
     def _singles(self, start: _State, *, others: int) -> Iterator[_State]:
-        changes = find_candidates(start.verdict, self._cluster, others=others)
+        changes = find_candidates(start.result, self._cluster, others=others)
         for change in sorted(
             [*changes, *constraint_candidates(start.placement)], key=lambda change: change.cost
         ):
@@ -288,7 +288,7 @@ class _Search:
         planned = [
             (sorted((first.changes[-1].cost, change.cost), reverse=True), number, first, change)
             for number, first in enumerate(firsts)
-            for change in find_candidates(first.verdict, self._cluster, others=0)
+            for change in find_candidates(first.result, self._cluster, others=0)
         ]
         for _, _, first, change in sorted(planned, key=lambda plan: plan[:2]):
             state = self._try(first, change)
@@ -301,18 +301,18 @@ class _Search:
         placement = None if after is None else self._edits.attempt(after.edits)
         if after is None or placement is None:
             return None
-        verdict = placement.verdict
+        result = placement.result
         if after.elsewhere:
-            question = verdict.request
+            request = result.request
             for elsewhere in after.elsewhere:
-                question = elsewhere.change.apply(question)
-            verdict = evaluate(question, self._cluster)
-        return replace(after, placement=placement, verdict=verdict)
+                request = elsewhere.change.apply(request)
+            result = evaluate(request, self._cluster)
+        return replace(after, placement=placement, result=result)
 
     def _change(self, state: _State, change: Change) -> _State | None:
         changes, workload = (*state.changes, change), state.placement.workload
         if change.constraint is not None and not workload.template.constraints:
-            constraint = state.verdict.request.constraints[change.constraint].constraint
+            constraint = state.result.request.constraints[change.constraint].constraint
             elsewhere = ExternalChange(change=change, constraint=constraint)
             return replace(state, changes=changes, elsewhere=(*state.elsewhere, elsewhere))
         change = _in_manifest(change, state.placement)
@@ -336,7 +336,7 @@ def _in_manifest(change: Change, placement: Placement) -> Change:
     """
     if change.constraint is None:
         return change
-    profile = placement.verdict.request.profile
+    profile = placement.result.request.profile
     acting = [
         position
         for position, declared in enumerate(placement.workload.constraints)
@@ -353,6 +353,6 @@ def _moved(edit: Edit, depth: int, taken: int) -> Edit:
     return replace(edit, path=FieldPath((*segments[:depth], position + 1, *segments[depth + 1 :])))
 
 
-def _examples(verdict: SchedulingResult) -> tuple[str, ...]:
-    feasible = np.flatnonzero(verdict.feasible)[:EXAMPLES]
-    return tuple(verdict.names[node] for node in feasible.tolist())
+def _examples(result: SchedulingResult) -> tuple[str, ...]:
+    feasible = np.flatnonzero(result.feasible)[:EXAMPLES]
+    return tuple(result.names[node] for node in feasible.tolist())

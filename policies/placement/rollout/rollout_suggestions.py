@@ -73,7 +73,7 @@ class RolloutSuggestion:
     def given_up(self) -> tuple[GivenUp, ...]:
         """The guarantees of constraints that it gives up."""
         changes = (self.change,) if isinstance(self.change, Change) else ()
-        return tuple(given_up_by(changes, self.placement.verdict.request))
+        return tuple(given_up_by(changes, self.placement.result.request))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +230,7 @@ def _stuck(rollout: Rollout) -> Placement:
     """Return the placement of the next pod in the cluster as it is when nothing goes on."""
     prepared, cluster = rollout.prepared, rollout.courses.worst.cluster
     known = {field.name: getattr(prepared, field.name) for field in fields(PreparedPod)}
-    return Placement(**known | {"cluster": cluster, "verdict": evaluate(prepared.request, cluster)})
+    return Placement(**known | {"cluster": cluster, "result": evaluate(prepared.request, cluster)})
 
 
 def _candidates(
@@ -238,11 +238,11 @@ def _candidates(
 ) -> Iterator[tuple[Change | StrategyChange, tuple[Edit, ...]]]:
     """Yield changes and their edits, those that give up least first."""
     changes = [
-        *find_candidates(placement.verdict, placement.cluster, others=0),
+        *find_candidates(placement.result, placement.cluster, others=0),
         *constraint_candidates(placement),
     ]
     for change in changes.copy():
-        result = None if change.constraint is None else placement.verdict.results[change.constraint]
+        result = None if change.constraint is None else placement.result.results[change.constraint]
         if change.what is ChangeKind.MAX_SKEW and isinstance(result, FilterResult):
             least, at = int(change.value or 0), change.constraint or 0
             changes += (max_skew_change(result, at, least + more) for more in range(1, WIDER + 1))

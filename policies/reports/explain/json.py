@@ -120,9 +120,9 @@ def render(explained: Explained) -> bytes:
 
     Amounts of cpu are thousandths, all others units; the schema of the route says the rest.
     """
-    placement, verdict, replicas = explained.placement, explained.placement.verdict, explained.replicas
+    placement, result, replicas = explained.placement, explained.placement.result, explained.replicas
     explanation, suggestions = explained.explanation, explained.suggestions
-    workload, profile = placement.workload, verdict.request.profile
+    workload, profile = placement.workload, result.request.profile
     answer = ExplainAnswer(
         kubernetes_version=placement.version,
         judged_as=judged_as(placement.version).exact,
@@ -130,16 +130,16 @@ def render(explained: Explained) -> bytes:
         object=workload,
         revision=placement.revision,
         replaced=explained.replaced,
-        fits=bool(verdict.feasible_count),
-        nodes=len(verdict.names),
-        feasible_nodes=verdict.feasible_count,
-        at_most=verdict.request.is_upper_bound,
+        fits=bool(result.feasible_count),
+        nodes=len(result.names),
+        feasible_nodes=result.feasible_count,
+        at_most=result.request.is_upper_bound,
         running_nodes=placement.running,
         runs_on=explained.node or None,
         replicas=None if replicas is None else ReplicaCounts(workload.replica_number, replicas),
-        message=verdict.message,
+        message=result.message,
         replica_message=explained.stuck_message,
-        preemption=verdict.preemption,
+        preemption=result.preemption,
         policy=placement.policy,
         why_no_constraints=placement.why_none,
         constraints=explanation.constraints,
@@ -152,7 +152,7 @@ def render(explained: Explained) -> bytes:
         changes_complete=suggestions.complete,
         editing=how_edited(placement) if any(found.edits for found in suggestions.found) else "",
         profile=UsedProfile.of(profile),
-        not_modeled=[*verdict.request.pod.unmodeled, *verdict.unread, *not_modeled(profile)],
+        not_modeled=[*result.request.pod.unmodeled, *result.unread, *not_modeled(profile)],
         text=explain_text.render(explained, width=TEXT_WIDTH, color=False).splitlines(),
     )
     return dumps(answer)

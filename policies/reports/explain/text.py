@@ -64,96 +64,97 @@ def render(explained: Explained, *, width: int, color: bool, wide: bool = False)
 
 def _parts(explained: Explained, width: int, groups: int) -> Iterator[RenderableType]:
     placement, explanation = explained.placement, explained.explanation
-    verdict = placement.verdict
+    result = placement.result
     yield headline(placement, explained.replaced)
     if explained.node:
         yield Text(f"It is on {one_line(explained.node)}; this is as if it were scheduled again.")
-    yield from map(Text, profile_text(verdict.request.profile))
+    yield from map(Text, profile_text(result.request.profile))
     yield from replicas_text(placement, explained.replicas)
-    if verdict.message:
-        yield sentence(verdict.message)
+    if result.message:
+        yield sentence(result.message)
     yield from _constraints(explained, width)
     if explained.deadlocks:
         yield from section("Volumes against constraints", map(Text, deadlock_lines(explained)))
     if explanation.rejected:
-        yield from section("Why nodes reject it", _refusing(verdict, explanation.rejected, groups))
+        yield from section("Why nodes reject it", _refusing(result, explanation.rejected, groups))
     if explanation.tiers:
         yield from section("Where it would go", _outlook(explained, groups))
-    if verdict.preemption is not None and verdict.preemption.nominated:
-        yield from section("Whom it would preempt", map(Text, preemption_lines(verdict.preemption)))
-    if explained.stuck_message and verdict.names:
+    if result.preemption is not None and result.preemption.nominated:
+        yield from section("Whom it would preempt", map(Text, preemption_lines(result.preemption)))
+    if explained.stuck_message and result.names:
         title = "What would make it fit"
-        if verdict.feasible_count:
+        if result.feasible_count:
             title = "What would make the other replicas fit"
             text = f"The first that does not fit: {explained.stuck_message}"
             yield from section("Why not all replicas fit", [sentence(text)])
         yield from section(title, suggestions_text(explained.suggestions, placement, explained.replicas))
-    yield from _notices(verdict)
+    yield from _notices(result)
 
 
-def _notices(verdict: SchedulingResult) -> Iterator[RenderableType]:
+def _notices(result: SchedulingResult) -> Iterator[RenderableType]:
     """Yield notes on facts that are not known or not modeled."""
-    if verdict.unread:
-        text = f"Not known, and may change who is evicted: {', '.join(verdict.unread)}."
+    if result.unread:
+        text = f"Not known, and may change who is evicted: {', '.join(result.unread)}."
         yield from ("", Text(text, "yellow"))
-    if verdict.request.pod.unmodeled:
-        asked = ", ".join(verdict.request.pod.unmodeled)
+    if result.request.pod.unmodeled:
+        asked = ", ".join(result.request.pod.unmodeled)
         text = f"Not modeled, and may reject more nodes: the pod's {asked}."
         yield from ("", Text(text, "yellow"))
-    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
+    for text in (*unread_text(result.why_unread), *unmodeled_text(result.request.profile)):
         yield from ("", Text(text, "yellow"))
 
 
 def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
-    placement, standings = explained.placement, explained.explanation.constraints
+    placement, all_stats = explained.placement, explained.explanation.constraints
     if placement.why_none:
         yield from ("", Text(f"No constraint is in force: {placement.why_none}."))
         return
     yield ""
     yield Text("Constraints in force", "bold")
-    for number, standing in enumerate(standings, start=1):
-        yield item(number, constraint_title(standing.applied, placement.policy))
-        yield from constraint_text(standing, placement, indent=3, width=width)
+    for number, stats in enumerate(all_stats, start=1):
+        yield item(number, constraint_title(stats.applied, placement.policy))
+        yield from constraint_text(stats, placement, indent=3, width=width)
     yield from dropped(placement)
 
 
 def _refusing(
-    verdict: SchedulingResult, groups: tuple[RejectedNodes, ...], most: int
+    result: SchedulingResult, groups: tuple[RejectedNodes, ...], most: int
 ) -> Iterator[RenderableType]:
     for group in groups[:most]:
         yield Text(named(group.examples, group.count))
-        for refusal in group.rejections:
-            for line in rejection_lines(verdict, refusal):
+        for rejection in group.rejections:
+            for line in rejection_lines(result, rejection):
                 yield Padding(Text(line), (0, 0, 0, 3))
     if rest := groups[most:]:
         rejected = plural(sum(group.count for group in rest), "node")
         yield Text(f"and {rejected} for {plural(len(rest), 'other set')} of reasons")
 
 
-def rejection_lines(verdict: SchedulingResult, refusal: Rejection) -> Iterator[str]:
+def rejection_lines(result: SchedulingResult, rejection: Rejection) -> Iterator[str]:
     """Yield why a plugin refuses a group of nodes, with its numbers; a line for each reason."""
-    words = f"{refusal.plugin}: {one_line(', '.join(refusal.texts))}"
-    if refusal.taint is not None:
-        key, value, effect = refusal.taint
+    words = f"{rejection.plugin}: {one_line(', '.join(rejection.texts))}"
+    if rejection.taint is not None:
+        key, value, effect = rejection.taint
         yield f"{words}: {one_line(f'{key}={value}' if value else key)}:{effect}"
-    elif refusal.shortages:
-        for shortage in refusal.shortages:
-            yield f"{refusal.plugin}: {_shortage(shortage)}"
-    elif refusal.plugin is Plugin.POD_TOPOLOGY_SPREAD:
-        for breach in refusal.violations:
-            yield f"{refusal.plugin}: constraint {breach.constraint + 1}: {_breach(verdict, breach)}"
+    elif rejection.shortages:
+        for shortage in rejection.shortages:
+            yield f"{rejection.plugin}: {_shortage(shortage)}"
+    elif rejection.plugin is Plugin.POD_TOPOLOGY_SPREAD:
+        for violation in rejection.violations:
+            constraint = f"constraint {violation.constraint + 1}"
+            yield f"{rejection.plugin}: {constraint}: {_violation(result, violation)}"
     else:
         yield words
-        for volume in refusal.volumes:
+        for volume in rejection.volumes:
             claim, name = one_line(volume.claim), one_line(volume.volume)
             yield f"claim {claim} is bound to volume {name}: {one_line(volume.reached_from)}"
-        if refusal.volumes:
+        if rejection.volumes:
             yield NO_MOVE
 
 
 def deadlock_lines(explained: Explained) -> Iterator[str]:
     """Yield which volumes leave a pod no node, and the constraints that forbid the nodes that they are on."""
-    results = explained.placement.verdict.results
+    results = explained.placement.result.results
     for deadlock in explained.deadlocks:
         where = f"claim {one_line(deadlock.claim)} is bound to volume {one_line(deadlock.volume)}"
         where += f", reached from {one_line(deadlock.reached_from)}"
@@ -187,31 +188,31 @@ def _shortage(shortage: Shortage) -> str:
     return f"Insufficient {one_line(shortage.resource)}: {requested} requested, {left} left"
 
 
-def _breach(verdict: SchedulingResult, breach: SkewViolation) -> str:
-    applied = verdict.results[breach.constraint].applied
-    if breach.lacks_key:
+def _violation(result: SchedulingResult, violation: SkewViolation) -> str:
+    applied = result.results[violation.constraint].applied
+    if violation.lacks_key:
         return f"no label {one_line(applied.constraint.topology_key)}"
     limit = f"above maxSkew {applied.constraint.max_skew:,}"
-    if breach.least != breach.most:
-        return f"skew {breach.least:,} to {breach.most:,} in {breach.domains:,} domains, {limit}"
+    if violation.least != violation.most:
+        return f"skew {violation.least:,} to {violation.most:,} in {violation.domains:,} domains, {limit}"
     # matching + self match - minimum = skew.
-    minimum = breach.matching + applied.self_match - breach.least
-    where = f"{breach.domains:,} domains" if breach.domain is None else domain_name(breach.domain)
-    operands = f"{breach.matching:,} matching + {applied.self_match} - minimum {minimum:,}"
-    return f"{where}: {operands} = skew {breach.least:,}, {limit}"
+    minimum = violation.matching + applied.self_match - violation.least
+    where = f"{violation.domains:,} domains" if violation.domain is None else domain_name(violation.domain)
+    operands = f"{violation.matching:,} matching + {applied.self_match} - minimum {minimum:,}"
+    return f"{where}: {operands} = skew {violation.least:,}, {limit}"
 
 
 def _outlook(explained: Explained, most: int) -> Iterator[RenderableType]:
     explanation, placement, outvoted = explained.explanation, explained.placement, explained.outvoted
     tiers = explanation.tiers
-    if placement.verdict.request.pinned:
+    if placement.result.request.pinned:
         yield Text(f"{named(tiers[0].examples, tiers[0].count)}: a pod each.")
         return
     if tiers[0].score is None:
         text = named(tiers[0].examples, tiers[0].count)
         yield Text(f"{text}: {_unscored(tiers[0].count)}")
         if tiers[0].count > 1:
-            yield from map(Text, _choice(placement.verdict, outvoted))
+            yield from map(Text, _choice(placement.result, outvoted))
         return
     for tier in tiers[:most]:
         text = f"score {tier.score}, {tier.points} points: {named(tier.examples, tier.count)}"
@@ -220,17 +221,17 @@ def _outlook(explained: Explained, most: int) -> Iterator[RenderableType]:
         yield Padding(Text(f"lower: {plural(sum(tier.count for tier in rest), 'node')}"), (0, 0, 0, 3))
     lead = explanation.lead
     ahead = "All are equal by spread." if lead is None else f"The best score leads by {lead} points."
-    profile = placement.verdict.request.profile
+    profile = placement.result.request.profile
     weight = f"weight {profile.weight(Plugin.POD_TOPOLOGY_SPREAD)} in {profile_name(profile)}"
     yield Text(f"{ahead} Points are PodTopologySpread's score, 0 to 100, times its {weight}.")
-    yield from map(Text, _choice(placement.verdict, outvoted))
+    yield from map(Text, _choice(placement.result, outvoted))
 
 
-def _choice(verdict: SchedulingResult, outvoted: OutvotedSpread | None) -> Iterator[str]:
+def _choice(result: SchedulingResult, outvoted: OutvotedSpread | None) -> Iterator[str]:
     """Yield which nodes have the highest total, and why if PodTopologySpread prefers others."""
-    best = verdict.best
-    chosen = named(tuple(verdict.names[node] for node in best[:EXAMPLES]), len(best))
-    text = f"By all plugins: {chosen}, {int(verdict.total[best[0]])} points."
+    best = result.best
+    chosen = named(tuple(result.names[node] for node in best[:EXAMPLES]), len(best))
+    text = f"By all plugins: {chosen}, {int(result.total[best[0]])} points."
     if outvoted is None:
         yield text
         return

@@ -1,4 +1,4 @@
-"""A verdict as one JSON object: every plugin's word on every node, for programs.
+"""The result of scheduling one pod as one JSON object: every plugin's answer on every node, for programs.
 
 A cluster has thousands of nodes and few kinds of them, so what alike nodes share is built once.
 """
@@ -24,28 +24,28 @@ _Told = TypeVar("_Told")
 
 
 def render(placement: Placement) -> bytes:
-    """Return a placement's verdict as one line of JSON, without its end.
+    """Return a placement's result as one line of JSON, without its end.
 
     Numbers are the scheduler's, nodes and domains are sorted by name.
     """
-    verdict = placement.verdict
-    profile = verdict.request.profile
+    result = placement.result
+    profile = result.request.profile
     answer = score_answer.ScoreAnswer(
         kubernetes_version=placement.version,
         judged_as=judged_as(placement.version).exact,
         dropped=placement.dropped,
         revision=placement.revision,
-        pre_filter=verdict.pre_filter,
-        pre_score=verdict.pre_score,
-        constraints=list(map(_constraint, verdict.results)),
-        nodes=_nodes(verdict),
-        feasible_nodes=verdict.feasible_count,
-        best=[verdict.names[node] for node in verdict.best],
-        message=verdict.message,
-        condition=verdict.condition,
-        preemption=verdict.preemption,
+        pre_filter=result.pre_filter,
+        pre_score=result.pre_score,
+        constraints=list(map(_constraint, result.results)),
+        nodes=_nodes(result),
+        feasible_nodes=result.feasible_count,
+        best=[result.names[node] for node in result.best],
+        message=result.message,
+        condition=result.condition,
+        preemption=result.preemption,
         profile=score_answer.UsedProfile.of(profile),
-        not_modeled=[*verdict.request.pod.unmodeled, *verdict.unread, *not_modeled(profile)],
+        not_modeled=[*result.request.pod.unmodeled, *result.unread, *not_modeled(profile)],
     )
     return dumps(answer)
 
@@ -65,16 +65,16 @@ def _domains(domains: DomainCounts) -> list[score_answer.CountedDomain]:
     ]
 
 
-def _nodes(verdict: SchedulingResult) -> list[score_answer.ScoredNode]:
+def _nodes(result: SchedulingResult) -> list[score_answer.ScoredNode]:
     rows = zip(
-        verdict.names,
-        verdict.feasible.tolist(),
-        _rejections(verdict),
-        _checks(verdict),
-        _of_feasible(verdict, verdict.raw_scores),
-        _of_feasible(verdict, verdict.scores),
-        _plugins(verdict),
-        _of_feasible(verdict, verdict.total),
+        result.names,
+        result.feasible.tolist(),
+        _rejections(result),
+        _checks(result),
+        _of_feasible(result, result.raw_scores),
+        _of_feasible(result, result.scores),
+        _plugins(result),
+        _of_feasible(result, result.total),
         strict=True,
     )
     return [
@@ -92,11 +92,11 @@ def _nodes(verdict: SchedulingResult) -> list[score_answer.ScoredNode]:
     ]
 
 
-def _plugins(verdict: SchedulingResult) -> list[dict[str, score_answer.PluginScore] | None]:
+def _plugins(result: SchedulingResult) -> list[dict[str, score_answer.PluginScore] | None]:
     """Return the scores of every score plugin for each node, None where a node is not feasible."""
     columns = [
         (str(scores.plugin), scores.raw.tolist(), scores.normalized.tolist(), scores.weighted.tolist())
-        for scores in verdict.plugin_scores
+        for scores in result.plugin_scores
     ]
     return [
         {
@@ -105,39 +105,39 @@ def _plugins(verdict: SchedulingResult) -> list[dict[str, score_answer.PluginSco
         }
         if feasible
         else None
-        for node, feasible in enumerate(verdict.feasible.tolist())
+        for node, feasible in enumerate(result.feasible.tolist())
     ]
 
 
-def _of_feasible(verdict: SchedulingResult, scores: NDArray[np.int64] | None) -> list[int | None]:
+def _of_feasible(result: SchedulingResult, scores: NDArray[np.int64] | None) -> list[int | None]:
     """Return scores by node, None where a node is not feasible or nothing was scored."""
     if scores is None:
-        return [None] * len(verdict.names)
-    pairs = zip(scores.tolist(), verdict.feasible.tolist(), strict=True)
+        return [None] * len(result.names)
+    pairs = zip(scores.tolist(), result.feasible.tolist(), strict=True)
     return [score if feasible else None for score, feasible in pairs]
 
 
-def _rejections(verdict: SchedulingResult) -> list[list[score_answer.NodeRejection]]:
+def _rejections(result: SchedulingResult) -> list[list[score_answer.NodeRejection]]:
     """Return the rejections of each node by its plugins."""
-    refusing = [refusals for refusals in verdict.rejections if refusals.of_node.any()]
+    plugins = [each for each in result.rejections if each.of_node.any()]
 
     def rejections(node: int) -> list[score_answer.NodeRejection]:
-        said = ((refusals, int(refusals.of_node[node])) for refusals in refusing)
-        told = ((refusals.plugin, refusals.reasons[number - 1]) for refusals, number in said if number)
-        return [{"plugin": plugin, "reason": str(reason), "code": reason.code} for plugin, reason in told]
+        numbers = ((each, int(each.of_node[node])) for each in plugins)
+        reasons = ((each.plugin, each.reasons[number - 1]) for each, number in numbers if number)
+        return [{"plugin": plugin, "reason": str(reason), "code": reason.code} for plugin, reason in reasons]
 
-    return _tell(rejections, [refusals.of_node for refusals in refusing], len(verdict.names))
+    return _tell(rejections, [each.of_node for each in plugins], len(result.names))
 
 
-def _checks(verdict: SchedulingResult) -> list[list[score_answer.ConstraintCheck]]:
+def _checks(result: SchedulingResult) -> list[list[score_answer.ConstraintCheck]]:
     """Return the checks of each hard constraint on each node. Nodes of the same domains see the same."""
-    hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, FilterResult)]
-    checkers = [_checker(at, result) for at, result in hard]
+    hard = [(at, spread) for at, spread in enumerate(result.results) if isinstance(spread, FilterResult)]
+    checkers = [_checker(at, spread) for at, spread in hard]
 
     def checks(node: int) -> list[score_answer.ConstraintCheck]:
         return [check(node) for check in checkers]
 
-    return _tell(checks, [result.domains.of_node for _, result in hard], len(verdict.names))
+    return _tell(checks, [spread.domains.of_node for _, spread in hard], len(result.names))
 
 
 def _checker(constraint: int, result: FilterResult) -> Callable[[int], score_answer.ConstraintCheck]:

@@ -65,12 +65,12 @@ def render(placement: Placement, *, width: int, color: bool, wide: bool = False)
 
 def _parts(placement: Placement, *, wide: bool) -> Iterator[RenderableType]:
     yield headline(placement)
-    yield from map(Text, profile_text(placement.verdict.request.profile))
+    yield from map(Text, profile_text(placement.result.request.profile))
     yield from _constraints(placement)
-    if placement.verdict.names:
+    if placement.result.names:
         yield ""
-        yield _nodes(placement.verdict, wide=wide)
-    for note in _notes(placement.verdict):
+        yield _nodes(placement.result, wide=wide)
+    for note in _notes(placement.result):
         yield ""
         yield note
 
@@ -81,9 +81,9 @@ def _constraints(placement: Placement) -> Iterator[RenderableType]:
     if placement.why_none:
         yield Text(f"No constraint is in force: {placement.why_none}.")
         return
-    if placement.verdict.request.pinned:
+    if placement.result.request.pinned:
         yield Text("Each pod is created for one node, so constraints only reject nodes without their label.")
-    for number, result in enumerate(placement.verdict.results, start=1):
+    for number, result in enumerate(placement.result.results, start=1):
         yield item(number, constraint_title(result.applied, placement.policy))
         for line in _operands(result):
             yield Padding(Text(line), (0, 0, 0, 3))
@@ -119,14 +119,14 @@ def _standing(domains: DomainCounts) -> str:
     return ", ".join(f"{domain_name(domains.values[domain])} {matching[domain]:,}" for domain in existing)
 
 
-def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
-    grouping = len(verdict.names) > ON_SCREEN and not wide
-    most = len(verdict.names) if wide else MOST_GROUPS
-    keys = _keys(verdict)
+def _nodes(result: SchedulingResult, *, wide: bool) -> Table:
+    grouping = len(result.names) > ON_SCREEN and not wide
+    most = len(result.names) if wide else MOST_GROUPS
+    keys = _keys(result)
     groups: dict[tuple[_Row, str], list[str]] = {}
     # Nodes that have little in common but their scores would each be a group of their own by the total.
-    rows = _rows(verdict, keys, wide=wide, total=not grouping)
-    for name, row in zip(verdict.names, rows, strict=True):
+    rows = _rows(result, keys, wide=wide, total=not grouping)
+    for name, row in zip(result.names, rows, strict=True):
         groups.setdefault((row, "" if grouping else name), []).append(name)
     lines = sorted(groups.items(), key=lambda entry: (*_rank(entry[0][0]), -len(entry[1])))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -151,9 +151,9 @@ def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
     return table
 
 
-def _keys(verdict: SchedulingResult) -> list[str]:
+def _keys(result: SchedulingResult) -> list[str]:
     """Return the topology keys that get a column; a node's name is its host."""
-    keys = dict.fromkeys(result.applied.constraint.topology_key for result in verdict.results)
+    keys = dict.fromkeys(spread.applied.constraint.topology_key for spread in result.results)
     return [key for key in keys if key != HOSTNAME][:MOST_KEYS]
 
 
@@ -169,16 +169,16 @@ def _rank(row: _Row) -> tuple[bool, int]:
     return not row.feasible, -(row.total or row.score or 0)
 
 
-def _rows(verdict: SchedulingResult, keys: list[str], *, wide: bool, total: bool) -> Iterator[_Row]:
+def _rows(result: SchedulingResult, keys: list[str], *, wide: bool, total: bool) -> Iterator[_Row]:
     """Yield the row of each node, in their order."""
-    totals = verdict.total.tolist()
-    scores, raw_scores = verdict.scores, verdict.raw_scores if wide else None
-    by_key = {result.applied.constraint.topology_key: result.domains for result in verdict.results}
-    for node, feasible in enumerate(verdict.feasible.tolist()):
+    totals = result.total.tolist()
+    scores, raw_scores = result.scores, result.raw_scores if wide else None
+    by_key = {spread.applied.constraint.topology_key: spread.domains for spread in result.results}
+    for node, feasible in enumerate(result.feasible.tolist()):
         score = int(scores[node]) if feasible and scores is not None else None
         raw = int(raw_scores[node]) if feasible and raw_scores is not None else None
         domains = tuple(_domain(by_key[key], node) for key in keys)
-        reasons = () if feasible else tuple(_reasons(verdict, node))
+        reasons = () if feasible else tuple(_reasons(result, node))
         yield _Row(feasible, score, reasons, domains, raw, totals[node] if total and feasible else None)
 
 
@@ -188,18 +188,18 @@ def _domain(domains: DomainCounts, node: int) -> str:
     return "<none>" if number == MISSING else domain_name(domains.values[number])
 
 
-def _reasons(verdict: SchedulingResult, node: int) -> Iterator[str]:
+def _reasons(result: SchedulingResult, node: int) -> Iterator[str]:
     """Yield why plugins refuse a node: in the scheduler's words, but for spreading its numbers."""
-    for refusals in verdict.rejections:
-        number = int(refusals.of_node[node])
+    for rejections in result.rejections:
+        number = int(rejections.of_node[node])
         if not number:
             continue
-        if refusals.plugin is not Plugin.POD_TOPOLOGY_SPREAD:
-            yield str(refusals.reasons[number - 1])
+        if rejections.plugin is not Plugin.POD_TOPOLOGY_SPREAD:
+            yield str(rejections.reasons[number - 1])
             continue
-        for position, result in enumerate(verdict.results, start=1):
-            if isinstance(result, FilterResult) and not result.satisfied[node]:
-                yield f"constraint {position}: {_shortfall(result, node)}"
+        for position, spread in enumerate(result.results, start=1):
+            if isinstance(spread, FilterResult) and not spread.satisfied[node]:
+                yield f"constraint {position}: {_shortfall(spread, node)}"
 
 
 def _shortfall(result: FilterResult, node: int) -> str:
@@ -219,16 +219,16 @@ def _named(names: list[str], *, grouping: bool) -> str:
     return f"{len(names):,}: {one_line(names[0])}{', …' if len(names) > 1 else ''}"
 
 
-def _notes(verdict: SchedulingResult) -> Iterator[Text]:
-    if any(isinstance(result, FilterResult) and not result.satisfied.all() for result in verdict.results):
+def _notes(result: SchedulingResult) -> Iterator[Text]:
+    if any(isinstance(spread, FilterResult) and not spread.satisfied.all() for spread in result.results):
         legend = "constraint N: matching pods + this one - global minimum = skew, above maxSkew"
         yield Text(legend, style="dim")
-    if verdict.scores is not None:
+    if result.scores is not None:
         text = "SCORE is PodTopologySpread's, 0 to 100; the highest TOTAL of all plugins wins"
         yield Text(text, style="dim")
-    if verdict.message:
-        yield sentence(verdict.message)
-    if unmodeled := verdict.request.pod.unmodeled:
+    if result.message:
+        yield sentence(result.message)
+    if unmodeled := result.request.pod.unmodeled:
         yield Text(unmodeled_note(unmodeled), style="yellow")
-    for text in (*unread_text(verdict.why_unread), *unmodeled_text(verdict.request.profile)):
+    for text in (*unread_text(result.why_unread), *unmodeled_text(result.request.profile)):
         yield Text(text, style="yellow")

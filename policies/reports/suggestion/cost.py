@@ -70,7 +70,7 @@ def given_up_text(given_up: GivenUp) -> str:
 
 
 def _key(change: Change, placement: Placement) -> str:
-    results = placement.verdict.results
+    results = placement.result.results
     position = change.constraint
     known = position is not None and position < len(results)
     return (

@@ -124,7 +124,7 @@ def suggested_change(
         replicas_after=None if replicas is None else replicas.fitting,
         enough=replicas is None or replicas.enough,
         costs=[cost_of(change, placement) for change in changes],
-        given_up=list(given_up_by(changes, placement.verdict.request)),
+        given_up=list(given_up_by(changes, placement.result.request)),
         caution=any(
             change.hollow if isinstance(change, Change) else change.what in LOSES_DATA for change in changes
         ),

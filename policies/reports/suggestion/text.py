@@ -103,7 +103,7 @@ def numbered_suggestion(
         yield Padding(Text.assemble("and ", line), (0, 0, 0, 3))
     for sentence in outcome:
         yield Padding(Text(sentence), (0, 0, 0, 3))
-    for given_up in given_up_by(suggestion.changes, placement.verdict.request):
+    for given_up in given_up_by(suggestion.changes, placement.result.request):
         yield Padding(Text(given_up_text(given_up), "yellow"), (0, 0, 0, 3))
 
 
@@ -185,7 +185,7 @@ def edit_text(edit: Edit) -> str:
 
 def _elsewhere(elsewhere: ExternalChange, placement: Placement) -> str:
     constraint, change = elsewhere.constraint, elsewhere.change
-    origin = placement.verdict.results[0].applied.origin
+    origin = placement.result.results[0].applied.origin
     where = "the scheduler's defaultConstraints"
     if origin is ConstraintOrigin.POLICY:
         where = f"the defaults of SpreadPolicy {one_line(placement.policy or '')}"

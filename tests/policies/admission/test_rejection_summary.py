@@ -24,7 +24,7 @@ def spread(*constraints: dict[str, Any]) -> dict[str, Any]:
 def judged(spec: dict[str, Any], cluster: list[dict[str, Any]]) -> tuple[SchedulingResult, list[str]]:
     context = a_context(cluster=cluster)
     assert context.cluster is not None
-    verdict = evaluate_manifest(a_pod(name="next", spec=spec), context).verdict
+    verdict = evaluate_manifest(a_pod(name="next", spec=spec), context).result
     return verdict, list(rejection_summaries(verdict, context.cluster))
 
 

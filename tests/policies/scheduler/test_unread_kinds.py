@@ -17,7 +17,7 @@ from tests.policies.scheduler.storage_objects import a_claim, a_class, a_csi_nod
 
 def _evaluated(index: ClusterIndex, **spec: Any) -> SchedulingResult:
     context = AdmissionContext(policies=(), cluster=index)
-    return evaluate_manifest(a_pod("p", **spec), context, namespace="shop").verdict
+    return evaluate_manifest(a_pod("p", **spec), context, namespace="shop").result
 
 
 @pytest.mark.parametrize("kind", OPTIONAL_KINDS, ids=lambda kind: LIST_NAMES[kind])

@@ -81,8 +81,8 @@ def test_services_along(place: Any) -> None:
     """A Service in the same file is in the cluster by then, in the namespace that the pod goes to."""
     pod = a_pod(namespace="")
     origins = {
-        "with": [result.applied.origin for result in place(SERVICE, pod, namespace="x").verdict.results],
-        "without": [result.applied.origin for result in place(pod, namespace="x").verdict.results],
+        "with": [result.applied.origin for result in place(SERVICE, pod, namespace="x").result.results],
+        "without": [result.applied.origin for result in place(pod, namespace="x").result.results],
     }
 
     assert origins == {"with": ["scheduler-system"] * 2, "without": []}

@@ -25,21 +25,21 @@ def _paths(server: AdmissionContext = SERVER, **fields: Any) -> list[str]:
 
 def test_own_cluster() -> None:
     """A request with its own cluster needs none of the server."""
-    assert [False, True] == place_request(a_body(), SERVER).verdict.feasible.tolist()
+    assert [False, True] == place_request(a_body(), SERVER).result.feasible.tolist()
 
 
 def test_servers_cluster() -> None:
     """Without one, the server's is meant."""
     server = AdmissionContext(policies=(), cluster=an_index(a_node("n1", "a")))
 
-    assert ("n1",) == place_request(a_body(cluster=None), server).verdict.names
+    assert ("n1",) == place_request(a_body(cluster=None), server).result.names
 
 
 def test_workload() -> None:
     """A workload is judged by the pod that its controller would make."""
     workload = a_workload(spec={"topologySpreadConstraints": [a_constraint()]})
 
-    assert [False, True] == place_request(a_body(pod=workload), SERVER).verdict.feasible.tolist()
+    assert [False, True] == place_request(a_body(pod=workload), SERVER).result.feasible.tolist()
 
 
 def test_no_cluster() -> None:
@@ -84,7 +84,7 @@ def test_pods_that_never_reach_a_scheduler() -> None:
     wrong = {"topologySpreadConstraints": [a_constraint(), a_constraint(maxSkew=0)]}
     where = "pod.spec.topologySpreadConstraints"
 
-    assert [False, True] == place_request(a_body(pod=a_pod(spec=twice)), SERVER).verdict.feasible.tolist()
+    assert [False, True] == place_request(a_body(pod=a_pod(spec=twice)), SERVER).result.feasible.tolist()
     assert [f"{where}[0].{{topologyKey, whenUnsatisfiable}}", f"{where}[1].maxSkew"] == _paths(
         pod=a_pod(spec=wrong)
     )

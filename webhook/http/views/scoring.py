@@ -73,7 +73,7 @@ def advise(call: ApiCall) -> ApiReply:
 def _reply(
     call: ApiCall, placement: Placement, as_json: Callable[[], bytes], as_text: Callable[..., str]
 ) -> ApiReply:
-    screen, feasible = call.screen, placement.verdict.feasible_count
+    screen, feasible = call.screen, placement.result.feasible_count
     body = (
         as_text(width=screen.columns, color=screen.color, wide=screen.wide)
         if screen is not None
@@ -86,7 +86,7 @@ def _reply(
             "kind": placement.workload.kind.name,
             "ns": placement.workload.namespace,
             "name": name if isinstance(name, str) else "",
-            "nodes": len(placement.verdict.names),
+            "nodes": len(placement.result.names),
             "feasible": feasible,
         },
         {FEASIBLE_NODES: str(feasible)},

@@ -59,5 +59,5 @@ def test_given_up(changes: list[Change], expected: list[GivenUp]) -> None:
     context = AdmissionContext(policies=(), cluster=an_index([a_node("n1", "a")]))
 
     assert expected == list(
-        given_up_by(changes, evaluate_workload(read_workload(pod, context), context).verdict.request)
+        given_up_by(changes, evaluate_workload(read_workload(pod, context), context).result.request)
     )

@@ -45,7 +45,7 @@ def replay(scenario: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Placement
 
 
 def feasible_nodes(placement: Placement) -> list[str]:
-    verdict = placement.verdict
+    verdict = placement.result
     return [node for node, fits in zip(verdict.names, verdict.feasible, strict=True) if fits]
 
 
@@ -55,10 +55,10 @@ def test_what_a_real_scheduler_did(name: str) -> None:
     for real, placement in replay(recorded_placements()[name]):
         if real["node"] is None:
             assert [] == feasible_nodes(placement)
-            assert real["message"].partition(PREEMPTION)[0] == placement.verdict.message
+            assert real["message"].partition(PREEMPTION)[0] == placement.result.message
         else:
             assert real["node"] in feasible_nodes(placement)
-            assert "" == placement.verdict.message
+            assert "" == placement.result.message
 
 
 def test_a_pod_that_the_api_server_refuses() -> None:
@@ -77,7 +77,7 @@ def test_anti_affinity_filters() -> None:
 
     assert real["node"] is None
     assert [] == feasible_nodes(placement)
-    assert "3 node(s) didn't match pod anti-affinity rules" in placement.verdict.message
+    assert "3 node(s) didn't match pod anti-affinity rules" in placement.result.message
 
 
 def test_terms_are_in_the_namespace_of_the_pod() -> None:
@@ -102,7 +102,7 @@ SCORED = [
 def test_what_a_real_scheduler_scored(name: str) -> None:
     """Twice our score, the plugin's weight, is what the real scheduler added for each node."""
     real, placement = next(replay(recorded_placements()[name]))
-    verdict = placement.verdict
+    verdict = placement.result
     plugin = {node: scores.get("PodTopologySpread") for node, scores in (real["scores"] or {}).items()}
     ours: dict[str, int | None] = dict.fromkeys(plugin)
     if verdict.scores is not None:
@@ -134,7 +134,7 @@ def stuck(workload: dict[str, Any], revision: str = "5d9", **fields: Any) -> lis
 def judged(obj: dict[str, Any], cluster: list[dict[str, Any]]) -> tuple[int, str | None]:
     """Return how many nodes a pod fits, and the hash of the revision that it was judged as."""
     placement = evaluate_manifest(obj, AdmissionContext(policies=(), cluster=an_index(cluster)))
-    return placement.verdict.feasible_count, None if placement.revision is None else placement.revision.hash
+    return placement.result.feasible_count, None if placement.revision is None else placement.revision.hash
 
 
 def test_the_workload_its_replica_set_and_its_pod_agree() -> None:
@@ -181,8 +181,8 @@ def test_defaults_count_the_pods_of_the_replica_set(kind: str, group: str, label
     placement = evaluate_manifest(
         a_workload(kind, group), AdmissionContext(policies=(), cluster=an_index(cluster))
     )
-    selectors = {str(result.applied.selector) for result in placement.verdict.results}
-    counts = [result.domains.matching.sum() for result in placement.verdict.results]
+    selectors = {str(result.applied.selector) for result in placement.result.results}
+    counts = [result.domains.matching.sum() for result in placement.result.results]
 
     assert {f"app=web,{label}=5d9"} == selectors
     assert [2, 2] == counts
@@ -241,7 +241,7 @@ def test_the_profile_of_the_scheduler(scheduler: str, expected: list[str]) -> No
     pods = [a_bare_pod(name=f"on-{number}", spec={"nodeName": "n2"}) for number in range(9)]
     nodes = [a_node(name, "a") for name in ("n1", "n2")]
     context = AdmissionContext(policies=(), cluster=an_index([*nodes, *pods]), scheduler=config)
-    verdict = evaluate_manifest(a_bare_pod(spec={"schedulerName": scheduler}), context).verdict
+    verdict = evaluate_manifest(a_bare_pod(spec={"schedulerName": scheduler}), context).result
 
     assert expected == [verdict.names[node] for node in verdict.best]
     assert (scheduler == "unknown") is bool(verdict.request.unmodeled)
@@ -255,7 +255,7 @@ def test_constraints_without_effect() -> None:
 
     assert NoConstraints.NOT_RUN is placement.why_none
     assert () == placement.request.constraints
-    assert placement.verdict.feasible.all()
+    assert placement.result.feasible.all()
 
 
 @pytest.mark.parametrize(

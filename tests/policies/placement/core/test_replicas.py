@@ -76,9 +76,9 @@ def test_a_running_revision() -> None:
 
     assert counted is not None
     assert counted[0] == Replicas(wanted=3, placed=2, fitting=2)
-    assert evaluate_manifest(edited, context).verdict.feasible_count == 2
+    assert evaluate_manifest(edited, context).result.feasible_count == 2
     next_pod = evaluate_workload(read_workload(edited, context), context, revision_of=placement)
-    assert next_pod.verdict.feasible_count == 0
+    assert next_pod.result.feasible_count == 0
 
 
 def test_the_counting_ends() -> None:
@@ -95,7 +95,7 @@ def test_a_later_replica_that_does_not_fit() -> None:
     """The next pod fits, the third does not: what helps is found all the same, and counted."""
     explained = explain_object(_workload(), _context(*CORDONED))
 
-    assert explained.placement.verdict.feasible_count == 2
+    assert explained.placement.result.feasible_count == 2
     assert "0/3 nodes are available" in explained.stuck_message
     assert {"cordon", "nodeTaintsPolicy"} > {explained.suggestions.found[0].changes[0].what}
     assert [6] == list(

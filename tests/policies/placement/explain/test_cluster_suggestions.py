@@ -23,7 +23,7 @@ FULL = [a_node("n1", "a"), a_node("n2", "b"), *on("n1", 2), *on("n2", 2)]
 def changes(obj: Object, *objects: Object) -> list[tuple[Any, ...]]:
     """Return the proposed changes: the kind, the nodes, and what is not at its default."""
     placement = evaluate_manifest(obj, AdmissionContext(policies=(), cluster=an_index(objects)))
-    found = [changed.change for changed in cluster_suggestions(placement.verdict, placement.cluster)]
+    found = [changed.change for changed in cluster_suggestions(placement.result, placement.cluster)]
     return [tuple(filter(None, _told(change))) for change in found]
 
 

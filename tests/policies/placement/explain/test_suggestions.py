@@ -117,7 +117,7 @@ def _replay_with_context(scenario: Object) -> Iterator[tuple[Object, Any, Admiss
 
 
 def _feasible_after(obj: Any, suggestion: Suggestion, context: AdmissionContext) -> int:
-    return evaluate_manifest(apply_edits(obj, suggestion.edits), context).verdict.feasible_count
+    return evaluate_manifest(apply_edits(obj, suggestion.edits), context).result.feasible_count
 
 
 @given(cases())

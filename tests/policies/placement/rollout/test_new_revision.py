@@ -56,7 +56,7 @@ def test_all_commands_agree_on_a_new_revision(containers: list[Object], outcome:
     queue = simulate_queue(queue_replicas(obj, context))
     rolled_out = roll_out(obj, context)
 
-    assert 0 == explained.placement.verdict.feasible_count
+    assert 0 == explained.placement.result.feasible_count
     assert explained.replaced is not None
     assert explained.replaced.rollout is not None
     assert (3, outcome) == (explained.replaced.count, explained.replaced.rollout.outcome)
@@ -88,7 +88,7 @@ def test_nothing_is_replaced(objects: list[Object], obj: Object) -> None:
     explained = _explain(deepcopy(obj), objects)
 
     assert explained.replaced is None
-    assert explained.succeeds is bool(explained.placement.verdict.feasible_count)
+    assert explained.succeeds is bool(explained.placement.result.feasible_count)
 
 
 @pytest.mark.parametrize(
