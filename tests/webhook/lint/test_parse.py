@@ -88,6 +88,25 @@ def test_an_object_that_says_half_of_what_it_is(start: str, field: str, *, named
     assert ([field], [], []) == ([str(each.path) for each in parsed.problems], parsed.objects, parsed.skipped)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("apiVersion: evenkeel.dev/v1alpha1\nkind: Foo\n", [("kind", 2)], id="a kind"),
+        pytest.param(
+            "apiVersion: evenkeel.dev/v1\nkind: SpreadPolicy\n", [("apiVersion", 1)], id="a version"
+        ),
+        pytest.param("apiVersion: evenkeel.dev/v1\nkind: Foo\n", [("apiVersion", 1), ("kind", 2)], id="both"),
+        pytest.param("apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\n", [], id="a configuration"),
+        pytest.param("apiVersion: v1.evenkeel.dev/v1\nkind: Foo\n", [], id="a group below it"),
+    ],
+)
+def test_documents_of_evenkeel_itself(text: str, expected: list[tuple[str, int]]) -> None:
+    """One of a kind or version that there is not would be read by nobody."""
+    problems = parse(Text("a.yaml", text.encode())).problems
+
+    assert expected == [(str(problem.path), problem.location.line) for problem in problems]
+
+
 SECRET = (
     b"apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {a: 'ENC[AES256_GCM,data:x]'}\n"
     b"sops: {mac: 'ENC[AES256_GCM,data:y]', version: 3.9.0}\n"
