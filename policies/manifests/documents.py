@@ -18,7 +18,7 @@ import orjson
 
 from policies.manifests import json_values, yaml_values
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldError, FieldPath
+from policies.manifests.fields import ErrorList, FieldError, FieldPath, required_value, wrong_type
 from policies.manifests.findings import Location
 from policies.manifests.json_values import JsonValue
 from policies.manifests.node_builder import json_nodes, yaml_nodes
@@ -36,6 +36,8 @@ _ENCODINGS = (
 #: The first bytes of UTF-16 text without a mark: every manifest starts with ASCII.
 _BARE_UTF16 = {(True, False): "utf-16-be", (False, True): "utf-16-le"}
 _BOM = "\ufeff"
+#: The kind that holds objects of any kind.
+LIST = "List"
 #: A byte order mark where a later document starts: files that were put one behind the other have it.
 _INNER_BOM = re.compile(f"^(---[ \\t]*(?:#[^\\n]*)?\n){_BOM}", re.MULTILINE)
 #: How JSON starts and YAML in braces seldom does; decides whose error is reported.
@@ -242,9 +244,33 @@ def objects(document: Document) -> Iterator[ManifestObject]:
     """Yield the Kubernetes objects of a document: its own, or the items of a List, however nested.
 
     The items of a typed list (``PodList``) may leave out apiVersion and kind; they are filled in. What is
-    no object is left out.
+    no object is left out, see ``list_errors``.
     """
     yield from _flattened(document.value, FieldPath(), document)
+
+
+def list_errors(document: Document, rule: str) -> list[FieldError]:
+    """Return why objects that a List should hold are not found in it: they would be missing without a word.
+
+    Args:
+        document: The document.
+        rule: The rule that a List without ``items`` breaks.
+    """
+    found = ErrorList()
+    waiting: list[tuple[object, FieldPath]] = [(document.value, FieldPath())]
+    while waiting and not found.full:
+        value, path = waiting.pop()
+        if not isinstance(value, dict) or value.get("kind") != LIST:
+            continue
+        if "items" not in value:
+            found.add(required_value(path.child("items"), "", rule))
+        for position, item in enumerate(found.items(value.get("items"), path.child("items"))):
+            at = path.child("items").index(position)
+            if isinstance(item, dict):
+                waiting.append((item, at))
+            else:
+                found.add(wrong_type(at, "an object", item))
+    return found.errors
 
 
 def objects_or_itself(document: Document) -> list[ManifestObject]:

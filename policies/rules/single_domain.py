@@ -3,8 +3,8 @@
 ## What it finds
 A `topologyKey` with one domain only, among the nodes that the constraint takes in: those that the pod's
 node selector and affinity allow, and with `nodeTaintsPolicy: Honor` those whose taints it tolerates.
-Domains that a policy lists count too. A hard constraint with a larger `minDomains` is reported by other
-rules.
+Domains that a policy lists count too. A hard constraint with a larger `minDomains`, and a topology key of
+which node affinity allows one value, are reported by other rules.
 
 ## Why it matters
 With one domain there is nothing to spread over. All pods share it and fail together with it; the constraint
@@ -61,6 +61,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     for declared in workload.constraints:
         constraint = declared.constraint
         if declared.is_hard and constraint.min_domains > 1:
+            continue
+        if len(workload.affinity.values_of(constraint.topology_key) or ()) == 1:
             continue
         text = _text(workload, declared, context.inventory, context.version)
         if text is not None:

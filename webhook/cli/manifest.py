@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from policies.manifests.documents import ManifestObject, load, objects
+from policies.manifests.documents import ManifestObject, list_errors, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
 from policies.manifests.words import IN_SENTENCE, listed
@@ -46,7 +46,9 @@ def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
         else:
             entries = [entry for document in documents for entry in objects(document)]
             found += entries
-            if not entries:
+            broken = [line for document in documents for line in document.problems(list_errors(document, ""))]
+            problems += broken
+            if not entries and not broken:
                 problems.append(f"{shown_file(file)}: holds no Kubernetes object")
     if problems:
         raise DocumentError(problems)

@@ -101,8 +101,9 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
 
     Exit codes: 0 nothing bad, 1 pods would stay pending, a rollout may not complete, Kubernetes would refuse
     a workload, one that changed was not planned, or a finding of severity error is new, 2 bad usage or input,
-    or a skipped input that --fail-on-skipped does not allow (the rest is planned all the same), 3 could not
-    run, 130 ended by Ctrl-C, after which the report has what was done until then.
+    a file of PATH that cannot be read, or a skipped input that --fail-on-skipped does not allow (the rest is
+    planned all the same), 3 could not run, 130 ended by Ctrl-C, after which the report has what was done
+    until then.
     """
     code = _plan(context, paths, given)
     finish(code)
@@ -264,6 +265,7 @@ def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> 
         gone=Baseline.of(after.findings).new(before.findings)[0],
         raised=raised_findings(before.findings, after.findings),
         skipped=_skipped(after, before),
+        unreadable=after.unreadable,
         fail_on_skipped=options.config.fail_on_skipped,
         unfinished=unfinished_workloads(before.unfinished, after.unfinished),
         keeps_others=of_cluster,

@@ -11,6 +11,7 @@ import yaml
 
 from policies.config import loader, schema
 from policies.config.inspect_documents import inspect, is_known
+from policies.config.own_kinds import own_kind_errors
 from policies.config.policy_document import policy_document
 from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
@@ -133,8 +134,7 @@ def _read_all(names: tuple[str, ...]) -> tuple[list[ManifestObject], list[Findin
                 continue
             loaded = [found for document in read for found in objects_or_itself(document)]
             documents += filter(is_known, loaded)
-            if not folder:
-                unreadable += _strangers(loaded)
+            unreadable += _strangers(loaded, only_own=folder)
         if before == (len(documents), len(unreadable)):
             unreadable.append(
                 unreadable_finding(
@@ -161,10 +161,19 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _strangers(documents: list[ManifestObject]) -> Iterator[Finding]:
-    """Yield a finding for each document of another kind, which a file given by name should not hold."""
+def _strangers(documents: list[ManifestObject], *, only_own: bool) -> Iterator[Finding]:
+    """Yield a finding for each document of another kind.
+
+    A file given by name should hold none. One of a folder may, unless it is of Evenkeel's own group.
+    """
     for document in documents:
-        if not is_known(document):
+        if is_known(document):
+            continue
+        if only_own:
+            for error in own_kind_errors(document.value, UNREADABLE):
+                at = document.location(error.path)
+                yield Finding(Severity.ERROR, at, document.path + error.path, error.problem, UNREADABLE)
+        else:
             value: object = document.value
             kind = value.get("kind") if isinstance(value, dict) else value
             path = FieldPath().child("kind")

@@ -19,6 +19,7 @@ from policies.config.lint_config import (
     LintConfig,
     Rendering,
 )
+from policies.config.spread_policy import KIND as POLICY
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
 from policies.manifests.skipped import FailOnSkipped
@@ -39,6 +40,7 @@ with late_imports():
 _SAME_KIND = 0.8
 #: The versions and the kinds of the documents of a file, YAML or JSON, as far as a glance shows.
 _VERSION = re.compile(rb"^[ \t{]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
+_OWN_VERSION = re.compile(rb"^[ \t{]*[\"']?apiVersion[\"']?[ \t]*:[ \t]*[\"']?evenkeel\.dev/", re.MULTILINE)
 _KIND = re.compile(rb"^[ \t{]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
@@ -265,6 +267,8 @@ def _is_ours(file: Path) -> bool:
     kinds = {kind.decode(errors="replace").lower() for kind in _KIND.findall(content)}
     if not kinds or (b"{{" not in content and not _VERSION.search(content)):
         # No manifest either, nor a template of one: its errors are reported when it is read.
+        return True
+    if _OWN_VERSION.search(content) and POLICY.lower() not in kinds:
         return True
     return bool(get_close_matches(KIND.lower(), kinds, n=1, cutoff=_SAME_KIND))
 

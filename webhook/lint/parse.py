@@ -9,7 +9,8 @@ from io import BytesIO
 from itertools import islice
 from typing import Final
 
-from policies.manifests.documents import Document, ManifestObject, load, objects
+from policies.config.own_kinds import own_kind_errors
+from policies.manifests.documents import Document, ManifestObject, list_errors, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, member
 from policies.manifests.findings import Finding, Location, Severity
@@ -97,7 +98,8 @@ def parse(text: Text) -> Parsed:
     readable = [document for document in documents if not is_sops(document.value)]
     skipped = [_encrypted(text, document) for document in documents if is_sops(document.value)]
     entries = [entry for document in readable for entry in objects(document)]
-    found, problems = list(filter(_is_object, entries)), list(_untyped(entries))
+    found = list(filter(_is_object, entries))
+    problems = [*_without_items(readable), *_untyped(entries), *_of_no_own_kind(entries)]
     if not found and not problems and not skipped and text.named and not text.first_line:
         if text.path == STDIN and not text.content.strip():
             # Most likely what should have written to the pipe has failed.
@@ -228,3 +230,18 @@ def _untyped(entries: list[ManifestObject]) -> Iterator[Finding]:
             yield Finding(
                 Severity.ERROR, at, path, "Required value: nothing of this object is checked", UNREADABLE
             )
+
+
+def _without_items(documents: list[Document]) -> Iterator[Finding]:
+    """Yield the errors of Lists whose objects cannot be read."""
+    for document in documents:
+        for error in list_errors(document, UNREADABLE):
+            at = document.location(error.path)
+            yield Finding(Severity.ERROR, at, error.path, error.problem, UNREADABLE)
+
+
+def _of_no_own_kind(entries: list[ManifestObject]) -> Iterator[Finding]:
+    """Yield the errors of documents of Evenkeel's own that are of no kind which it knows."""
+    for entry in entries:
+        for error in own_kind_errors(entry.value, UNREADABLE):
+            yield Finding(Severity.ERROR, entry.location(error.path), error.path, error.problem, UNREADABLE)

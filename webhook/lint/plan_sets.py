@@ -22,7 +22,7 @@ from policies.scheduler.index import ClusterIndex
 from webhook.lint.files import STDIN
 from webhook.lint.inputs import gather_texts
 from webhook.lint.options import LintOptions
-from webhook.lint.run import LintJob, build_job, lint_texts, without_ignored
+from webhook.lint.run import LintJob, build_job, lint_texts, unreadable_source, without_ignored
 
 
 @dataclass(slots=True)
@@ -34,6 +34,7 @@ class LintedSet:
         job: What it was linted by.
         findings: What lint found, with files that cannot be read.
         skipped: What was not read.
+        unreadable: Whether files that cannot be read are among it which the options do not ignore.
         unfinished: The workloads that cannot be placed before another tool has filled in placeholders.
     """
 
@@ -41,6 +42,7 @@ class LintedSet:
     job: LintJob
     findings: list[Finding] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    unreadable: bool = False
     unfinished: list[Workload] = field(default_factory=list)
 
 
@@ -87,7 +89,8 @@ class SetReader:
             [*texts.problems, *outcome.problems], texts.missing, options.config
         )
         found.findings = [*outcome.result.findings, *problems]
-        found.skipped = [*texts.skipped, *outcome.skipped, *ignored]
+        found.skipped = [*texts.skipped, *outcome.skipped, *ignored, *map(unreadable_source, problems)]
+        found.unreadable = bool(problems)
         return found
 
     def of_objects(self, objects: Iterable[ManifestObject], job: LintJob) -> LintedSet:

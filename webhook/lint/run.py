@@ -210,11 +210,12 @@ def without_ignored(
         if problem.location.file in given:
             counting.append(problem)
         else:
-            skipped.append(_unreadable(problem))
+            skipped.append(unreadable_source(problem))
     return counting, skipped
 
 
-def _unreadable(problem: Finding) -> Skipped:
+def unreadable_source(problem: Finding) -> Skipped:
+    """Return a file that cannot be read as something that was skipped."""
     return Skipped(
         location=problem.location,
         kind=SourceKind.FILE,

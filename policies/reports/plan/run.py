@@ -29,6 +29,8 @@ class PlanRun:
         gone: Findings that there are no more.
         raised: Findings that there were before, and that are worse now.
         skipped: What was not read.
+        unreadable: Whether files that cannot be read are among it, which the options do not ignore. Those of
+            the manifests that are compared with do not count: a change may repair them.
         unfinished: Workloads that cannot be placed before another tool has filled in placeholders.
         fail_on_skipped: What of it makes the plan incomplete.
         keeps_others: Whether workloads that are in no manifest are left alone.
@@ -42,6 +44,7 @@ class PlanRun:
     gone: Sequence[Finding] = ()
     raised: Sequence[RaisedFinding] = ()
     skipped: Sequence[Skipped] = ()
+    unreadable: bool = False
     unfinished: Sequence[UnfinishedWorkload] = ()
     fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
     keeps_others: bool = False
@@ -66,7 +69,7 @@ class PlanRun:
     @property
     def incomplete(self) -> bool:
         """Whether something was not read without which the plan says too little."""
-        return any(entry.fails(self.fail_on_skipped) for entry in self.skipped)
+        return self.unreadable or any(entry.fails(self.fail_on_skipped) for entry in self.skipped)
 
     @property
     def unplanned(self) -> int:

@@ -77,6 +77,12 @@ def test_no_choice(place: Any, documents: list[Any], name: str, told: str) -> No
     assert told in str(caught.value)
 
 
+def test_a_list_with_what_is_no_object(place: Any) -> None:
+    """Nothing of it is left out without a word."""
+    with pytest.raises(DocumentError, match=r'web\.yaml:.*: items\[1\]: Invalid value: "text"'):
+        place({"apiVersion": "v1", "kind": "List", "items": [WEB, "text"]})
+
+
 def test_services_along(place: Any) -> None:
     """A Service in the same file is in the cluster by then, in the namespace that the pod goes to."""
     pod = a_pod(namespace="")

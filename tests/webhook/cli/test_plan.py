@@ -153,6 +153,22 @@ def test_what_is_not_read(plan: _Plan, root: Path) -> None:
     assert "incomplete" in named.stdout
 
 
+def test_a_file_that_cannot_be_read(plan: _Plan, root: Path) -> None:
+    """It leaves the plan incomplete, whether it was readable before or not, unless lint ignores it, too."""
+    (root / "deploy/broken.yaml").write_text("kind: Deployment\na: b: c\n")
+    new = plan(root, "--from", "HEAD", "deploy")
+    commit_all(root)
+    known = plan(root, "--from", "HEAD", "deploy")
+    ignored = plan(root, "--from", "HEAD", "deploy", "--ignore", "unreadable")
+    (root / "deploy/broken.yaml").unlink()
+    repaired = plan(root, "--from", "HEAD", "deploy")
+
+    assert [2, 2, 0, 0] == [done.returncode for done in (new, known, ignored, repaired)]
+    assert ["Not read: deploy/broken.yaml:2" in done.stdout for done in (new, known, ignored, repaired)] == [
+        True
+    ] * 4
+
+
 def test_no_cluster(plan: _Plan, root: Path) -> None:
     """A cluster is needed; evenkeel.yaml may name it."""
     without = plan(root, "--from", "HEAD", "deploy", cluster=None)

@@ -113,6 +113,18 @@ def test_check_folder(folder: Path) -> None:
     assert 0 == run("check", "below").exit_code
 
 
+def test_check_folder_with_an_unknown_kind(folder: Path) -> None:
+    """A document of Evenkeel's own group is not passed over."""
+    (folder / "below").mkdir()
+    (folder / "below/clean.yml").write_text(CLEAN)
+    (folder / "below/slip.yaml").write_text(CLEAN.replace("SpreadPolicy", "SpreadPolicies"))
+    (folder / "below/list.yaml").write_text("[1]")
+    result = run("check", "below")
+
+    assert 2 == result.exit_code
+    assert [True] == [line.startswith("below/slip.yaml:") for line in result.stderr.splitlines()]
+
+
 def test_check_stdin(folder: Path) -> None:
     """A dash is standard input."""
     result = run("check", "-", stdin=WRONG)

@@ -74,6 +74,13 @@ def test_two_documents(folder: Path) -> None:
         pytest.param("kind: Foo\n", "c/evenkeel.yaml", id="no apiVersion"),
         pytest.param("failOn: never\n", "c/evenkeel.yaml", id="neither"),
         pytest.param("apiVersion: a/v1\nkind: lintconfg\n", "c/evenkeel.yaml", id="a slip of the pen"),
+        pytest.param(
+            "apiVersion: evenkeel.dev/v1\nkind: Foo\n", "c/evenkeel.yaml", id="no kind of the group"
+        ),
+        pytest.param(
+            '{"apiVersion": "evenkeel.dev/v1", "kind": "Foo"}', "c/evenkeel.yaml", id="the same in JSON"
+        ),
+        pytest.param("apiVersion: evenkeel.dev/v1\nkind: SpreadPolicy\n", "evenkeel.yaml", id="a policy"),
     ],
 )
 def test_another_file_of_that_name(folder: Path, content: str, found: str) -> None:

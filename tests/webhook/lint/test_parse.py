@@ -35,7 +35,12 @@ POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
         pytest.param(b"kind: Pod\na: '%s'\nb: c: d\n", 0, 0, 1, id="a placeholder elsewhere: broken"),
         pytest.param(b"kind: Pod\nb: c: d # @NAME@\n", 0, 0, 1, id="a placeholder in a comment: broken"),
         pytest.param(b"kind: Pod\nb: {c: d}e\n", 0, 0, 1, id="a mapping is none"),
-        pytest.param(b"kind: List\nitems: [{kind: Pod, apiVersion: v1}, 1]\n", 1, 0, 0, id="a List"),
+        pytest.param(b"kind: List\nitems: [{kind: Pod, apiVersion: v1}]\n", 1, 0, 0, id="a List"),
+        pytest.param(b"kind: List\nitems: [{kind: Pod, apiVersion: v1}, 1]\n", 1, 0, 1, id="a List with 1"),
+        pytest.param(b"kind: List\nitems: [null, {kind: List, items: [a]}]\n", 0, 0, 2, id="a List in one"),
+        pytest.param(b"apiVersion: v1\nkind: List\nitem: []\n", 1, 0, 1, id="a List without items"),
+        pytest.param(b"apiVersion: v1\nkind: List\nitems: {a: 1}\n", 1, 0, 1, id="items that are no list"),
+        pytest.param(b"apiVersion: v1\nkind: AllowList\nitems: [a]\n", 0, 0, 0, id="a List by name alone"),
         pytest.param(b"kind: Group\nspec: {template: {ports: {}}}\n", 0, 0, 0, id="no template of pods"),
         pytest.param(b"kind: [a]\n---\nkind: Pod\n", 0, 0, 0, id="kind without apiVersion"),
         pytest.param(
@@ -86,6 +91,25 @@ def test_an_object_that_says_half_of_what_it_is(start: str, field: str, *, named
     parsed = parse(Text("a.yaml", f"{start}\nspec: {{template: {{spec: {{}}}}}}\n".encode(), named=named))
 
     assert ([field], [], []) == ([str(each.path) for each in parsed.problems], parsed.objects, parsed.skipped)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("apiVersion: evenkeel.dev/v1alpha1\nkind: Foo\n", [("kind", 2)], id="a kind"),
+        pytest.param(
+            "apiVersion: evenkeel.dev/v1\nkind: SpreadPolicy\n", [("apiVersion", 1)], id="a version"
+        ),
+        pytest.param("apiVersion: evenkeel.dev/v1\nkind: Foo\n", [("apiVersion", 1), ("kind", 2)], id="both"),
+        pytest.param("apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\n", [], id="a configuration"),
+        pytest.param("apiVersion: v1.evenkeel.dev/v1\nkind: Foo\n", [], id="a group below it"),
+    ],
+)
+def test_documents_of_evenkeel_itself(text: str, expected: list[tuple[str, int]]) -> None:
+    """One of a kind or version that there is not would be read by nobody."""
+    problems = parse(Text("a.yaml", text.encode())).problems
+
+    assert expected == [(str(problem.path), problem.location.line) for problem in problems]
 
 
 SECRET = (

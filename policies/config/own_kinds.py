@@ -1,0 +1,33 @@
+"""The kinds of Evenkeel's own API group: an object of that group and of another kind is a mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.config import lint_config, spread_policy
+from policies.manifests.fields import FieldError, FieldPath, unsupported_value
+
+#: The kinds that a document of the group can have.
+OWN_KINDS = (spread_policy.KIND, lint_config.KIND)
+
+
+def own_kind_errors(obj: object, rule: str) -> Iterator[FieldError]:
+    """Yield what is wrong with apiVersion and kind of an object of Evenkeel's group; nothing of others.
+
+    >>> (error,) = own_kind_errors({"apiVersion": "evenkeel.dev/v1alpha1", "kind": "Foo"}, "")
+    >>> error.problem
+    'Unsupported value: "Foo": supported values: "SpreadPolicy", "LintConfig"'
+
+    Args:
+        obj: The object.
+        rule: The rule that the errors break.
+    """
+    if not isinstance(obj, dict):
+        return
+    version, kind = obj.get("apiVersion"), obj.get("kind")
+    if not isinstance(version, str) or version.partition("/")[0] != spread_policy.GROUP:
+        return
+    if version != spread_policy.API_VERSION:
+        yield unsupported_value(FieldPath(("apiVersion",)), version, [spread_policy.API_VERSION], rule)
+    if kind not in OWN_KINDS:
+        yield unsupported_value(FieldPath(("kind",)), kind, OWN_KINDS, rule)
