@@ -8,13 +8,13 @@ from importlib.metadata import requires
 from itertools import takewhile
 from typing import Final
 
-from policies.manifests.errors import EvenkeelError
+from policies.manifests.errors import CannotRunError
 
 #: The extra of commands that need more than the first module that they miss.
 OF_COMMANDS: Final[Mapping[str, str]] = {"doctor": "live", "serve": "server"}
 
 
-class MissingExtraError(EvenkeelError):
+class MissingExtraError(CannotRunError):
     """A command needs an extra that is not installed."""
 
     def __init__(self, module: str, extra: str) -> None:

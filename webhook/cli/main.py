@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -27,6 +27,7 @@ with late_imports():
     from importlib import metadata
 
     from policies.manifests import fields
+    from webhook.cli import extras
 
 #: Every command: a module below ``webhook.cli``.
 COMMANDS: Final = (
@@ -79,10 +80,17 @@ class _LazyGroup(click.Group):
         try:
             command: click.Command = import_module(_module(name)).command
         except ModuleNotFoundError as error:
-            if error.name not in (APART.get(name), APART.get(name, "").partition(".")[0]):
-                raise
-            raise MissingDistributionError(name) from error
+            if error.name in (APART.get(name), APART.get(name, "").partition(".")[0]):
+                raise MissingDistributionError(name) from error
+            raise extras.missing_extra(error.name, name) or error from error
         return command
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command, which may import late what is not installed."""
+        try:
+            return super().invoke(context)
+        except ModuleNotFoundError as error:
+            raise extras.missing_extra(error.name, context.invoked_subcommand) or error from error
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -163,14 +171,6 @@ def _guarded(program: str) -> int:
         return ExitCode.BAD_INPUT if error.filename else ExitCode.CANNOT_RUN
     except Exception as error:  # noqa: BLE001  # the last line before the user
         _debug()
-        if isinstance(error, ModuleNotFoundError):
-            from webhook.cli.extras import missing_extra  # noqa: PLC0415  # reads what is installed
-
-            if missing := missing_extra(
-                error.name, next((word for word in sys.argv[1:] if word in COMMANDS), None)
-            ):
-                _report(missing)
-                return ExitCode.CANNOT_RUN
         text = ", ".join((f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())))
         note(f"internal error: {text}; please report it (EVENKEEL_DEBUG=1 shows where)")
         return ExitCode.CANNOT_RUN

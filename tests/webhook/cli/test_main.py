@@ -159,3 +159,33 @@ def test_a_summary_is_what_the_help_begins_with(name: str) -> None:
     module = main.APART.get(name, f"webhook.cli.{name}")
 
     assert first_paragraph(import_module(module).command.help) == main._summary(name) != ""
+
+
+WITHOUT_EXTRAS = """
+import sys
+class Missing:
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in ("gunicorn", "kubernetes"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+from webhook.cli.start import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (["serve", "--self-signed"], "server"),
+        (["doctor"], "live"),
+        (["snapshot", "--context", "serve"], "live"),
+    ],
+)
+def test_without_the_extra_of_a_command(arguments: list[str], extra: str) -> None:
+    """The error says the line to type, also where the module is imported late."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS, *arguments], capture_output=True, text=True, check=False
+    )
+
+    assert (3, "", 1) == (done.returncode, done.stdout, done.stderr.count("\n"))
+    assert f"pip install 'evenkeel[{extra}]'" in done.stderr
