@@ -51,10 +51,18 @@ class EvictionBudget:
         """
         if self.allowed is not None:
             return self.allowed
+        return max(0, healthy - self.required(expected))
+
+    def required(self, expected: int) -> int:
+        """Return how many of the pods that it selects must run.
+
+        Args:
+            expected: How many there should be.
+        """
         # A percentage is rounded up, also that of maxUnavailable.
         if self.max_unavailable is not None:
-            return max(0, healthy - (expected - (scaled(self.max_unavailable, expected) or 0)))
-        return max(0, healthy - (scaled(self.min_available, expected) or 0))
+            return max(0, expected - (scaled(self.max_unavailable, expected) or 0))
+        return scaled(self.min_available, expected) or 0
 
 
 def read_eviction_budget(obj: Mapping[str, Any], found: ErrorList) -> EvictionBudget:

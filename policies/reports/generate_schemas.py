@@ -26,6 +26,7 @@ from policies.reports.rebalance.deletion_costs import DeletionCostsAnswer
 from policies.reports.rebalance.json import RebalanceAnswer
 from policies.reports.score.answer import ScoreAnswer
 from policies.reports.simulate.json import SimulateAnswer
+from policies.reports.survive.cluster_json import SurviveAllAnswer
 from policies.reports.survive.json import SurviveAnswer
 
 #: The class of each report, its title, and its path on the web site; by the file of its schema.
@@ -72,6 +73,11 @@ _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
             SurviveAnswer,
             "An answer of evenkeel survive",
             "survive/v1/survive.schema.json",
+        ),
+        "survive_all.schema.json": (
+            SurviveAllAnswer,
+            "An answer of evenkeel survive --all",
+            "survive-all/v1/survive_all.schema.json",
         ),
     }
 )

@@ -53,7 +53,15 @@ def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return cluster_options(namespace(selector(function)))
 
 
-def read_workloads(options: PlacementOptions, namespace: str, selector: str, *, form: str) -> ReadCluster:
+def read_workloads(
+    options: PlacementOptions,
+    namespace: str,
+    selector: str,
+    *,
+    form: str,
+    every_kind: bool = False,
+    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+) -> ReadCluster:
     """Read a cluster.
 
     Args:
@@ -61,6 +69,8 @@ def read_workloads(options: PlacementOptions, namespace: str, selector: str, *, 
         namespace: The only namespace that is looked at; empty for all.
         selector: What selects workloads, in kubectl's syntax; empty for all.
         form: The format of the report. Text has what could not be read; with others, stderr has it, too.
+        every_kind: Whether workloads without a number of replicas are looked at, too.
+        seen: Shown every object of the cluster.
 
     Raises:
         OSError: A file cannot be opened.
@@ -71,13 +81,17 @@ def read_workloads(options: PlacementOptions, namespace: str, selector: str, *, 
     options.check_cluster()
     if not options.cluster and not options.live:
         raise UsageError("either --live or --cluster FILE is required")
-    workloads = ClusterWorkloads(
-        options.kinds(), namespace, parse_label_query(selector) if selector else None
-    )
+    selecting = parse_label_query(selector) if selector else None
+    workloads = ClusterWorkloads(options.kinds(), namespace, selecting, every_kind=every_kind)
     unread: list[str] = []
     # A text ends with them.
     warn = unread.append if form == "text" else partial(note_and_keep, unread)
-    context = read_context(options, workloads, everything=True, warn=warn)
+
+    def show(obj: dict[str, Any]) -> None:
+        workloads(obj)
+        seen(obj)
+
+    context = read_context(options, show, everything=True, warn=warn)
     if context.cluster is None:
         raise ValueError("a cluster was read")
     if options.live:

@@ -15,7 +15,7 @@ from policies.model.node import Node
 from policies.model.replica_sources import ReplicaSources
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
-from policies.placement.core.actions import domains_of
+from policies.placement.core.actions import domains_of, unknown_domain
 from policies.placement.core.placement import PlacementError
 from policies.placement.plan.plan import with_namespace
 from policies.scheduler.index import ClusterIndex
@@ -221,10 +221,21 @@ def check_key(given: PlacementInput, key: str, *, option: str = "KEY") -> None:
     Raises:
         UsageError: None has it; says which labels there are.
     """
-    cluster = given.context.cluster
-    if cluster is None:
+    if given.context.cluster is None:
         raise ValueError("there is no cluster to lose anything of")
-    if domains_of(cluster, key):
+    check_domain(given.context.cluster, key, option=option)
+
+
+def check_domain(cluster: ClusterIndex, key: str, domain: str | None = None, *, option: str = "KEY") -> None:
+    """Check that some node has a topology key, and is in one domain of it; None for any.
+
+    Raises:
+        UsageError: None has it, or is; says which labels or domains there are.
+    """
+    domains = domains_of(cluster, key)
+    if domains and domain is not None and domain not in domains:
+        raise UsageError(f"{option}: {unknown_domain(key, domain, list(domains))}")
+    if domains:
         return
     keys = sorted(cluster.nodes.label_keys())
     there = f"nodes have {listed(keys, IN_SENTENCE)}" if keys else "there are no labeled nodes"

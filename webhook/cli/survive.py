@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from policies.manifests.errors import DocumentError
+from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
 from policies.model.workload import Workload
 from policies.placement.core.actions import topology_key
@@ -14,18 +14,21 @@ from policies.placement.core.placement import PlacementError, prepare, read_work
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
 from policies.placement.core.replicas import check_replicas
+from policies.placement.survive.damage import Damage
 from policies.placement.survive.loss import Loss
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import LossOptions, Survival, why_unjudged
 from policies.placement.survive.survive_suggestions import find_help
 from policies.reports.survive import json as survive_json
 from policies.reports.survive import text as survive_text
+from webhook.cli import survive_all
 from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
 from webhook.cli.manifest import told
 from webhook.cli.options import answer_option
 from webhook.cli.placement import PlacementInput, check_key, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options
+from webhook.cli.survive_all import DEFAULT_DAMAGE, NEVER
 from webhook.cli.terminal import (
     MANY_NODES,
     SENTENCES,
@@ -43,6 +46,8 @@ kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel survive zone -f web.yaml --cluster cluster.json
 evenkeel survive zone deploy/web -n shop --unreachable
 evenkeel survive hostname -f web.yaml --cluster cluster.json --allow-missing 1
+evenkeel survive zone --all --live
+evenkeel survive zone=eu-central-1b --all --cluster cluster.json --fail-on below-budget
 helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
 """
 
@@ -73,6 +78,17 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
     show_default=True,
     help="Pods that are scheduled again after a loss: all, or only those of the given workloads.",
 )
+@click.option(
+    "--all",
+    "whole",
+    is_flag=True,
+    help="Check all workloads that run in the cluster, as they run, instead of given ones.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice([*(each.value for each in Damage), NEVER]),
+    help=f"With --all: exit 1 if a loss does a workload this damage or worse.  [default: {DEFAULT_DAMAGE}]",
+)
 @answer_option()
 def command(
     *,
@@ -80,6 +96,8 @@ def command(
     allowed_missing: int,
     unreachable: bool,
     displaced: str,
+    whole: bool,
+    fail_on: str | None,
     form: str,
     **values: Any,
 ) -> None:  # the common options
@@ -95,11 +113,29 @@ def command(
     limit evictions, not losses. DaemonSets, Jobs and Pods have no number of replicas to keep and are not
     checked.
 
+    With --all nothing is placed before a loss: every workload of the cluster, or of one namespace with -n, is
+    checked as it runs, and KEY=VALUE loses one domain alone. Workloads are ranked by damage:
+
+    \b
+    down          none of its pods runs in the end
+    below-budget  fewer run in the end than a PodDisruptionBudget asks for
+    pending       fewer run in the end than before
+    interrupted   all its pods were lost at once, so that none runs until the first replacement does
+    skewed        a constraint's skew is above maxSkew in the end, and was lower before
+
     Exit codes: 0 every workload survives every single loss, 1 some do not, 2 bad usage or input, 3 could not
     run, 130 ended by Ctrl-C, after which the report has the losses that were tried, and no verdict unless one
     of them decides it.
-    """
-    options = PlacementOptions(**values).with_default_cluster()
+    """  # noqa: D301  # click reads the backspace
+    options = PlacementOptions(**values)
+    if whole:
+        survive_all.run(
+            options, key, form, fail_on=fail_on or DEFAULT_DAMAGE, allowed_missing=allowed_missing,
+            unreachable=unreachable, own_only=displaced == "own",
+        )  # fmt: skip
+    if fail_on is not None or "=" in key:
+        raise UsageError(f"{'KEY=VALUE' if fail_on is None else '--fail-on'} may only be used with --all")
+    options = options.with_default_cluster()
     losing = LossOptions(
         topology_key(key),
         allowed_missing=allowed_missing,

@@ -142,6 +142,16 @@ def domains_of(cluster: ClusterIndex, key: str) -> dict[str, list[str]]:
     return dict(sorted(domains.items()))
 
 
+def unknown_domain(key: str, value: str, domains: Sequence[str]) -> str:
+    """Return the error of a domain that no node has."""
+    return _unknown(value, f"no node has this {shown_name(key)}", "domains", domains)
+
+
+def _unknown(value: str, problem: str, what: str, names: Sequence[str]) -> str:
+    there = f"the {what} are {listed(names, IN_SENTENCE)}" if names else f"there are no {what}"
+    return f"Invalid value: {shown(value)}: {problem}; {there}"
+
+
 class _Run:
     """Applies actions to one cluster."""
 
@@ -155,8 +165,7 @@ class _Run:
         domains = domains_of(self._cluster, action.key)
         names = domains.get(action.value)
         if names is None:
-            text = f"no node has this {shown_name(action.key)}"
-            self._missing(action.at, action.value, text, "domains", list(domains))
+            self._missing(action.at, unknown_domain(action.key, action.value, list(domains)))
             return
         # A pod of a DaemonSet stays bound to a node that cannot be reached, as a static pod does.
         self._evict(names, lambda pod: not (action.unreachable and self._facts.is_tied(pod)))
@@ -195,10 +204,8 @@ class _Run:
     def _node(self, name: str, at: FieldPath) -> Node | None:
         node = self._cluster.nodes.find(name)
         if node is None:
-            self._missing(at, name, "no such node", "nodes", self._cluster.nodes.names())
+            self._missing(at, _unknown(name, "no such node", "nodes", self._cluster.nodes.names()))
         return node
 
-    def _missing(self, at: FieldPath, value: str, problem: str, what: str, names: Sequence[str]) -> None:
-        there = f"the {what} are {listed(names, IN_SENTENCE)}" if names else f"there are no {what}"
-        text = f"Invalid value: {shown(value)}: {problem}; {there}"
+    def _missing(self, at: FieldPath, text: str) -> None:
         self._found.add(FieldError(at, text, ErrorKind.INVALID, NOT_IN_CLUSTER))

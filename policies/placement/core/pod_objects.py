@@ -6,7 +6,7 @@ spec, of which the parts are kept here that a scheduler reads. The pods of one c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import ItemsView, Mapping
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -98,6 +98,10 @@ class PodObjects:
             created=text_member(metadata, "creationTimestamp"),
             static=static,
         )
+
+    def items(self) -> ItemsView[tuple[str, str], PodObject]:
+        """Return the pods, by namespace and name."""
+        return self._pods.items()
 
     def find(self, namespace: str, name: str) -> PodObject | None:
         """Return a pod, or None if it was not shown."""

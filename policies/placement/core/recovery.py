@@ -211,6 +211,11 @@ class Rescheduling:
         """Every pod that lost its node, in the order in which they were scheduled again."""
         return tuple(self._displaced.values())
 
+    def request_of(self, entry: DisplacedPod) -> SchedulingRequest | None:
+        """Return the request of a pod that was scheduled again; None for any other."""
+        request = None if entry.step is None else self._requests.find(entry)
+        return request if isinstance(request, SchedulingRequest) else None
+
     def schedule(self, pods: Iterable[PodOnNode], preemptors: Sequence[str] = ()) -> None:
         """Schedule again what replaces pods.
 

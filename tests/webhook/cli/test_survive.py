@@ -19,6 +19,7 @@ from policies.placement.survive.survive import DeployedWorkload, Survival
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod, a_workload
 from tests.policies.placement.clusters import a_node
+from tests.policies.placement.survive.cluster_losses import pods_of
 from tests.policies.reports.survive.survivals import NODES, a_deployment
 from tests.webhook.cli.live import Commands, Done
 
@@ -203,3 +204,76 @@ def test_a_person_waits_and_gives_up(large: Path) -> None:
     assert b"Reading cluster.json" in shown
     assert (130, False, None) == (process.returncode, answer["complete"], answer["survives"])
     assert [] == answer["losses"]
+
+
+@pytest.fixture
+def whole(commands: Commands, folder: Path) -> Commands:
+    """Runs commands in a folder with a cluster of two workloads, of which one has no room elsewhere."""
+    nodes = [*NODES, a_node("n4", "a"), a_node("n5", "b", cpu="1") | {"status": {}}]
+    pods = pods_of("web", ["n1", "n2", "n3"], "3") + pods_of("api", ["n1", "n3"], "100m")
+    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": [*nodes, *pods]}))
+    return commands
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "stdout", "stderr"),
+    [
+        pytest.param(["zone", "--all"], 1, "1 of 3 domains", "", id="1: some do not"),
+        pytest.param(["zone=a", "--all"], 1, "not survive the loss of a", "", id="1: one domain"),
+        pytest.param(["zone=b", "--all"], 0, "survives the loss of b", "", id="0: there is room in a"),
+        pytest.param(["zone", "--all", "--fail-on", "down"], 0, "survives", "", id="0: none is down"),
+        pytest.param(["zone", "--all", "--fail-on", "never"], 0, "does not", "", id="0: never"),
+        pytest.param(["zone", "--all", "-n", "no"], 0, "namespace no", "", id="0: another namespace"),
+        pytest.param(["zone", "--all", "--allow-missing", "1"], 0, "survives", "", id="0: one may miss"),
+        pytest.param(["zone=x", "--all"], 2, "", "the domains are a, b, c", id="2: no such domain"),
+        pytest.param(["rack=x", "--all"], 2, "", "nodes have", id="2: no such key"),
+        pytest.param(["zone=a"], 2, "", "--all", id="2: one domain of given workloads"),
+        pytest.param(["zone", "--fail-on", "down"], 2, "", "--all", id="2: --fail-on alone"),
+        pytest.param(["zone", "--all", "-f", "web.yaml"], 2, "", "combined", id="2: with a file"),
+        pytest.param(["zone", "--all", "deploy/web"], 2, "", "combined", id="2: with an object"),
+        pytest.param(["zone", "--all", "--displaced", "own"], 2, "", "combined", id="2: own pods"),
+    ],
+)
+def test_all_workloads(whole: Commands, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
+    """0 no loss does too much damage, 1 one does, 2 bad input."""
+    done = _survive(whole, *arguments)
+
+    assert code == done.code, done.stdout.decode() + done.stderr.decode()
+    assert stdout in done.stdout.decode()
+    assert stderr in done.stderr.decode()
+    assert bool(done.stdout) is not bool(done.stderr)
+
+
+def test_all_workloads_of_no_cluster(commands: Commands) -> None:
+    """A cluster must be given."""
+    done = commands.run("survive", "zone", "--all")
+
+    assert (2, b"--live or --cluster FILE is required" in done.stderr) == (2, True)
+    assert 2 == done.code
+
+
+def test_formats_of_all_workloads(whole: Commands) -> None:
+    """JSON and YAML have the same."""
+    answers = [_survive(whole, "zone", "--all", "-o", form).stdout for form in ("json", "yaml")]
+
+    assert json.loads(answers[0]) == yaml.safe_load(answers[1])
+
+
+def test_a_person_gives_up_on_a_whole_cluster(large: Path) -> None:
+    """What is gone is shown at once; Ctrl-C ends it with that, and without a verdict."""
+    terminal, ours = pty.openpty()
+    code = "from webhook.cli.start import run; run()"
+    command = [sys.executable, "-c", code, "survive", "zone", "--all", "--cluster", "cluster.json"]
+    process = subprocess.Popen([*command, "-o", "json"], cwd=large, stdout=subprocess.PIPE, stderr=ours)
+    os.close(ours)
+    shown = b""
+    while b"Losing domains" not in shown:
+        shown += os.read(terminal, 4096)
+    process.send_signal(signal.SIGINT)
+    stdout, _ = process.communicate(timeout=300)
+    os.close(terminal)
+    answer = json.loads(stdout)
+
+    assert b"Losing a: 500 nodes with 3,000 pods of 1 workload" in shown
+    assert (130, None, False) == (process.returncode, answer["survives"], answer["complete"])
+    assert [3_000, 3_000, 3_000] == [loss["pods"] for loss in answer["losses"]]

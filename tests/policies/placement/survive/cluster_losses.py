@@ -1,0 +1,98 @@
+"""Whole clusters of which domains are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from policies.config.context import AdmissionContext
+from policies.model.cluster_kinds import BUDGET
+from policies.model.workload_kinds import WorkloadKinds
+from policies.placement.core.cluster_workloads import ClusterWorkloads
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival
+from policies.placement.survive.damage import ClusterSurvivalReport, Damage, WorkloadDamage
+from tests.builders import a_constraint, a_pod
+from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.policies.scheduler.clusters import an_index
+
+Object = dict[str, Any]
+
+#: Three zones with a node of 4 CPUs each.
+NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
+
+
+def pods_of(
+    name: str, nodes: Iterable[str], cpu: str = "1", kind: str = "ReplicaSet", **spec: Any
+) -> list[Object]:
+    """Return the pods of a workload, one on each of some nodes."""
+    containers = [{"name": "c", "image": "c:1", "resources": {"requests": {"cpu": cpu}}}]
+    return [
+        a_pod(
+            name=f"{name}-{number}",
+            labels={"app": name},
+            owner=("apps/v1", kind, name),
+            spec={"nodeName": node, "containers": containers, **spec},
+        )
+        for number, node in enumerate(nodes)
+    ]
+
+
+def a_budget(name: str, app: str | None = None, **spec: Any) -> Object:
+    """Return a PodDisruptionBudget of the pods of a workload."""
+    selector = {"matchLabels": {"app": app or name}}
+    metadata = {"name": name, "namespace": "shop"}
+    spec = {"selector": selector, **spec}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
+
+
+def a_report(
+    *objects: Object,
+    nodes: Iterable[Object] = NODES,
+    fail_on: Damage = Damage.PENDING,
+    namespace: str = "",
+    stop: Callable[[], bool] = lambda: False,
+    budgets: bool = False,
+    key: str = ZONE_KEY,
+    **options: Any,
+) -> ClusterSurvivalReport:
+    """Return what the losses of domains do; with ``budgets`` PodDisruptionBudgets were listed."""
+    everything, running = [*nodes, *objects], PodObjects()
+    workloads = ClusterWorkloads(WorkloadKinds(()), namespace, every_kind=True)
+    index = an_index(everything)
+    if budgets:
+        index.list_kinds([BUDGET])
+    for obj in everything:
+        running(obj)
+        workloads(obj)
+    context = AdmissionContext(policies=(), cluster=index)
+    survival = ClusterSurvival(workloads, context, ClusterLossOptions(key=key, **options), running, stop=stop)
+    losses = list(survival.losses())
+    return survival.report(losses, fail_on=fail_on, stopped=stop())
+
+
+def damaged(report: ClusterSurvivalReport, domain: str) -> Mapping[str, WorkloadDamage]:
+    """Return what the loss of a domain does to each workload that is hit, the worst first."""
+    (loss,) = (loss for loss in report.losses if loss.impact.domain == domain)
+    return {each.ref.name: each for each in loss.workloads}
+
+
+def a_mixed_report() -> ClusterSurvivalReport:
+    """Return the losses of a cluster with every damage, and with what is not judged.
+
+    Zone a has most of it; the other zones have no room for the large pods.
+    """
+    constraint = a_constraint(
+        whenUnsatisfiable="ScheduleAnyway", labelSelector={"matchLabels": {"app": "even"}}
+    )
+    return a_report(
+        *pods_of("big", ["n1"], "1200m"),
+        *pods_of("half", ["n1", "n2"], "1300m"),
+        *pods_of("single", ["n1"], "100m"),
+        *pods_of("even", ["n1", "n1", "n2", "n3"], "10m", topologySpreadConstraints=[constraint]),
+        *pods_of("full", ["n2", "n3", "n3"], "1900m"),
+        *pods_of("agent", ["n1", "n2", "n3"], "10m", kind="DaemonSet"),
+        a_pod(name="bare", spec={"nodeName": "n1"}),
+        a_pod(name="waits", owner=("apps/v1", "ReplicaSet", "full")),
+        a_budget("half", minAvailable=2),
+    )

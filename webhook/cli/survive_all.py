@@ -1,0 +1,93 @@
+"""``evenkeel survive --all``: what the loss of a zone, rack or node does to every workload of a cluster."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final, NoReturn
+
+from policies.manifests.errors import UsageError
+from policies.manifests.words import IN_PHRASE
+from policies.placement.core.actions import topology_key
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival
+from policies.placement.survive.damage import ClusterLoss, ClusterSurvivalReport, Damage
+from policies.reports.survive import cluster_json, cluster_text
+from policies.reports.survive.cluster_words import impact
+from webhook.cli.answers import print_answer
+from webhook.cli.cluster_workloads import ReadCluster, read_workloads
+from webhook.cli.placement import check_domain
+from webhook.cli.placement_options import PlacementOptions
+from webhook.cli.terminal import MANY_NODES, TABLES, ExitCode, finish, interruptible, note, progress, show
+
+#: Damage of which a loss may do any.
+NEVER: Final = "never"
+#: The least damage that is too much where nothing else is said: as for given workloads, all pods must run.
+DEFAULT_DAMAGE: Final = Damage.PENDING
+
+
+def run(
+    options: PlacementOptions,
+    key: str,
+    form: str,
+    *,
+    fail_on: str,
+    allowed_missing: int,
+    unreachable: bool,
+    own_only: bool,
+) -> NoReturn:
+    """Lose one domain, or each in turn, of a cluster, report it, and end the command.
+
+    Args:
+        options: Which cluster.
+        key: The topology key, with a domain after an equals sign if it is the only one.
+        form: The format of the report.
+        fail_on: The least damage that is too much, or ``NEVER``.
+        allowed_missing: How many pods of each workload may be missing in the end.
+        unreachable: Whether lost nodes stay in the API.
+        own_only: Whether only the pods of given workloads would be scheduled again.
+
+    Raises:
+        UsageError: Options that do not go together, or no node has the key or is in the domain.
+    """
+    if options.files or options.words or options.name:
+        raise UsageError("--all may not be combined with --file, --name or KIND/NAME")
+    if own_only:
+        raise UsageError("--all may not be combined with --displaced own: every pod is scheduled again")
+    name, equals, domain = key.partition("=")
+    losing = ClusterLossOptions(
+        key=topology_key(name),
+        domain=domain if equals else None,
+        allowed_missing=allowed_missing,
+        unreachable=unreachable,
+    )
+    running = PodObjects()
+    read = read_workloads(options, options.namespace, "", form=form, every_kind=True, seen=running)
+    check_domain(read.cluster, losing.key, losing.domain)
+    damage = DEFAULT_DAMAGE if fail_on == NEVER else Damage(fail_on)
+    report = _judge(read, losing, running, damage)
+    if form == "text":
+        show(lambda width, color: cluster_text.render(report, width=width, color=color), piped=TABLES)
+    else:
+        print_answer(cluster_json.render(report), form)
+    if report.stopped:
+        finish(ExitCode.INTERRUPTED)
+    finish(ExitCode.of(clean=fail_on == NEVER or bool(report.verdict)))
+
+
+def _judge(
+    read: ReadCluster, options: ClusterLossOptions, running: PodObjects, fail_on: Damage
+) -> ClusterSurvivalReport:
+    """Lose every domain that is meant, with progress on a terminal, until Ctrl-C is pressed."""
+    losses: list[ClusterLoss] = []
+    long = read.cluster.node_count >= MANY_NODES
+    with interruptible() as stop:
+        survival = ClusterSurvival(read.workloads, read.context, options, running, stop=stop)
+        # What is gone is known at once; what becomes of it is not.
+        if long and sys.stderr.isatty():
+            for gone in survival.impacts[:IN_PHRASE]:
+                note(impact(gone))
+        with progress("Losing domains", long=long) as advance:
+            survival.on_step = lambda share: advance((len(losses) + share) / len(survival.impacts))
+            losses.extend(survival.losses())
+        stopped = stop()
+    return survival.report(losses, fail_on=fail_on, unread=read.unread, stopped=stopped)
