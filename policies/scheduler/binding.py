@@ -147,15 +147,15 @@ def schedule(
             condition=result.condition,
             room=tuple((name, found.victims[name]) for name in found.nominated) if found else (),
         )
-    tied = tuple(result.names[position] for position in best)
-    node = choose(tied)
+    tied = tuple(map(result.names.__getitem__, best))
+    node, feasible = choose(tied), result.feasible_count
     bind_claims(request.pod, node, cluster)
     cluster.bind(request.pod, name, node)
     return Step(
         namespace=request.pod.namespace,
         name=name,
         node=node,
-        score=result.total_of(best[0]) if result.feasible_count > 1 else None,
-        feasible=result.feasible_count,
+        score=result.total_of(best[0]) if feasible > 1 else None,
+        feasible=feasible,
         tied=tied,
     )

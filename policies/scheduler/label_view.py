@@ -52,6 +52,23 @@ class LabelView:
         """Whether all nodes carry the label."""
         return bool(self.present.all())
 
+    def count_values(self, nodes: NDArray[np.bool_]) -> int:
+        """Return how many values some nodes have, shape ``(n,)``, all of which carry the label.
+
+        Pods that come one after another mostly ask for the same nodes, so the last answer is kept.
+        """
+        counted = self._counted
+        last, count = counted[-1] if counted else (None, 0)
+        if last is None or not np.array_equal(last, nodes):
+            count = int(np.count_nonzero(np.bincount(self.positions[nodes])))
+            counted[:] = [(nodes.copy(), count)]
+        return count
+
+    @cached_property
+    def _counted(self) -> list[tuple[NDArray[np.bool_], int]]:
+        """The last nodes of ``count_values``, if there are any, with the answer."""
+        return []
+
     def by_node(self, per_value: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return each node's entry of its value, 0 without the label; shape ``(n,)``.
 

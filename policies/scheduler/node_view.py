@@ -77,7 +77,7 @@ class _Followed:
 
     def put(self, at: list[int], values: NDArray[Any]) -> None:
         """Replace what follows for some nodes as they are, and then with one more such pod."""
-        self.values[..., at], self.ahead[..., at] = np.split(values, 2, axis=-1)
+        self.values[..., at], self.ahead[..., at] = values[..., : len(at)], values[..., len(at) :]
         self.is_ahead[at] = True
 
 
@@ -109,11 +109,13 @@ class NodeView:
         # Taken before the slots: what does not belong together must not be kept.
         self._derived = index.nodes.derived if at is None else Derived()
         #: The slot of each node, shape ``(n,)``.
-        self.slots = (
-            self._nodes.order() if at is None else np.tile(self._nodes.order()[np.array(at, np.intp)], 2)
-        )
+        self.slots = self._nodes.order()
         # How many more such pods each node has.
-        self._times: NDArray[np.int64] = np.repeat([0, 1], 0 if at is None else len(at))
+        self._times: NDArray[np.int64] | None = None
+        if at is not None:
+            slots = self.slots[np.array(at, np.intp)]
+            self.slots = np.concatenate((slots, slots))
+            self._times = (np.arange(len(self.slots)) >= len(at)).astype(np.int64)
         #: The names, sorted.
         self.names = self._nodes.names()
 
@@ -133,7 +135,7 @@ class NodeView:
         found: T = kept[key]
         return found
 
-    def of_request(self, key: str, request: object, compute: Callable[[], T]) -> T:
+    def of_request(self, key: Hashable, request: object, compute: Callable[[], T]) -> T:
         """Return what follows from the nodes alone for a request; see ``derive``.
 
         Args:
@@ -180,8 +182,8 @@ class NodeView:
 
     def _follow(self, compute: Callable[[NodeView], NDArray[S]]) -> _Followed:
         both = self._compute(compute, range(len(self.slots)))
-        values, ahead = np.split(both, 2, axis=-1)
-        return _Followed(values, ahead, len(self._derived.changes))
+        size = len(self.slots)
+        return _Followed(both[..., :size], both[..., size:], len(self._derived.changes))
 
     def _advance(self, state: _Followed, changes: list[tuple[int, Requests | None]]) -> list[int]:
         """Apply changes; return the positions of the nodes for which that takes a computation."""
@@ -294,9 +296,10 @@ class NodeView:
 
     def _used(self, name: str) -> NDArray[np.int64]:
         used = self._row(self._nodes.used, name)
-        for resource, amount in self._more if len(self._times) else ():
-            if resource == name:
-                used = used + amount * self._times
+        if self._times is not None:
+            for resource, amount in self._more:
+                if resource == name:
+                    used = used + amount * self._times
         return used
 
     def _row(self, table: Table, name: str) -> NDArray[np.int64]:

@@ -30,7 +30,9 @@ def by_highest(
 
     Source: ``DefaultNormalizeScore``, ``pkg/scheduler/framework/plugins/helper``, Kubernetes 1.36.
     """
-    highest = int(raw[scored].max(initial=0)) if raw.any() else 0
+    if not raw.any():
+        return np.where(scored, MAX_SCORE, 0) if reverse else np.zeros_like(raw)
+    highest = int(np.where(scored, raw, 0).max(initial=0))
     scaled = MAX_SCORE * raw // highest if highest else np.zeros_like(raw)
     return np.where(scored, MAX_SCORE - scaled if reverse else scaled, 0)
 
@@ -41,9 +43,11 @@ def round_half_away(values: NDArray[np.float64]) -> NDArray[np.int64]:
     >>> round_half_away(np.array([0.5, 1.5, 0.49999999999999994, -2.5]))
     array([ 1,  2,  0, -3])
     """
-    whole = np.trunc(values)
+    # Towards zero.
+    whole = values.astype(np.int64)
     away = values - whole
     # Most scores are not below zero.
-    if values.min(initial=0) >= 0:
-        return (whole + (away >= 0.5)).astype(np.int64)
+    if np.minimum.reduce(values, initial=0) >= 0:
+        whole += away >= 0.5
+        return whole
     return (whole + np.where(np.abs(away) >= 0.5, np.copysign(1.0, values), 0.0)).astype(np.int64)

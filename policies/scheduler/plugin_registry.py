@@ -152,20 +152,25 @@ def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections
     if stopped is not None or request.pod.volumes is NO_VOLUMES:
         plugins = tuple(plugin for plugin in plugins if plugin not in OF_CLAIMS)
     lasting = tuple(plugin for plugin in plugins if not FILTERS[plugin].follows_pods(view, request))
-    pod = request.pod
-    # All that these plugins read.
-    key = (
+    kept = view.of_request(
         lasting,
-        *view.eligibility,
-        pod.gated,
-        pod.node_name,
-        *map(Identity, (request.profile, request.behavior)),
+        request,
+        # By all that these plugins read.
+        lambda: view.derive(
+            (
+                lasting,
+                *view.eligibility,
+                request.pod.gated,
+                request.pod.node_name,
+                *map(Identity, (request.profile, request.behavior)),
+            ),
+            lambda: _of_nodes(view, request, lasting),
+        ),
     )
-    kept = view.derive(key, lambda: _of_nodes(view, request, lasting))
     found = [kept.rejections.get(plugin) or FILTERS[plugin].filter(view, request) for plugin in plugins]
     feasible = kept.passed.copy()
     for rejected in found:
-        if rejected.plugin not in kept.rejections:
+        if rejected.reasons and rejected.plugin not in kept.rejections:
             feasible &= rejected.of_node == 0
     if stopped is not None:
         return Filtered((stopped, *found), np.zeros_like(feasible))

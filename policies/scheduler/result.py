@@ -241,16 +241,17 @@ class SchedulingResult:
     @property
     def best(self) -> list[int]:
         """The positions of the feasible nodes with the highest total."""
-        if not self.feasible_count:
+        if not self.feasible.any():
             return []
         nominated = self.request.pod.nominated_node
         if nominated and nominated in self.names and self.feasible[at := self.names.index(nominated)]:
             # It is tried before all others, and taken without being scored.
             return [at]
         # A weight may be negative, and so may a total.
-        positions = np.flatnonzero(self.feasible)
-        among = self._sum[positions]
-        return [int(position) for position in positions[among == among.max()].tolist()]
+        total = self._sum
+        highest = np.where(self.feasible, total, np.iinfo(np.int64).min).max()
+        best: list[int] = np.flatnonzero((total == highest) & self.feasible).tolist()
+        return best
 
     @property
     def feasible_count(self) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, repeat
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, SentAs, sent
+from policies.model.pod_volumes import NO_VOLUMES
 from policies.placement.core.actions import Disruption
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod, prepare, read_workload
@@ -18,6 +19,8 @@ from policies.scheduler.binding import Step
 from policies.scheduler.index import PodOnNode
 from policies.scheduler.request import SchedulingRequest
 
+#: What is scheduled in place of pods, or why nothing is, by their manifests.
+MadeRequests: TypeAlias = dict[bytes, SchedulingRequest | str]
 #: Pods of other workloads that are scheduled again: some milliseconds each where nodes are thousands.
 MOST_OTHERS: Final = 10_000
 
@@ -155,6 +158,7 @@ def recover(
     context: AdmissionContext,
     *,
     others: int = MOST_OTHERS,
+    made: MadeRequests | None = None,
 ) -> Recovery:
     """Schedule again what lost its node, each pod beside those that stayed and those before it.
 
@@ -170,8 +174,10 @@ def recover(
         workloads: The given workloads, whose pods are replaced as they define.
         context: What other pods are prepared by.
         others: How many pods of other workloads are scheduled again, too.
+        made: Requests of pods that other recoveries have prepared, with the same context on forks of the same
+            cluster; has those of this one, too, afterwards. None for a single recovery.
     """
-    again = Rescheduling(simulation, facts, workloads, context, others=others)
+    again = Rescheduling(simulation, facts, workloads, context, others=others, made=made)
     again.schedule(disruption.evicted)
     again.replace_preempted()
     return Recovery(
@@ -193,10 +199,11 @@ class Rescheduling:
         context: AdmissionContext,
         *,
         others: int = MOST_OTHERS,
+        made: MadeRequests | None = None,
     ) -> None:
         """Start without pods: see ``recover``."""
         self._simulation, self._facts, self._workloads = simulation, facts, workloads
-        self._requests = _Requests(facts, workloads, replace(context, cluster=simulation.cluster))
+        self._requests = _Requests(facts, workloads, replace(context, cluster=simulation.cluster), made)
         self._others_left, self._others = others, others
         self._displaced: dict[tuple[str, str], DisplacedPod] = {}
         self._unmodeled: dict[str, None] = {}
@@ -282,10 +289,17 @@ def _displaced(
     The controller of a DaemonSet replaces one that was evicted for another pod, for the same node.
     """
     number, known = facts.own(pod.namespace, pod.name), facts.object_of(pod)
-    entry = DisplacedPod(pod=pod, workload=number, preemptor=preemptor)
-    if known is not None:
-        owner = "" if known.owner is None else f"{known.owner.kind} {known.owner.name}"
-        entry = replace(entry, owner=owner, priority=known.priority, created=known.created)
+    if known is None:
+        entry = DisplacedPod(pod=pod, workload=number, preemptor=preemptor)
+    else:
+        entry = DisplacedPod(
+            pod=pod,
+            workload=number,
+            owner="" if known.owner is None else f"{known.owner.kind} {known.owner.name}",
+            priority=known.priority,
+            created=known.created,
+            preemptor=preemptor,
+        )
     if number is not None:
         workload = workloads[number].workload
         if workload.kind.kind == DAEMON_SET and not preemptor:
@@ -301,11 +315,19 @@ def _displaced(
 class _Requests:
     """The requests that are scheduled in place of pods, prepared once for pods that are alike."""
 
-    def __init__(self, facts: PodFacts, workloads: Sequence[PreparedPod], context: AdmissionContext) -> None:
+    def __init__(
+        self,
+        facts: PodFacts,
+        workloads: Sequence[PreparedPod],
+        context: AdmissionContext,
+        made: MadeRequests | None,
+    ) -> None:
         self._facts = facts
         self._workloads = workloads
         self._context = context
-        self._made: dict[bytes, SchedulingRequest | str] = {}
+        self._shared = {} if made is None else made
+        # Claims are bound with the pods, and so differ from one recovery to the next.
+        self._with_volumes: MadeRequests = {}
 
     def find(self, entry: DisplacedPod) -> SchedulingRequest | str:
         """Return the request, or why there is none."""
@@ -320,10 +342,17 @@ class _Requests:
         known = self._facts.object_of(entry.pod)
         if known is None:
             raise ValueError("a pod whose object is not known has no request")
-        if known.manifest not in self._made:
-            workload = read_workload(known.to_dict(entry.pod.name), self._context)
-            try:
-                self._made[known.manifest] = prepare(workload, self._context).request
-            except PlacementError as error:
-                self._made[known.manifest] = f"Kubernetes would reject it: {error.errors[0]}"
-        return self._made[known.manifest]
+        manifest = known.manifest
+        request = self._shared.get(manifest) or self._with_volumes.get(manifest)
+        if request is None:
+            request = self._prepare(known.to_dict(entry.pod.name))
+            has_volumes = not isinstance(request, str) and request.pod.volumes is not NO_VOLUMES
+            (self._with_volumes if has_volumes else self._shared)[manifest] = request
+        return request
+
+    def _prepare(self, pod: dict[str, Any]) -> SchedulingRequest | str:
+        workload = read_workload(pod, self._context)
+        try:
+            return prepare(workload, self._context).request
+        except PlacementError as error:
+            return f"Kubernetes would reject it: {error.errors[0]}"

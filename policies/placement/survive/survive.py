@@ -18,7 +18,14 @@ from policies.placement.core.cluster_simulation import ClusterSimulation, count_
 from policies.placement.core.placement import DAEMON_SET, PreparedPod, prepare
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import MOST_OTHERS, PodOutcome, Recovery, Rescheduling, recover
+from policies.placement.core.recovery import (
+    MOST_OTHERS,
+    MadeRequests,
+    PodOutcome,
+    Recovery,
+    Rescheduling,
+    recover,
+)
 from policies.placement.core.replicas import replicas_of, revision_selector
 from policies.placement.survive.loss import Loss, OtherPods, PendingMessages, WorkloadLoss
 from policies.scheduler.binding import Step
@@ -168,6 +175,8 @@ class Survival:
         self._on_step = on_step
         self.domains = domains_of(self.cluster, options.key)
         self.without_key = self.cluster.node_count - sum(map(len, self.domains.values()))
+        # What replaces pods of other workloads, whatever is lost.
+        self._made: MadeRequests = {}
         # Which workload each pod belongs to: selectors may overlap.
         self._own: dict[tuple[str, str], int] = {}
         deployed = self._replace_evicted([self._deploy(*each) for each in enumerate(workloads)])
@@ -330,7 +339,8 @@ class Survival:
 
         simulation.on_step = on_step
         simulation.stop = stop
-        recovery = recover(disruption, simulation, facts, prepared, self._context, others=self.options.others)
+        others, made = self.options.others, self._made
+        recovery = recover(disruption, simulation, facts, prepared, self._context, others=others, made=made)
         return simulation, recovery
 
     def _lose(self, domain: str) -> Loss:

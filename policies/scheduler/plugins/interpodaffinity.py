@@ -123,10 +123,11 @@ def _with_affinity(terms: list[InterPodTerm], view: NodeView, counts: InterPodCo
 
 def _raw_scores(view: NodeView, request: SchedulingRequest) -> NDArray[np.int64] | None:
     """Return every node's score before normalization, shape ``(n,)``; None where no term adds to any."""
-    counts, profile = InterPodCounts(view, request), request.profile
+    profile, index = request.profile, view.index
     own = list(signed_preferences(request.pod.terms))
-    if profile.ignores_preferred_terms and not own:
+    if not own and (profile.ignores_preferred_terms or not (index.preferred_terms or index.affinity)):
         return None
+    counts = InterPodCounts(view, request)
     weighed = [(term, term.weight, pods) for term, pods in counts.of_running(view.index.preferred_terms)]
     if hard := profile.hard_pod_affinity_weight:
         weighed += ((term, hard, pods) for term, pods in counts.of_running(view.index.affinity))

@@ -54,9 +54,13 @@ class NodeResourcesFitPlugin:
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return the nodes that the plugin rejects, with each resource they lack: ``fitsRequest``."""
-        compared = compared_requests(request)
+        compared = view.of_request("compared", request, lambda: compared_requests(request))
         key = ("lacking", *compared.items())
-        *lacking, too_small = view.by_resources(key, lambda nodes: _lacking(nodes, compared))
+        found = view.by_resources(key, lambda nodes: _lacking(nodes, compared))
+        *lacking, too_small = found
+        if not found.any():
+            # Most nodes have enough of everything.
+            return Rejections(Plugin.NODE_RESOURCES_FIT, (), np.zeros(len(too_small), np.intp))
         if not request.behavior.oversized_requests_are_unresolvable:
             too_small = np.zeros_like(too_small)
         texts = [TOO_MANY_PODS, *map(insufficient, compared)]
@@ -264,7 +268,6 @@ def fit_rejections(
         too_small: Where even an empty node has too little, shape ``(n,)``.
     """
     of_node = np.zeros(len(too_small), np.intp)
-    # Most nodes have enough of everything.
     rejected = np.flatnonzero(np.logical_or.reduce(insufficient))
     if not len(rejected):
         return Rejections(Plugin.NODE_RESOURCES_FIT, (), of_node)

@@ -141,7 +141,7 @@ def _count(soft: _Soft, view: NodeView, request: SchedulingRequest, scored: NDAr
     else:
         domains = replace(domains, of_node=soft.label.numbers)
         matching = soft.label.by_node(domains.matching)
-        size = int(np.count_nonzero(np.bincount(soft.values.positions[scored])))
+        size = soft.values.count_values(scored)
     # Without a node to score there is no domain either.
     weight = math.log(size + 2) if size else None
     return ScoreResult(applied=soft.applied, domains=domains, weight=weight, matching=matching)
@@ -169,10 +169,11 @@ def normalize(raw: NDArray[np.int64], scored: NDArray[np.bool_]) -> NDArray[np.i
     >>> normalize(np.array([3, 0, 9]), np.array([True, True, False]))
     array([  0, 100,   0])
     """
-    among = raw[scored]
-    if not len(among):
+    if not scored.any():
         return np.zeros_like(raw)
-    worst, best = int(among.max()), int(among.min())
+    # No raw score is below zero, so that those of nodes that do not count are not in the way.
+    worst = int(np.where(scored, raw, 0).max())
+    best = int(np.where(scored, raw, worst).min())
     if worst == 0:
         return np.where(scored, MAX_SCORE, 0)
     return np.where(scored, MAX_SCORE * (worst + best - raw) // worst, 0)
