@@ -66,14 +66,14 @@ class Repository:
         autoscalers_of_nodes: The workloads that run Cluster Autoscaler.
         tools: The tools that the objects set up.
         scheduler_configs: The KubeSchedulerConfigurations, as they came.
-        storage_classes: The classes of volumes.
+        storage_classes: The classes of volumes by name; those for claims that name none by the empty one.
     """
 
     workloads: dict[str, list[Workload]] = field(default_factory=dict)
     autoscalers_of_nodes: list[Workload] = field(default_factory=list)
     tools: set[Tool] = field(default_factory=set)
     scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
-    storage_classes: list[StorageClass] = field(default_factory=list)
+    storage_classes: dict[str, list[StorageClass]] = field(default_factory=dict)
     _copies: Copies | None = None
     _lenders: dict[Hashable, FolderIndex[list[Workload]]] = field(default_factory=dict)
     _autoscalers: dict[Hashable, FolderIndex[LargestAutoscaler]] = field(default_factory=dict)
@@ -120,7 +120,8 @@ class Repository:
         found = ErrorList()
         if (version, kind) == STORAGE_CLASS:
             storage_class = read_class(obj, found)
-            self.storage_classes += [] if found.errors else [storage_class]
+            for key in () if found.errors else (storage_class.name, "")[: 1 + storage_class.is_default]:
+                self.storage_classes.setdefault(key, []).append(storage_class)
             return
         metadata = found.mapping(obj.get("metadata"), FieldPath())
         name = found.text(metadata.get("name"), FieldPath())
