@@ -194,6 +194,11 @@ class StorageClass(NamedTuple):
     is_default: bool
     is_zonal: bool = False
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names by which claims have it: its own, and the empty one of claims without a class."""
+        return (self.name, "") if self.is_default else (self.name,)
+
     def values_of(self, key: str) -> frozenset[str] | None:
         """Return the values of a label of nodes for which it makes volumes; None if it does not say."""
         # Volumes that are made by hand are anywhere.

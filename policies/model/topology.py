@@ -9,6 +9,7 @@ from typing import Any
 
 from policies.model.known_storage import KnownStorage
 from policies.model.node import Node, without_transient
+from policies.model.priority import PriorityClass
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,14 @@ class ClusterTopology:
         nodes: The nodes; None where only domains are known.
         domains: The values of topology keys that a policy lists, also those without a node at the moment.
         storage: What is known of volumes; None where nothing is.
+        priority_classes: The classes of priorities that are known.
         memo: What was derived from it, by whatever that depends on besides; for who derives it.
     """
 
     nodes: tuple[Node, ...] | None = None
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     storage: KnownStorage | None = None
+    priority_classes: tuple[PriorityClass, ...] = ()
     memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

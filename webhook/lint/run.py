@@ -181,7 +181,8 @@ def _with_cluster(
     domains = listed_domains(context.policies)
     if index is None:
         return context, ClusterTopology(domains=domains) if domains else None
-    known = ClusterTopology(index.nodes.listed(), domains, KnownStorage(index.storage, index.reading))
+    storage, classes = KnownStorage(index.storage, index.reading), tuple(index.priority_classes)
+    known = ClusterTopology(index.nodes.listed(), domains, storage, classes)
     return replace(context, cluster=index), known
 
 
