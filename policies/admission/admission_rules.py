@@ -28,7 +28,15 @@ from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import cut
 from policies.model.workload import Workload
-from policies.rules.base import AtAdmission, Context, Problem, Rule, RuleTarget, all_rules
+from policies.rules.base import (
+    AtAdmission,
+    Context,
+    MissingObjectError,
+    Problem,
+    Rule,
+    RuleTarget,
+    all_rules,
+)
 from policies.scheduler.capacity import UndecidedError
 from policies.scheduler.configuration import DEFAULT_CONFIG
 
@@ -124,14 +132,20 @@ class RuleResults(NamedTuple):
     Attributes:
         violations: What is wrong, the worst first.
         skipped: The rules that were not run, and why; those that deny are violations too.
+        unknown: The rules that need objects which are not known, and which ones.
     """
 
     violations: list[Violation]
     skipped: tuple[SkippedRules, ...] = ()
+    unknown: tuple[SkippedRules, ...] = ()
 
     def with_more(self, other: RuleResults) -> RuleResults:
         """Return the results of both, one entry for each reason to skip rules."""
-        return RuleResults(self.violations + other.violations, by_reason(self.skipped + other.skipped))
+        return RuleResults(
+            self.violations + other.violations,
+            by_reason(self.skipped + other.skipped),
+            by_reason(self.unknown + other.unknown),
+        )
 
 
 def rule_violations(
@@ -230,6 +244,7 @@ class _Runner(NamedTuple):
         """Return the violations that rules find in the object and not in the stored one."""
         found: list[Violation] = []
         skipped: dict[str, list[Rule]] = {}
+        unknown: list[SkippedRules] = []
         for rule in rules:
             if why := _why_not(self.cost, rule):
                 skipped.setdefault(why, []).append(rule)
@@ -239,6 +254,9 @@ class _Runner(NamedTuple):
                 problems = self._find(rule, self.cost.workload, settings)
             except UndecidedError as given_up:
                 skipped.setdefault(str(given_up), []).append(rule)
+                continue
+            except MissingObjectError as missing:
+                unknown.append(SkippedRules((rule.id,), str(missing)))
                 continue
             if not problems or self._broken_before(rule, settings):
                 continue
@@ -253,7 +271,7 @@ class _Runner(NamedTuple):
         reported = (
             SkippedRules(tuple(rule.id for rule in left_out), why) for why, left_out in skipped.items()
         )
-        return RuleResults(found, tuple(reported))
+        return RuleResults(found, tuple(reported), by_reason(unknown))
 
     def _find(self, rule: Rule, workload: Workload, settings: RuleSettings) -> list[Problem]:
         """Return the problems that a rule finds; most rules have no settings of their own to read."""
@@ -298,7 +316,7 @@ class _Runner(NamedTuple):
             return []
         try:
             return self._find(rule, before.workload, settings)
-        except UndecidedError:
+        except (UndecidedError, MissingObjectError):
             return None
 
     def _here(self, rule: Rule, severity: Severity) -> Severity:

@@ -14,8 +14,10 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend, is_cut
+from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend, is_cut, member
+from policies.manifests.words import plural
 from policies.model.api_rules import ApiRule
+from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.node_affinity import NodeOperator
 from policies.model.resources import pod_requests
 from policies.model.topology import ClusterTopology
@@ -33,6 +35,8 @@ MAX_READ: Final = 10_000
 MAX_READ_AGAIN: Final = 50_000
 #: Steps that an entry costs, an entry for each constraint once more, and a term of pod affinity.
 ENTRY_STEPS, AGAIN_STEPS, TERM_STEPS = 5, 1, 300
+#: Steps of reading a claim template, by two rules.
+CLAIM_STEPS: Final = 600
 #: Steps for each node: of a requirement, a constraint, a hard one more, for the room that it leaves is found
 #: out, and of a topology key of pod affinity, for the room under one pod a domain.
 REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS = 3, 10, 10, 32
@@ -124,11 +128,11 @@ class ReviewCost:
         """Why only the rules can run that look at constraints and labels alone; empty if others can."""
         if why := self._too_much(self.entries, "pod template"):
             return why
-        if self.read_steps > MAX_READ_STEPS:
-            return (
-                f"its pod template has {self._term_count} terms of pod affinity, which take too long to read"
-            )
-        return ""
+        if self.read_steps <= MAX_READ_STEPS:
+            return ""
+        terms = f"{plural(self._term_count, 'term')} of pod affinity"
+        claims = f" and {plural(self._claim_count, 'claim template')}" if self._claim_count else ""
+        return f"it has {terms}{claims}, which take too long to read"
 
     @cached_property
     def of_nodes(self) -> str:
@@ -194,6 +198,7 @@ class ReviewCost:
             ENTRY_STEPS * self.entries
             + AGAIN_STEPS * self.entries * self.constraint_count
             + TERM_STEPS * self._term_count
+            + CLAIM_STEPS * self._claim_count
         )
 
     @cached_property
@@ -202,13 +207,20 @@ class ReviewCost:
         return sum(len(entries) for entries in _affinity_lists(self.workload))
 
     @cached_property
+    def _claim_count(self) -> int:
+        """Entries of its list of claim templates, if it is a StatefulSet."""
+        templates = member(self.workload.obj, "spec").get("volumeClaimTemplates")
+        is_read = self.workload.kind.kind == STATEFUL_SET[1]
+        return len(templates) if is_read and isinstance(templates, list) else 0
+
+    @cached_property
     def label_entries(self) -> int:
         """Entries of the labels of its pods; of more than ``MAX_READ`` not all are counted."""
         return size_of([self.workload.template.labels], MAX_READ)
 
     @cached_property
     def entries(self) -> int:
-        """Entries of its pod template that rules read; of more than ``MAX_READ`` not all are counted."""
+        """Entries of its pod template, and of claims, that rules read; of over ``MAX_READ`` not all count."""
         return size_of(list(_read_by_rules(self.workload)), MAX_READ)
 
     @property
@@ -272,12 +284,14 @@ def _read_by_rules(workload: Workload) -> Iterator[Any]:
     """Yield the values that rules read besides constraints; of at most ``MAX_READ`` + 1 containers."""
     spec = workload.template.spec
     yield workload.template.labels
+    if workload.kind.kind == STATEFUL_SET[1]:
+        yield member(workload.obj, "spec").get("volumeClaimTemplates")
     yield from (spec.get(name) for name in _READ)
-    for member in ("containers", "initContainers"):
-        containers = spec.get(member)
+    for name in ("containers", "initContainers"):
+        containers = spec.get(name)
         for container in containers[: MAX_READ + 1] if isinstance(containers, list) else ():
             is_object = isinstance(container, dict)
-            yield [container.get(name) for name in _READ_OF_CONTAINERS] if is_object else container
+            yield [container.get(part) for part in _READ_OF_CONTAINERS] if is_object else container
 
 
 def _affinity_lists(workload: Workload) -> Iterator[list[Any]]:

@@ -125,6 +125,9 @@ def _of_person(
                 skipped = by_reason((*skipped, unfit))
     if skipped:
         decision = _with_skipped(decision, skipped, strictest)
+    if skipped or reviewed.unknown:
+        told = "\n".join(map(str, (*skipped, *reviewed.unknown)))
+        decision = replace(decision, audit=decision.audit | {NOT_JUDGED: told})
     return decision if workload.owner is None else _with_unproved(decision, workload, workload.owner)
 
 
@@ -242,7 +245,6 @@ def _with_skipped(
         decision,
         verdict=AdmissionVerdict.WARNED if told and not decision.errors else decision.verdict,
         warnings=(*decision.warnings, *remarks) if told else decision.warnings,
-        audit=decision.audit | {NOT_JUDGED: "\n".join(map(str, skipped))},
         skipped=skipped,
     )
 

@@ -11,6 +11,7 @@ from policies.config.controllers import BUILT_IN_CONTROLLERS, BUILT_IN_GROUPS, N
 from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.constraint import ReleaseFields
+from policies.model.known_storage import KnownStorage
 from policies.model.replica_sources import ReplicaSources
 from policies.model.repository import Repository
 from policies.model.scaling import KARPENTER_NODE_LABEL, Tool
@@ -185,11 +186,13 @@ def _rule_context(nodes: tuple[Node, ...] | None, context: AdmissionContext) -> 
     domains = listed_domains(context.policies)
     known = bool(nodes) or bool(domains)
     karpenter = any(KARPENTER_NODE_LABEL in node.labels for node in nodes or ())
+    cluster = context.cluster
+    storage = None if cluster is None else KnownStorage(cluster.storage, cluster.reading)
     return Context(
         version=context.kubernetes_version,
         repository=Repository(tools={Tool.KARPENTER} if karpenter else set()),
         # A cluster without nodes has yet to get some: of those nothing is known.
-        inventory=ClusterTopology(nodes=nodes or None, domains=domains) if known else None,
+        inventory=ClusterTopology(nodes or None, domains, storage) if known else None,
     )
 
 

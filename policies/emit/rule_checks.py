@@ -195,6 +195,8 @@ _CHECKS: Final[Mapping[str, Cel]] = {
         lacks="terms of pod affinity are not checked",
     ),
     "topology-key-unqualified": _topology_key_unqualified,
+    "volume-bound-before-spreading": _NEEDS_OBJECTS,
+    "volumes-below-min-domains": _NEEDS_OBJECTS,
 }
 
 

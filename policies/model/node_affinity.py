@@ -135,6 +135,12 @@ class NodeAffinity:
         """Whether the pod requires anything at all."""
         return bool(self.node_selector) or self.terms is not None
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The labels of nodes that the pod requires something of."""
+        required = {entry.key for term in self.terms or () for entry in term.expressions}
+        return frozenset(required.union(key for key, _ in self.node_selector))
+
     def matches(self, name: str, labels: Mapping[str, str]) -> bool:
         """Return whether a node is among those that the pod requires."""
         if not all(labels.get(key) == value for key, value in self.node_selector):

@@ -29,6 +29,11 @@ class PriorityClass(NamedTuple):
     preempts: bool = True
     is_default: bool = False
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names by which pods have it: its own, and the empty one of pods without a class."""
+        return (self.name, "") if self.is_default else (self.name,)
+
 
 #: The classes that every cluster has.
 SYSTEM_CLASSES: Final = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, Final
 
 from policies.manifests.fields import ErrorList, FieldPath, descend, object_items
-from policies.model.cluster_kinds import STORAGE_CLASS
+from policies.model.cluster_kinds import PRIORITY_CLASS, STORAGE_CLASS, Kind
 from policies.model.label_index import SelectedWorkloads
 from policies.model.labels import LabelSelector, label_selector_errors
 from policies.model.neighbors import (
@@ -21,6 +21,7 @@ from policies.model.neighbors import (
     Neighbors,
     by_object,
 )
+from policies.model.priority import PriorityClass, read_priority_class
 from policies.model.scaling import (
     MAX_BUDGETS,
     NODE_AUTOSCALERS,
@@ -44,6 +45,11 @@ AUTOSCALER, SCALED_OBJECT, BUDGET = (
 )
 #: The kind that may take its pod template from a workload that it names (``spec.workloadRef``).
 ROLLOUT = ("argoproj.io", "Rollout")
+#: The kinds of classes that objects name, and what reads them.
+_CLASSES: Final[Mapping[Kind, Callable[[Mapping[str, Any], ErrorList], StorageClass | PriorityClass]]] = {
+    STORAGE_CLASS: read_class,
+    PRIORITY_CLASS: read_priority_class,
+}
 #: Between how many and how many pods a ScaledObject scales that leaves it out: KEDA 2.15.
 SCALED_OBJECT_RANGE = (0, 100)
 
@@ -66,14 +72,18 @@ class Repository:
         autoscalers_of_nodes: The workloads that run Cluster Autoscaler.
         tools: The tools that the objects set up.
         scheduler_configs: The KubeSchedulerConfigurations, as they came.
-        storage_classes: The classes of volumes.
+        storage_classes: The classes of volumes by name; those for claims that name none by the empty one.
+        priority_classes: The classes of priorities, likewise for pods.
+        memo: What was derived from all objects; for who derives it.
     """
 
     workloads: dict[str, list[Workload]] = field(default_factory=dict)
     autoscalers_of_nodes: list[Workload] = field(default_factory=list)
     tools: set[Tool] = field(default_factory=set)
     scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
-    storage_classes: list[StorageClass] = field(default_factory=list)
+    storage_classes: dict[str, list[StorageClass]] = field(default_factory=dict)
+    priority_classes: dict[str, list[PriorityClass]] = field(default_factory=dict)
+    memo: dict[Hashable, Any] = field(default_factory=dict)
     _copies: Copies | None = None
     _lenders: dict[Hashable, FolderIndex[list[Workload]]] = field(default_factory=dict)
     _autoscalers: dict[Hashable, FolderIndex[LargestAutoscaler]] = field(default_factory=dict)
@@ -118,9 +128,8 @@ class Repository:
             self.scheduler_configs.append(obj)
             return
         found = ErrorList()
-        if (version, kind) == STORAGE_CLASS:
-            storage_class = read_class(obj, found)
-            self.storage_classes += [] if found.errors else [storage_class]
+        if (version, kind) in _CLASSES:
+            self._take_class((version, kind), obj)
             return
         metadata = found.mapping(obj.get("metadata"), FieldPath())
         name = found.text(metadata.get("name"), FieldPath())
@@ -147,7 +156,7 @@ class Repository:
     def place(self, workload: Workload) -> CopyScope:
         """Return where a workload is, which says what of the repository goes with it."""
         if self._copies is None:
-            self._copies = Copies((each.identity, each.folder) for each in self._every_workload())
+            self._copies = Copies((each.identity, each.folder) for each in self.every_workload())
         return self._copies.place(workload.identity, workload.folder)
 
     def autoscaler(self, workload: Workload) -> Autoscaler | None:
@@ -191,7 +200,7 @@ class Repository:
     def labeled(self, selector: LabelSelector) -> Iterator[Workload]:
         """Yield the workloads of all namespaces whose own labels a selector selects."""
         if self._labeled is None:
-            every = self._every_workload()
+            every = self.every_workload()
             self._labeled = SelectedWorkloads((workload.template.labels, workload) for workload in every)
         return self._labeled.matching(selector)
 
@@ -230,7 +239,8 @@ class Repository:
         pods, unknown = self._pods[asked]
         return (not unknown.of(budget.folder) and pods.of(budget.folder)) or None
 
-    def _every_workload(self) -> Iterator[Workload]:
+    def every_workload(self) -> Iterator[Workload]:
+        """Yield the workloads of all namespaces."""
         return chain.from_iterable(self.workloads.values())
 
     def _selected_by(
@@ -264,6 +274,13 @@ class Repository:
                     if len(selectors) < MAX_BUDGETS:
                         selectors.append(selector)
         return known
+
+    def _take_class(self, kind: Kind, obj: Mapping[str, Any]) -> None:
+        found = ErrorList()
+        read = _CLASSES[kind](obj, found)
+        kept: dict[str, list[Any]] = self.storage_classes if kind == STORAGE_CLASS else self.priority_classes
+        for key in () if found.errors else read.keys:
+            kept.setdefault(key, []).append(read)
 
     def _take_rollout(self, workload: Workload) -> None:
         named = descend(workload.obj, ("spec", "workloadRef"), ErrorList())

@@ -11,13 +11,19 @@ from typing import Any, Final, NamedTuple
 
 from policies.model.labels import LabelSelector
 from policies.model.node_affinity import NodeSelectorTerm
-from policies.model.pod_volumes import CsiVolume, InTreePlugin
+from policies.model.pod_volumes import IN_TREE, CsiVolume, InTreePlugin
 from policies.model.topology_keys import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 #: The provisioner of a class whose volumes are made by hand: ``NotSupportedProvisioner``.
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 #: The labels of a volume that name its zone or region, in the order of VolumeZone.
 ZONE_LABELS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+#: The labels of nodes that name the same zones; CSI drivers have their own.
+SAME_ZONES: Final = (
+    ZONE,
+    BETA_ZONE,
+    *(plugin.topology_key for plugin in IN_TREE.values() if plugin.topology_key),
+)
 
 
 class VolumeShape(NamedTuple):
@@ -156,6 +162,17 @@ class PersistentVolume(NamedTuple):
         same = (self.claim_namespace, self.claim_name) == (claim.namespace, claim.name)
         return self.site.claimed and same and self.claim_uid in ("", claim.uid)
 
+    def values_of(self, key: str) -> frozenset[str] | None:
+        """Return the values of a label that the nodes have which reach it; None if it does not say."""
+        terms, zones = self.site.terms or (), dict(self.site.zones)
+        for name in _names_of(key):
+            found = _any_of([term.values_of(name) for term in terms])
+            if found is None:
+                found = zones.get(name)
+            if found is not None:
+                return found
+        return None
+
 
 class StorageClass(NamedTuple):
     """A class of volumes.
@@ -176,6 +193,22 @@ class StorageClass(NamedTuple):
     topologies: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...]
     is_default: bool
     is_zonal: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names by which claims have it: its own, and the empty one of claims without a class."""
+        return (self.name, "") if self.is_default else (self.name,)
+
+    def values_of(self, key: str) -> frozenset[str] | None:
+        """Return the values of a label of nodes for which it makes volumes; None if it does not say."""
+        # Volumes that are made by hand are anywhere.
+        terms = () if self.provisioner == NO_PROVISIONER else self.topologies
+        for name in _names_of(key):
+            listed = ([frozenset(values) for own, values in term if own == name] for term in terms)
+            found = _any_of([frozenset.intersection(*each) if each else None for each in listed])
+            if found is not None:
+                return found
+        return None
 
 
 class CsiNode(NamedTuple):
@@ -235,3 +268,14 @@ def whole_bytes(size: int) -> int:
     (1, 2)
     """
     return -(-size // 10**9)
+
+
+def _names_of(key: str) -> tuple[str, ...]:
+    """Return the labels of nodes that have the domains of a topology key, that one first."""
+    return tuple(dict.fromkeys((key, *SAME_ZONES))) if key in {ZONE, BETA_ZONE} else (key,)
+
+
+def _any_of(terms: list[frozenset[str] | None]) -> frozenset[str] | None:
+    """Return the values that terms allow of which one must hold; None if any value is allowed."""
+    known = [values for values in terms if values is not None]
+    return frozenset[str]().union(*known) if known and len(known) == len(terms) else None

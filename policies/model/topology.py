@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from policies.model.known_storage import KnownStorage
 from policies.model.node import Node, without_transient
-from policies.model.storage_objects import StorageClass
+from policies.model.priority import PriorityClass
 
 
 @dataclass(frozen=True)
@@ -20,18 +21,24 @@ class ClusterTopology:
     Attributes:
         nodes: The nodes; None where only domains are known.
         domains: The values of topology keys that a policy lists, also those without a node at the moment.
-        storage_classes: The classes of volumes; empty where none is known.
+        storage: What is known of volumes; None where nothing is.
+        priority_classes: The classes of priorities that are known.
         memo: What was derived from it, by whatever that depends on besides; for who derives it.
     """
 
     nodes: tuple[Node, ...] | None = None
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    storage_classes: tuple[StorageClass, ...] = ()
+    storage: KnownStorage | None = None
+    priority_classes: tuple[PriorityClass, ...] = ()
     memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.nodes is not None:
             object.__setattr__(self, "nodes", tuple(map(without_transient, self.nodes)))
+
+    def anew(self) -> ClusterTopology:
+        """Return the same without what was derived from it, which need not be kept."""
+        return replace(self)
 
     def values(self, key: str) -> frozenset[str] | None:
         """Return the known values of a topology key; None if nothing is known of it.

@@ -34,8 +34,10 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import API_RULES, ApiRule
+from policies.model.known_storage import KnownStorage
 from policies.model.repository import Repository
 from policies.model.scaling import Tool
+from policies.model.storage_objects import StorageClass
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
@@ -113,6 +115,29 @@ class Context:
     def behavior(self) -> Behavior:
         """The behavior of that release."""
         return behavior_of(self.version)
+
+    @property
+    def storage(self) -> KnownStorage | None:
+        """What is known of the volumes of the cluster; None where nothing is."""
+        return None if self.inventory is None else self.inventory.storage
+
+    def storage_classes(self, name: str) -> list[StorageClass]:
+        """Return what is known of the class of a claim: the cluster's, and those of the repository.
+
+        Of several definitions, as of environments, the one that is in force is not known.
+
+        Args:
+            name: The name of the class; empty for the default one.
+
+        Raises:
+            MissingObjectError: The class is in neither.
+        """
+        in_cluster = None if self.storage is None else self.storage.storage_class(name)
+        found = [] if in_cluster is None else [in_cluster]
+        found += self.repository.storage_classes.get(name, ())
+        if not found:
+            raise MissingObjectError("needs the StorageClass of each claim (--cluster, or among the files)")
+        return found
 
     def uses(self, tool: Tool) -> bool:
         """Whether the cluster has a tool: the repository shows it, or the rule's ``ToolParams``."""

@@ -87,15 +87,13 @@ from collections.abc import Iterator
 
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
-from policies.model.storage_objects import StorageClass
 from policies.model.storage_readers import read_claim_templates
 from policies.model.topology_keys import BETA_ZONE, ZONE
 from policies.model.workload import ConstraintEntry, Workload
-from policies.rules.base import AtAdmission, Context, MissingObjectError, Problem
+from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode"
-AT_ADMISSION = AtAdmission.SKIP
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -108,9 +106,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     for number, template in enumerate(read_claim_templates(workload.obj, ErrorList())):
         if template.volume:
             continue
-        found = _classes(template.shape.storage_class, context)
-        # Of several definitions, as of environments, the one that is in force is not known.
-        if found and all(not entry.waits and entry.is_zonal for entry in found):
+        found = context.storage_classes(template.shape.storage_class)
+        if all(not entry.waits and entry.is_zonal for entry in found):
             key = binding[0].constraint.topology_key
             text = (
                 f"StorageClass {found[0].name} binds at once, in any zone, and DoNotSchedule over {key} may "
@@ -130,17 +127,3 @@ def _binds(entry: ConstraintEntry, workload: Workload, context: Context) -> bool
     selector = constraint.selector
     counts = selector is not None and not selector.empty and selector.matches(workload.template.labels)
     return counts and (replicas is None or replicas.most > constraint.max_skew)
-
-
-def _classes(name: str, context: Context) -> list[StorageClass]:
-    """Return what is known of a class: the cluster's, else those of that name in the repository.
-
-    Raises:
-        MissingObjectError: The class is in neither, or it is the default one, which the cluster has.
-    """
-    in_cluster = () if context.inventory is None else context.inventory.storage_classes
-    classes = [*in_cluster, *context.repository.storage_classes]
-    found = [entry for entry in classes if (entry.name == name if name else entry.is_default)]
-    if not found:
-        raise MissingObjectError("needs the StorageClass of each claim (--cluster, or among the files)")
-    return found

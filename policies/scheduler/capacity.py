@@ -50,8 +50,8 @@ class DomainCapacities:
 class UndecidedError(Exception):
     """How many pods fit was not found within the comparisons that a search may take."""
 
-    def __init__(self) -> None:
-        super().__init__("its constraints take too long to compare with each other")
+    def __init__(self, what: str = "constraints", others: str = "each other") -> None:
+        super().__init__(f"its {what} take too long to compare with {others}")
 
 
 class Room(NamedTuple):

@@ -20,6 +20,7 @@ from policies.lint.workload_loader import LoadedManifests, load_manifests
 from policies.manifests.fields import shown_name
 from policies.manifests.findings import Finding
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
+from policies.model.known_storage import KnownStorage
 from policies.model.topology import ClusterTopology
 from policies.rules.base import all_rules, unknown_rule
 from policies.scheduler.releases import newer_than_known
@@ -180,7 +181,8 @@ def _with_cluster(
     domains = listed_domains(context.policies)
     if index is None:
         return context, ClusterTopology(domains=domains) if domains else None
-    known = ClusterTopology(index.nodes.listed(), domains, tuple(index.storage.classes))
+    storage, classes = KnownStorage(index.storage, index.reading), tuple(index.priority_classes)
+    known = ClusterTopology(index.nodes.listed(), domains, storage, classes)
     return replace(context, cluster=index), known
 
 

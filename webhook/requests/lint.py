@@ -13,7 +13,6 @@ from policies.manifests.documents import Document, ManifestObject, objects
 from policies.manifests.fields import ErrorList, FieldError, FieldPath, required_value
 from policies.manifests.wire import Received
 from policies.manifests.wire_reader import FIELD_MISSING, Needed
-from policies.model.topology import ClusterTopology
 from policies.reports.lint.run import LintRun
 from policies.scheduler.releases import parse_release
 from webhook.requests.frame import Release, objects_of, read_request, refuse
@@ -55,7 +54,7 @@ def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_ver
     version = parse_release(text) if text else server.kubernetes_version
     known = server.for_rules().inventory
     # A copy: what is derived from the nodes for these objects need not be kept.
-    inventory = None if known is None else ClusterTopology(known.nodes, known.domains)
+    inventory = None if known is None else known.anew()
     context = replace(server, kubernetes_version=version)
     result = lint(manifests, context, inventory=inventory, today=today)
     files = dict.fromkeys(manifest.document.file for manifest in manifests)

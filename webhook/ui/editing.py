@@ -15,7 +15,6 @@ from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.merge_patch import merge_patch
 from policies.manifests.rewrite import RewriteRefusal, rewrite_object
-from policies.model.topology import ClusterTopology
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, read_workload
 from policies.reports.patch import patch_command, unified_diff
@@ -41,7 +40,7 @@ def check(cluster: PageCluster, body: ManifestBody) -> bytes:
     text, context = body.manifest, cluster.context
     parsed = parse(Text(FILE, text.encode(), named=True))
     known = context.for_rules().inventory
-    inventory = None if known is None else ClusterTopology(known.nodes, known.domains)
+    inventory = None if known is None else known.anew()
     found = parsed.problems + lint(parsed.objects, context, inventory=inventory).findings
     problems = sorted(map(finding_problem, found), key=lambda problem: problem["line"])
     workload = None

@@ -21,6 +21,7 @@ from policies.scheduler import capacity
 from tests.builders import a_constraint, a_deployment, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context, read
 from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.policies.rules.stateful_sets import a_class, a_stateful_set
 
 #: The rules that may deny an object, besides the API server's.
 CERTAIN = frozenset(
@@ -271,6 +272,65 @@ def test_exemptions(today: date, verdict: AdmissionVerdict) -> None:
 
     assert verdict is decision.verdict
     assert (verdict is AdmissionVerdict.ALLOWED) == ("exempted" in decision.audit)
+
+
+#: A class that makes zonal disks at once.
+AT_ONCE = a_class(provisioner="ebs.csi.aws.com")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "found", "unknown"),
+    [
+        pytest.param([AT_ONCE], True, False, id="a class that binds at once"),
+        pytest.param(
+            [a_class(provisioner="ebs.csi.aws.com", volumeBindingMode="WaitForFirstConsumer")],
+            False,
+            False,
+            id="a class that waits",
+        ),
+        pytest.param([a_class("hdd")], False, True, id="another class"),
+        pytest.param([], False, True, id="no class could be read"),
+        pytest.param(None, False, True, id="no cluster"),
+    ],
+)
+def test_storage_classes(
+    cluster: list[dict[str, Any]] | None,
+    found: bool,  # noqa: FBT001
+    unknown: bool,  # noqa: FBT001
+) -> None:
+    """Rules about volumes know the cluster's classes; what is not known is in the audit log alone."""
+    nodes = [a_node("n1", "zone-a"), a_node("n2", "zone-b")]
+    context = a_context(cluster=None if cluster is None else [*nodes, *cluster])
+
+    decision = review(a_stateful_set(), context)
+
+    rule = "volume-bound-before-spreading"
+    assert found == (rule in decision.rules)
+    assert unknown == (rule in decision.audit.get("not-judged", ""))
+    assert (AdmissionVerdict.WARNED if found else AdmissionVerdict.ALLOWED) is decision.verdict
+
+
+def test_a_missing_class_denies_nothing() -> None:
+    """A policy that denies what a rule finds does not deny what the rule cannot judge."""
+    context = a_context(
+        a_policy(rules={"volume-bound-before-spreading": {"enforcement": "deny"}}), cluster=[]
+    )
+
+    decision = review(a_stateful_set(), context)
+
+    assert AdmissionVerdict.ALLOWED is decision.verdict
+    assert "not-judged" in decision.audit
+
+
+def test_a_class_that_comes_later() -> None:
+    """The rules see what the cache has when they run, though no node has changed."""
+    context = a_context(cluster=[a_node("n1", "zone-a"), a_node("n2", "zone-b")])
+    before = review(a_stateful_set(), context)
+    assert context.cluster is not None
+    context.cluster.apply(AT_ONCE)
+
+    assert not before.rules
+    assert review(a_stateful_set(), context).rules
 
 
 ONE_ZONE = [a_node(f"n{number}", "zone-a") for number in range(2)]

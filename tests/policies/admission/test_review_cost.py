@@ -72,6 +72,20 @@ def test_what_rules_read(constraints: int, tolerations: int, *, judged: bool) ->
 
 
 @pytest.mark.parametrize(
+    ("templates", "judged"),
+    [pytest.param(300, True, id="300 claim templates"), pytest.param(350, False, id="350 claim templates")],
+)
+def test_claim_templates(templates: int, *, judged: bool) -> None:
+    """Reading one takes 600 steps, and all reading 200,000."""
+    obj = a_workload("StatefulSet", spec={"topologySpreadConstraints": [a_constraint()]})
+    obj["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}}] * templates
+    costs = ReviewCost(Workload.read(obj, kind_of("StatefulSet", "apps"), "shop"), None)
+
+    assert judged == (not costs.of_others)
+    assert judged or "350 claim templates" in costs.of_others
+
+
+@pytest.mark.parametrize(
     ("spec", "judged"),
     [
         pytest.param({"affinity": wishes(2_000)}, True, id="2,000 requirements"),

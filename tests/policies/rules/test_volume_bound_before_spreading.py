@@ -6,70 +6,28 @@ from typing import Any
 
 import pytest
 
-from policies.config.context import AdmissionContext
-from policies.lint.run import Selection, lint
-from policies.manifests.documents import load, objects
 from policies.manifests.fields import ErrorList
+from policies.model.known_storage import KnownStorage
 from policies.model.node import read_node
-from policies.model.storage_readers import read_class
 from policies.model.topology import ClusterTopology
-from tests.policies.rules.documents import text_of
+from policies.scheduler.index import ClusterIndex
+from tests.policies.rules.stateful_sets import EBS, ZONE, a_class, a_stateful_set, lint_by
 
 RULE = "volume-bound-before-spreading"
-ZONE = "topology.kubernetes.io/zone"
-IMMEDIATE: dict[str, Any] = {"provisioner": "ebs.csi.aws.com"}
-
-
-def _class(name: str = "ssd", *, default: bool = False, **fields: Any) -> dict[str, Any]:
-    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
-    metadata = {"name": name, "annotations": annotations}
-    return {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata, **fields}
-
-
-def _stateful_set(*, replicas: int = 3, storage_class: str | None = "ssd", **fields: Any) -> dict[str, Any]:
-    labels = {"app": "db"}
-    constraint = {
-        "maxSkew": 1,
-        "topologyKey": ZONE,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": labels},
-        **fields,
-    }
-    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    if storage_class is not None:
-        claim["storageClassName"] = storage_class
-    spec = {"containers": [{"name": "db"}], "topologySpreadConstraints": [constraint]}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": "db"},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": spec},
-            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
-        },
-    }
 
 
 def _run(*manifests: dict[str, Any], inventory: ClusterTopology | None = None) -> tuple[int, list[str]]:
     """Return how many findings there are, and the rules that could not run."""
-    found = [entry for document in load(text_of(*manifests), "test.yaml") for entry in objects(document)]
-    result = lint(
-        found,
-        AdmissionContext(policies=()),
-        selection=Selection(select=frozenset({RULE})),
-        inventory=inventory,
-    )
-    return len(result.findings), list(result.skipped)
+    findings, skipped = lint_by(RULE, *manifests, inventory=inventory)
+    return len(findings), skipped
 
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        pytest.param(IMMEDIATE, 1, id="unset: binds at once"),
-        pytest.param(IMMEDIATE | {"volumeBindingMode": "Immediate"}, 1, id="Immediate"),
-        pytest.param(IMMEDIATE | {"volumeBindingMode": "WaitForFirstConsumer"}, 0, id="WaitForFirstConsumer"),
+        pytest.param(EBS, 1, id="unset: binds at once"),
+        pytest.param(EBS | {"volumeBindingMode": "Immediate"}, 1, id="Immediate"),
+        pytest.param(EBS | {"volumeBindingMode": "WaitForFirstConsumer"}, 0, id="WaitForFirstConsumer"),
         pytest.param({"provisioner": "efs.csi.aws.com"}, 0, id="a file system that every zone reaches"),
         pytest.param({"provisioner": "kubernetes.io/no-provisioner"}, 0, id="volumes made by hand"),
         pytest.param({"provisioner": "kubernetes.io/gce-pd"}, 1, id="the in-tree name of a zonal disk"),
@@ -96,7 +54,7 @@ def _run(*manifests: dict[str, Any], inventory: ClusterTopology | None = None) -
 )
 def test_classes(fields: dict[str, Any], expected: int) -> None:
     """Only a class that is known to make zonal disks, before the pod has a node, is a problem."""
-    assert (expected, []) == _run(_class(**fields), _stateful_set())
+    assert (expected, []) == _run(a_class(**fields), a_stateful_set())
 
 
 @pytest.mark.parametrize(
@@ -112,18 +70,18 @@ def test_classes(fields: dict[str, Any], expected: int) -> None:
 )
 def test_constraints(fields: dict[str, Any], expected: int) -> None:
     """Only a constraint that can keep a replica out of a zone is a problem."""
-    assert (expected, []) == _run(_class(**IMMEDIATE), _stateful_set(**fields))
+    assert (expected, []) == _run(a_class(**EBS), a_stateful_set(**fields))
 
 
 @pytest.mark.parametrize(
     ("classes", "storage_class", "expected"),
     [
         pytest.param([], "ssd", (0, [RULE]), id="no class: not judged, and said"),
-        pytest.param([_class("hdd", **IMMEDIATE)], "ssd", (0, [RULE]), id="another class"),
-        pytest.param([_class(**IMMEDIATE)], None, (0, [RULE]), id="no default known"),
-        pytest.param([_class(default=True, **IMMEDIATE)], None, (1, []), id="the default class"),
+        pytest.param([a_class("hdd", **EBS)], "ssd", (0, [RULE]), id="another class"),
+        pytest.param([a_class(**EBS)], None, (0, [RULE]), id="no default known"),
+        pytest.param([a_class(default=True, **EBS)], None, (1, []), id="the default class"),
         pytest.param(
-            [_class(**IMMEDIATE), _class(volumeBindingMode="WaitForFirstConsumer", **IMMEDIATE)],
+            [a_class(**EBS), a_class(volumeBindingMode="WaitForFirstConsumer", **EBS)],
             "ssd",
             (0, []),
             id="two of that name, one waits: which is in force is not known",
@@ -134,7 +92,7 @@ def test_unknown_classes(
     classes: list[dict[str, Any]], storage_class: str | None, expected: tuple[int, list[str]]
 ) -> None:
     """The rule does not guess, and an object that it cannot judge is not green."""
-    assert expected == _run(*classes, _stateful_set(storage_class=storage_class))
+    assert expected == _run(*classes, a_stateful_set(storage_class=storage_class))
 
 
 @pytest.mark.parametrize(("zones", "expected"), [("a", 0), ("ab", 1)])
@@ -143,6 +101,8 @@ def test_the_class_of_a_cluster(zones: str, expected: int) -> None:
     nodes = tuple(
         read_node({"metadata": {"name": zone, "labels": {ZONE: zone}}}, ErrorList()) for zone in zones
     )
-    inventory = ClusterTopology(nodes, {}, (read_class(_class(**IMMEDIATE), ErrorList()),))
+    storage = ClusterIndex()
+    storage.apply(a_class(**EBS))
+    inventory = ClusterTopology(nodes, {}, KnownStorage(storage.storage))
 
-    assert (expected, []) == _run(_stateful_set(), inventory=inventory)
+    assert (expected, []) == _run(a_stateful_set(), inventory=inventory)
