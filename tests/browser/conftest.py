@@ -54,7 +54,7 @@ def _is_local(url: str) -> bool:
 
 @pytest.fixture(scope="package")
 def serve() -> Iterator[Callable[[Path], str]]:
-    """Return what serves the page of a snapshot and returns its address."""
+    """Return a function that serves the page of a snapshot and returns its address."""
     with ExitStack() as running:
         yield cache(lambda cluster: running.enter_context(served_page(cluster)))
 

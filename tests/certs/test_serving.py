@@ -32,7 +32,7 @@ ROUNDS = 40
 
 
 def collect(changes: list[Change]) -> Callable[[KeyPair, str], None]:
-    """Return what collects the changes that are reported."""
+    """Return a callback that collects the changes."""
     return lambda pair, problem: changes.append((pair, problem))
 
 

@@ -75,7 +75,7 @@ def connect(port: int, name: str, *, trust: Path, alpn: tuple[str, ...] = ()) ->
 
 
 def echoed(client: ssl.SSLSocket, data: bytes) -> bytes:
-    """Return what the server sends back."""
+    """Return the server's answer."""
     client.sendall(data)
     return client.recv(1024)
 

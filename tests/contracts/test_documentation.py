@@ -101,7 +101,7 @@ def _logged_events() -> set[str]:
 
 
 def _events_of(module: ast.Module) -> Iterator[str]:
-    """Yield what is handed to the logger, and snake_case names handed to functions that pass them on."""
+    """Yield the events given to the logger, and snake_case names given to functions that pass them on."""
     for call in (node for node in ast.walk(module) if isinstance(node, ast.Call)):
         name = ast.unparse(call.func)
         if name.startswith("LOGGER."):

@@ -42,7 +42,7 @@ def _without_namespace(manifests: Manifests) -> Manifests:
 
 
 def _installed(**choices: Any) -> Manifests:
-    """Return what the chart makes, without what only Helm reads: which objects outlive the release."""
+    """Return the objects of the chart, without the annotation that only Helm reads."""
     values = choices.pop("values", {}) | {"crds": {"keep": False}}
     return render(values=values, **choices)
 

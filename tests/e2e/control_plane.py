@@ -169,11 +169,11 @@ class ControlPlane:
         return processes.start(command, log=self.folder / "kube-scheduler.log")
 
     def tls(self) -> ssl.SSLContext:
-        """Return what a client of the API server trusts."""
+        """Return the TLS settings of a client that trusts the API server."""
         return ssl.create_default_context(cafile=str(self._files.ca))
 
     def served(self) -> list[ListedResource]:
-        """Return what the webhook watches and this release serves; only optional kinds may be missing."""
+        """Return the watched resources that this release serves; only optional kinds may be missing."""
         with self.client() as client:
             found = [each for each in WATCHED_RESOURCES if client.send("GET", each.path)[0] == HTTPStatus.OK]
         assert all(each in found for each in WATCHED_RESOURCES if not each.optional)

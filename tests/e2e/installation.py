@@ -107,7 +107,7 @@ class Installation:
             return str(client.call("POST", path, request)["status"]["token"])
 
     def _manifests(self) -> list[Manifest]:
-        """Return what users apply, for the port of the forwarder.
+        """Return the manifests that users apply, for the port of the forwarder.
 
         The webhooks fail closed, so that no request that went unanswered looks like one that was allowed.
         """

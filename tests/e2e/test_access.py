@@ -71,7 +71,7 @@ FORBIDDEN = [
 
 
 def _rules(control_plane: ControlPlane, token: str) -> set[tuple[str, str, str, str]]:
-    """Return what an account may do in our namespace, as the API server sums it up."""
+    """Return the rights of an account in our namespace, as the API server sums them up."""
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectRulesReview",

@@ -257,7 +257,7 @@ def test_invalid_fields_of_a_custom_resource(kubectl: Kubectl, space: str) -> No
 
 
 def _answered(told: object) -> object:
-    """Return what was said once the API server knows the new kind."""
+    """Return the output once the API server knows the new kind."""
     return None if "no matches for kind" in str(told) or "could not find" in str(told) else told
 
 
@@ -398,7 +398,7 @@ def _make_replica_set(kubectl: Kubectl, *, pods: int) -> None:
 
 
 def _whole(kubectl: Kubectl, kind: str, *, count: int) -> Callable[[], list[Manifest] | None]:
-    """Return what gives the objects of a kind once they are as many."""
+    """Return a condition: the objects of a kind, once there are as many."""
 
     def found() -> list[Manifest] | None:
         items: list[Manifest] = kubectl.get(kind)["items"]

@@ -127,7 +127,7 @@ def _warned(installed: Installation, port: int, text: str) -> bool:
 
 
 def _reviewed(port: int, obj: dict[str, Any]) -> dict[str, Any]:
-    """Return what a replica answers the API server about an object."""
+    """Return a replica's answer to the API server's review of an object."""
     status, text = asked(port, "/validate", body=json.loads(review_of(obj)))
     assert status == HTTPStatus.OK, text
     answer: dict[str, Any] = json.loads(text)["response"]

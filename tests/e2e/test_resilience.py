@@ -58,7 +58,7 @@ class Loads:
 def loads(
     installed: Installation, control_plane: ControlPlane, space: str, tally: Callable[[str], Tally]
 ) -> Callable[[], AbstractContextManager[Loads]]:
-    """Return what loads the replicas both ways until its block ends."""
+    """Return a context that loads the replicas both ways until its block ends."""
     installed.kubectl.do("apply", "-f", "-", stdin=service("web", app="web"))
     mark = b"evenkeel.dev/injected-by"
     dry_runs = DryRuns(control_plane, f"/api/v1/namespaces/{space}/pods", pod("web"), mark=mark)

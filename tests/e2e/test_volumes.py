@@ -124,7 +124,7 @@ def _stateful_set(storage_class: str) -> Manifest:
 
 
 def _explained(kubectl: Kubectl, config: Path, folder: Path, space: str) -> dict[str, Any]:
-    """Return what ``evenkeel explain`` says of the StatefulSet and the objects as they are."""
+    """Return the output of ``evenkeel explain`` for the StatefulSet and the objects as they are."""
     cluster = folder / "cluster.json"
     cluster.write_text(kubectl.do("get", LISTS, "-A", "-o", "json"))
     words = ["explain", "statefulset/web", "-n", space, f"--cluster={cluster}", "-o", "json"]

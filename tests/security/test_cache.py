@@ -104,7 +104,7 @@ def test_the_cache_ends_as_the_cluster(tmp_path: Path, seed: int) -> None:
 
 
 def _holds(cluster: ClusterCache, expected: Callable[[set[str]], bool]) -> Callable[[], bool]:
-    """Return what tells whether the names of every kind are as expected."""
+    """Return a condition: whether the names of every kind are as expected."""
 
     def told() -> bool:
         return all(

@@ -37,7 +37,7 @@ TIGHTER = {"defaults": {"at": "workloads", "constraints": [SOFT | {"maxSkew": 2}
 
 
 def context(*specs: dict[str, Any], labels: dict[str, str] | None = None) -> AdmissionContext:
-    """Return what is decided by with some policies, in a cluster whose namespace shop has labels."""
+    """Return the context of decisions with some policies, in a cluster whose namespace shop has labels."""
     cluster = ClusterIndex()
     metadata = {"name": "shop", "labels": labels or {}}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}

@@ -25,7 +25,7 @@ def stored(
 
 
 def read(*objects: dict[str, Any], has_scheduler_config: bool = True) -> PolicyResource:
-    """Return what is known after a policy was seen so, one version after the other."""
+    """Return the state of a policy after its versions were read one after the other."""
     found = None
     for obj in objects:
         found = read_policy_resource(obj, found, has_scheduler_config=has_scheduler_config)

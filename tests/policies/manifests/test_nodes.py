@@ -18,7 +18,7 @@ def json_roots(text: str) -> list[TextNode]:
 
 
 def texts(text: str, roots: list[TextNode]) -> list[str]:
-    """Return what stands at each scalar's place, keys left out."""
+    """Return the text at each scalar's place, keys left out."""
     containers = {NodeKind.MAPPING, NodeKind.SEQUENCE}
     found = [node for root in roots for node in root.walk() if node.kind not in containers]
     return sorted(text[node.start : node.end] for node in found)

@@ -66,7 +66,7 @@ def ordinals(*nodes: str, revision: str = "web-old") -> list[dict[str, Any]]:
 
 
 def a_context(*objects: dict[str, Any]) -> AdmissionContext:
-    """Return what pods are placed by in a cluster."""
+    """Return the context by which pods are placed in a cluster."""
     return AdmissionContext(policies=(), cluster=an_index(*objects))
 
 

@@ -71,14 +71,14 @@ class Example(NamedTuple):
         ).findings
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what the rule finds in the workloads."""
+        """Yield the problems that the rule finds in the workloads."""
         params = None if self.rule.params is None else self.rule.params()
         context = Context(version=self.version, inventory=self.inventory, params=params)
         for _, problems in problems_of_objects(self.manifests, self.rule, context):
             yield from problems
 
     def _forecast(self) -> Iterator[Finding]:
-        """Yield what admission says of the next pods."""
+        """Yield the forecasts of admission for the next pods."""
         context = AdmissionContext(policies=(), cluster=an_index(node.value for node in self.nodes))
         for entry in self.manifests:
             version, kind = entry.value["apiVersion"], entry.value["kind"]

@@ -92,7 +92,7 @@ def refusals(situation: Situation, node: Object) -> dict[str, Any]:
 
 
 def lacking(situation: Situation, node: Object) -> list[str]:
-    """Return what a node has too little of for the pod.
+    """Return the resources of which a node has too little for the pod.
 
     "The pod's requests against allocatable minus the requests of the pods on the node, and the number of
     pods." Of a resource it does not ask for, a pod never lacks any. Go ranges over a map of the resources

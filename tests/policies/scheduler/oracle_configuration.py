@@ -62,7 +62,7 @@ class Settings:
 
 
 def settings_of(profile: Object) -> Settings:
-    """Return what a profile comes to."""
+    """Return the settings of a profile."""
     plugins = profile.get("plugins") or {}
     default = {"enabled": [{"name": name, "weight": weight} for name, weight, _ in DEFAULTS]}
     multi = merged(default, plugins.get("multiPoint") or {})

@@ -137,7 +137,7 @@ def container_requests(
 
 
 def effective(asked: Amounts, told: Mapping[str, Any], status: Mapping[str, Any]) -> Amounts:
-    """Return what counts while a pod is resized in place: the most of asked for, actual and allocated.
+    """Return the requests that count during a resize in place: the largest of desired, actual and allocated.
 
     "spec" is left out once the kubelet has said that the resize can never be done (``Infeasible``), and
     nothing is looked at where the status has no ``resources`` (``determineEffectiveRequests``).

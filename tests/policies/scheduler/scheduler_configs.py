@@ -37,7 +37,7 @@ def with_plugins(**points: dict[str, Any]) -> dict[str, Any]:
 
 
 def profile_of(raw: dict[str, Any], *, version: str = "v1", **fields: Any) -> Profile:
-    """Return what a profile without errors comes to."""
+    """Return the settings of a profile without errors."""
     config = a_config(raw, version=version, **fields)
     assert [] == config_errors(config)
     return build(config).plugins_for(raw.get("schedulerName", ""))

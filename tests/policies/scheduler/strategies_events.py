@@ -38,7 +38,7 @@ def events(max_size: int = 30) -> st.SearchStrategy[list[Event]]:
 
 
 def identity(obj: Object) -> Identity:
-    """Return what makes an object the same one through all its states."""
+    """Return the key of an object, the same in all its states."""
     metadata = obj["metadata"]
     return obj["apiVersion"], obj["kind"], metadata.get("namespace", ""), metadata["name"]
 

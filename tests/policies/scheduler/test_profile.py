@@ -140,7 +140,7 @@ def as_profile(result: SchedulingResult) -> dict[str, Any]:
 
 
 def said(expected: dict[str, Any]) -> dict[str, Any]:
-    """Return what was recorded of every node, without the first refusal, which the order of all tells."""
+    """Return the record of every node, without the first refusal, which the order of all tells."""
     nodes = {}
     for name, node in expected["nodes"].items():
         kept = {key: value for key, value in node.items() if key != "refusal"}

@@ -134,7 +134,7 @@ def test_variety() -> None:
 
 
 def traits(verdict: dict[str, Any]) -> set[str]:
-    """Return what stands out in a verdict."""
+    """Return the features of a result."""
     found = set()
     for answer in verdict["nodes"].values():
         found |= {plugin for plugin, reason in answer.items() if isinstance(reason, str)}

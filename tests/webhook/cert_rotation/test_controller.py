@@ -111,7 +111,7 @@ def _never(_seconds: float) -> None:
 
 
 def served(controller: CertificateController) -> KeyPair:
-    """Return what a controller has written."""
+    """Return the objects that a controller has written."""
     return read_serving(controller.certificate.parent)
 
 

@@ -46,7 +46,7 @@ RENAMES = ("--select", "topology-key-deprecated")
 
 @pytest.fixture
 def fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what runs the command in a folder of its own."""
+    """Return a function that runs the command in a folder of its own."""
     monkeypatch.chdir(tmp_path)
 
     def fix(*args: str, stdin: str | bytes = "") -> Result:

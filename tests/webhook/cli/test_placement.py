@@ -30,7 +30,7 @@ WEB, DATABASE = a_workload(), a_workload("StatefulSet", name="db")
 
 @pytest.fixture
 def place(tmp_path: Path) -> Any:
-    """Return what places the object of a manifest in a cluster of one node."""
+    """Return a function that places the object of a manifest in a cluster of one node."""
 
     def place(*documents: Any, **options: Any) -> Any:
         manifest, cluster = tmp_path / "web.yaml", tmp_path / "cluster.yaml"

@@ -34,7 +34,7 @@ class Slow(Cluster):
 
 
 def outcomes(api: ApiServer, times: int) -> list[str]:
-    """Return what becomes of some requests."""
+    """Return the outcomes of some requests."""
     came = []
     for _ in range(times):
         try:

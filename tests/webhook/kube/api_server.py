@@ -240,7 +240,7 @@ class Handler(QuietHandler):
 
 
 def _without_kind(obj: Object) -> bytes:
-    """Return what a list says of an object."""
+    """Return an object as a list has it."""
     return json.dumps({name: obj[name] for name in obj if name not in ("apiVersion", "kind")}).encode()
 
 

@@ -76,7 +76,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def holder(cluster: Objects) -> str:
-    """Return who holds the Lease."""
+    """Return the holder of the Lease."""
     return str(cluster.objects[LEASE]["spec"]["holderIdentity"])
 
 

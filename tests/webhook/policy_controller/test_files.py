@@ -16,7 +16,7 @@ TEXT = "apiVersion: evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nmetadata: {{name:
 
 
 def following(*names: str, before: Callable[[], object] = lambda: None) -> PolicyFiles:
-    """Return what follows files that can be read; ``before`` is called before each load."""
+    """Return a watcher of files that can be read; ``before`` is called before each load."""
 
     def load() -> tuple[SpreadPolicy, ...]:
         before()

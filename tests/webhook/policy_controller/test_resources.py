@@ -9,7 +9,7 @@ KIND = ("evenkeel.dev/v1alpha1", "SpreadPolicy")
 
 
 def kept(*objects: object) -> tuple[PolicyResources, list[int]]:
-    """Return what is kept of objects, and how often a change was told."""
+    """Return the kept objects, and the number of changes that were reported."""
     changes: list[int] = []
     resources = PolicyResources(lambda: changes.append(1), has_scheduler_config=False)
     for obj in objects:

@@ -58,7 +58,7 @@ class Replica:
         self.thread.start()
 
     def usable(self) -> AdmissionContext:
-        """Return what reviews are decided by: the same until the policies are others."""
+        """Return the context of reviews: the same until the policies are others."""
         policies = PolicySet(policies_of(self.resources.listed()))
         if policies != self.context.policies:
             self.context = replace(self.context, policies=policies)

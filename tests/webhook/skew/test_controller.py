@@ -32,7 +32,7 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 def samples(telemetry: Telemetry) -> Samples:
-    """Return what a scrape has."""
+    """Return the samples of a scrape."""
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(telemetry.render().decode())

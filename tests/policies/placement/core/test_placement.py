@@ -31,7 +31,7 @@ PREEMPTION = " no new claims to deallocate, preemption:"
 
 
 def replay(scenario: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Placement]]:
-    """Yield what the real scheduler did with each pod, and our verdict when the pods before it are placed."""
+    """Yield the real scheduler's choice for each pod, and our result when the pods before it are placed."""
     index = an_index([*scenario["nodes"], *scenario["pods"], *scenario.get("objects", ())])
     context = AdmissionContext(policies=(), cluster=index)
     for number, real in enumerate(scenario["outcome"]["placements"]):

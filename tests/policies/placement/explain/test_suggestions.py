@@ -105,7 +105,7 @@ def test_what_helps_in_real_scenarios(name: str) -> None:
 
 
 def _replay_with_context(scenario: Object) -> Iterator[tuple[Object, Any, AdmissionContext]]:
-    """Yield what ``replay`` does, with a context of the same cluster."""
+    """Yield the pairs of ``replay``, with a context of the same cluster."""
     objects = [*scenario["nodes"], *scenario["pods"], *scenario.get("objects", ())]
     context = context_of(*objects)
     for number, (real, placement) in enumerate(replay(scenario)):

@@ -56,7 +56,7 @@ def a_report(
     key: str = ZONE_KEY,
     **options: Any,
 ) -> ClusterSurvivalReport:
-    """Return what the losses of domains do; with ``budgets`` PodDisruptionBudgets were listed."""
+    """Return the report on losses of domains; with ``budgets`` PodDisruptionBudgets were listed."""
     everything, running = [*nodes, *objects], PodObjects()
     workloads = ClusterWorkloads(WorkloadKinds(()), namespace, every_kind=True)
     index = an_index(everything)
@@ -72,7 +72,7 @@ def a_report(
 
 
 def damaged(report: ClusterSurvivalReport, domain: str) -> Mapping[str, WorkloadDamage]:
-    """Return what the loss of a domain does to each workload that is hit, the worst first."""
+    """Return the damage of a domain's loss to each workload that is hit, the worst first."""
     (loss,) = (loss for loss in report.losses if loss.impact.domain == domain)
     return {each.ref.name: each for each in loss.workloads}
 

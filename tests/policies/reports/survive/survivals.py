@@ -36,7 +36,7 @@ def a_survival(
     stop: Callable[[], bool] = lambda: False,
     **options: Any,
 ) -> SurvivalReport:
-    """Return what becomes of workloads; of the losses only the first few if ``tried`` says so.
+    """Return the outcome for workloads; of the losses only the first few if ``tried`` says so.
 
     Further options are those of ``LossOptions``.
     """
