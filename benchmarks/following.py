@@ -65,7 +65,7 @@ def run() -> None:
 
 
 def followed(folder: Path, module: str) -> list[float]:
-    """Return what a module prints that follows the recorded cluster of a folder, served meanwhile."""
+    """Return the output of a module that follows the recorded cluster of a folder, served meanwhile."""
     files = servers.make_certificates(folder)
     command = [sys.executable, "-m", "benchmarks.following"]
     serving = [*command, "serve", str(folder), str(files.certificate), str(files.key)]

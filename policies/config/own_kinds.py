@@ -12,7 +12,7 @@ OWN_KINDS = (spread_policy.KIND, lint_config.KIND)
 
 
 def own_kind_errors(obj: object, rule: str) -> Iterator[FieldError]:
-    """Yield what is wrong with apiVersion and kind of an object of Evenkeel's group; nothing of others.
+    """Yield the errors in apiVersion and kind of an object of Evenkeel's group; none for others.
 
     >>> (error,) = own_kind_errors({"apiVersion": "evenkeel.dev/v1alpha1", "kind": "Foo"}, "")
     >>> error.problem

@@ -25,7 +25,7 @@ ON_SCREEN: Final = 20
 
 
 def object_title(kind: str, namespace: str, name: str) -> str:
-    """Return what an object is called.
+    """Return the name of an object.
 
     >>> object_title("Deployment", "shop", "web")
     'Deployment shop/web'

@@ -1,4 +1,4 @@
-"""What is known of a cluster's storage, for rules that need to know where volumes could be."""
+"""The known storage of a cluster, for rules that need to know where volumes could be."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class Storage:
         return shared
 
     def _derive(self, name: str, version: int, compute: Callable[[], Value]) -> Value:
-        """Return what follows from objects, computed once for each version of them."""
+        """Return a value that follows from objects, computed once for each version of them."""
         known, value = self._derived.get(name, (-1, None))
         if known != version:
             value = compute()

@@ -45,7 +45,7 @@ class VolumeShape(NamedTuple):
 
 
 class ClaimState(NamedTuple):
-    """What tells claims from others besides their names; most claims of a cluster are alike in it.
+    """The fields of a claim besides its name; most claims of a cluster have the same.
 
     Attributes:
         shape: What it asks for.
@@ -87,7 +87,7 @@ class PersistentVolumeClaim(NamedTuple):
 
     @property
     def shape(self) -> VolumeShape:
-        """What it asks for."""
+        """The requested volume."""
         return self.state.shape
 
     @property
@@ -101,7 +101,7 @@ class PersistentVolumeClaim(NamedTuple):
 
 
 class VolumeSite(NamedTuple):
-    """What volumes offer, and to whom; most volumes of a cluster are alike in it.
+    """The fields of a volume besides its name; most volumes of a cluster have the same.
 
     Attributes:
         shape: What a volume offers.
@@ -149,7 +149,7 @@ class PersistentVolume(NamedTuple):
 
     @property
     def shape(self) -> VolumeShape:
-        """What it offers."""
+        """The offered storage."""
         return self.site.shape
 
     @property

@@ -85,12 +85,12 @@ def item(number: int, text: Text) -> Table:
 
 
 def domain_name(value: str) -> str:
-    """Return what a domain is called: the value of its label, which may be empty."""
+    """Return the name of a domain: the value of its label, which may be empty."""
     return one_line(value) or "(empty)"
 
 
 def unmodeled_note(names: Iterable[str]) -> str:
-    """Return what kube-scheduler looks at in a pod, and a simulation does not."""
+    """Return the fields of a pod that kube-scheduler reads and a simulation does not."""
     return f"Not modeled, although kube-scheduler checks it: {', '.join(map(one_line, names))}."
 
 

@@ -118,11 +118,11 @@ class Context:
 
     @property
     def storage(self) -> KnownStorage | None:
-        """What is known of the volumes of the cluster; None where nothing is."""
+        """The known volumes of the cluster; None where none are."""
         return None if self.inventory is None else self.inventory.storage
 
     def storage_classes(self, name: str) -> list[StorageClass]:
-        """Return what is known of the class of a claim: the cluster's, and those of the repository.
+        """Return the known classes of a claim: the cluster's, and those of the repository.
 
         Of several definitions, as of environments, the one that is in force is not known.
 

@@ -187,7 +187,7 @@ class _Priorities:
         return found
 
     def classes_of(self, workload: Workload) -> list[PriorityClass]:
-        """Return what is known of the class of a workload's pods; none if it is not known.
+        """Return the known classes of a workload's pods; none if they are not known.
 
         Of several definitions, as of environments, the one that is in force is not known.
         """

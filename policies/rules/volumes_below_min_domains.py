@@ -179,7 +179,7 @@ class _Places:
 
     @property
     def told(self) -> str:
-        """What tells where they are."""
+        """The clause that names the makers of the volumes."""
         makers = f"StorageClass {listed(sorted(self.classes), IN_PHRASE)}"
         if not self.classes:
             return f"the claims of {self.template} have volumes"

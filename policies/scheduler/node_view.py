@@ -136,7 +136,7 @@ class NodeView:
         return found
 
     def of_request(self, key: Hashable, request: object, compute: Callable[[], T]) -> T:
-        """Return what follows from the nodes alone for a request; see ``derive``.
+        """Return a value that follows from the nodes alone for a request; see ``derive``.
 
         Args:
             key: What it is.
@@ -174,7 +174,7 @@ class NodeView:
 
     @cached_property
     def _held(self) -> Requests:
-        """What the pod will hold of its node's resources."""
+        """The resources of its node that the pod will hold."""
         return self._pod.requests + self._pod.held
 
     def _compute(self, compute: Callable[[NodeView], NDArray[S]], at: Sequence[int]) -> NDArray[S]:

@@ -78,7 +78,7 @@ class PluginScores:
 
     @property
     def raw(self) -> NDArray[np.int64]:
-        """What Score returns, shape ``(n,)``."""
+        """The values that Score returns, shape ``(n,)``."""
         return np.where(self.feasible, self.scores.raw, 0)
 
     @property

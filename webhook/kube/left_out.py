@@ -1,4 +1,4 @@
-"""What of a cluster cannot be read, objects or whole kinds: it is not used, all else goes on."""
+"""Objects or whole kinds of a cluster that cannot be read: they are not used, all else goes on."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ class Rescheduling:
 
     @property
     def unmodeled(self) -> tuple[str, ...]:
-        """What else a scheduler looks at in the replacements, as the API names it."""
+        """Other fields of the replacements that a scheduler reads, as the API names them."""
         return tuple(self._unmodeled)
 
     @property
@@ -254,7 +254,7 @@ class Rescheduling:
             self.schedule([each.pod for each in gone], [each.preemptor for each in gone])
 
     def _queue(self, waiting: Iterable[DisplacedPod]) -> Iterator[QueuedPod]:
-        """Yield what replaces pods; take note of why nothing does."""
+        """Yield the replacements of pods; record why others have none."""
         for entry in waiting:
             request = self._find(entry)
             key = (entry.pod.namespace, entry.pod.name)
@@ -267,7 +267,7 @@ class Rescheduling:
             yield QueuedPod(entry.pod.name, request)
 
     def _find(self, entry: DisplacedPod) -> SchedulingRequest | str:
-        """Return what is scheduled in place of a pod, or why nothing is."""
+        """Return the replacement of a pod, or why there is none."""
         if entry.why:
             return entry.why
         if entry.workload is None:

@@ -110,7 +110,7 @@ PLAIN: Final = SimulationSettings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedActions:
-    """What happens to pods of the cluster: before those of a queue are scheduled, and for them.
+    """The changes to pods of the cluster: before those of a queue are scheduled, and for them.
 
     Attributes:
         actions: The actions before, in order.

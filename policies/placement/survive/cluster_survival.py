@@ -191,7 +191,7 @@ class ClusterSurvival:
         )
 
     def _impact(self, domain: str) -> DomainImpact:
-        """Return what is gone with a domain."""
+        """Return the nodes and pods that are gone with a domain."""
         workloads, final, pods = set[WorkloadRef](), Counter[str](), 0
         for pod in self.cluster.pods_on(self.domains[domain]):
             found = self._running.find(pod.namespace, pod.name)
@@ -259,7 +259,7 @@ class ClusterSurvival:
         )
 
     def _by_workload(self, displaced: tuple[DisplacedPod, ...]) -> dict[WorkloadRef, _Lost]:
-        """Return what became of the pods of each judged workload."""
+        """Return the outcome for the pods of each judged workload."""
         found: defaultdict[WorkloadRef, _Lost] = defaultdict(_Lost)
         for entry in displaced:
             ref = self.workload_of(entry.pod)

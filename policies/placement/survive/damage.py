@@ -15,7 +15,7 @@ from policies.model.workload_ref import WorkloadRef
 
 
 class Damage(StrEnum):
-    """What a loss does to a workload, worst first."""
+    """The kinds of damage that a loss does to a workload, worst first."""
 
     #: None of its pods runs in the end.
     DOWN = "down"
@@ -35,7 +35,7 @@ ORDER: Final[Mapping[Damage, int]] = {damage: position for position, damage in e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetNeed:
-    """What a PodDisruptionBudget asks for of the pods that it selects, which may be of several workloads.
+    """The demand of a PodDisruptionBudget on the pods that it selects, which may be of several workloads.
 
     Attributes:
         name: Its name.
@@ -71,7 +71,7 @@ class ConstraintSkews:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadDamage:
-    """What a loss does to one workload.
+    """The damage of a loss to one workload.
 
     Attributes:
         ref: The workload, as its pods name it.
@@ -132,7 +132,7 @@ class WorkloadDamage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainImpact:
-    """What is gone with a domain, known before anything is scheduled again.
+    """The nodes and pods that are gone with a domain, known before anything is scheduled again.
 
     Attributes:
         domain: The domain.

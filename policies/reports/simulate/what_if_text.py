@@ -46,7 +46,7 @@ def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableTyp
 
 
 def evicted_text(displaced: Iterable[DisplacedPod], when: str = "") -> Iterator[RenderableType]:
-    """Yield what becomes of the pods that were evicted for others; nothing if there are none.
+    """Yield the outcome for the pods that were evicted for others; nothing if there are none.
 
     Args:
         displaced: The pods that lost their node, evicted ones among them.

@@ -16,7 +16,7 @@ SCHEMA: Final = "evenkeel.dev/survive-all/v1"
 
 
 class LossResult(NamedTuple):
-    """What becomes of the pods that lose their node.
+    """The outcome for the pods that lose their node.
 
     Attributes:
         survives: Whether it does not do too much damage; null where that is not known.

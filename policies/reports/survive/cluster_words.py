@@ -64,13 +64,13 @@ def damage(loss: ClusterLoss) -> str:
 
 
 def impact(gone: DomainImpact) -> str:
-    """Return what is gone with a domain."""
+    """Return the nodes and pods that are gone with a domain."""
     pods = f"{plural(gone.pods, 'pod')} of {plural(gone.workloads, 'workload')}"
     return f"Losing {domain_name(gone.domain)}: {plural(gone.nodes, 'node')} with {pods}"
 
 
 def about(found: WorkloadDamage) -> str:
-    """Return what is bad about a workload, with its numbers."""
+    """Return the damages of a workload, with its numbers."""
     return "; ".join(_about(found))
 
 

@@ -77,7 +77,7 @@ def count_soft(
 
 
 class _Soft(NamedTuple):
-    """What a soft constraint is made of besides pods.
+    """The parts of a soft constraint that do not depend on pods.
 
     Attributes:
         applied: The constraint.
