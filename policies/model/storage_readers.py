@@ -325,7 +325,8 @@ def _migrated(
     zone = next((key for place in (keys, labels) for key in (ZONE, BETA_ZONE) if key in place), ZONE)
     renamed = {BETA_REGION: REGION} if zone == BETA_ZONE else {}
     added: tuple[NodeRequirement, ...] = ()
-    if zone in keys:
+    # A requirement without values, as Exists, names no zone.
+    if any(entry.values for term in terms or () for entry in term.expressions if entry.key == zone):
         renamed[zone] = plugin.topology_key
     elif values := tuple(sorted(filter(None, labels.get(zone, "").split(_ZONE_DELIMITER)))):
         added = (NodeRequirement(plugin.topology_key, NodeOperator.IN, values),)

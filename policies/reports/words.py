@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Final
 
@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import MAX_LENGTH, one_line
-from policies.manifests.words import plural
+from policies.manifests.words import listed, plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.replica_number import ReplicaOrigin
 from policies.model.workload import Workload
@@ -202,6 +202,21 @@ def unread_text(why: Mapping[str, str]) -> Iterator[str]:
     if why:
         named = ", ".join(f"{name} ({reason})" for name, reason in why.items())
         yield f"Could not be read: {one_line(named)}."
+
+
+def room_text(room: Sequence[tuple[str, tuple[str, ...]]]) -> str:
+    """Return whom kube-scheduler would evict for a pod that is left pending; empty for nobody.
+
+    >>> room_text([("n1", ("shop/low",)), ("n2", ("shop/lower",))])
+    'kube-scheduler would evict shop/low on n1, of lower priority, and place it there; that is not simulated'
+    """
+    if not room:
+        return ""
+    node, victims = room[0]
+    return (
+        f"kube-scheduler would evict {listed(victims)} on {one_line(node)}, of lower priority, and place it "
+        "there; that is not simulated"
+    )
 
 
 def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:

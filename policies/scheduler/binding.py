@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, TypeAlias
 
@@ -57,6 +57,8 @@ class PendingStep:
         message: The scheduler's FitError.
         condition: The message of its PodScheduled condition.
         evicted: The pods that were evicted for it all the same, as namespace/name; absent if none.
+        would_evict: The pods that kube-scheduler would evict for it and that were not, on each of the equally
+            good nodes; absent if none.
     """
 
     name: str
@@ -64,6 +66,7 @@ class PendingStep:
     message: str
     condition: str
     evicted: Annotated[tuple[str, ...] | None, OPTIONAL]
+    would_evict: Annotated[Mapping[str, tuple[str, ...]] | None, OPTIONAL]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +109,7 @@ class Step:
                 message=self.message,
                 condition=self.condition,
                 evicted=self.evicted or None,
+                would_evict=dict(self.room) or None,
             )
         return BoundStep(
             name=self.name,

@@ -221,7 +221,10 @@ class PodChanger:
         decisions = {step.pod: step.decision for step in course.steps if step.decision is not None}
         # Some were pending before the course began.
         steps += (
-            decisions.get(name, Step(namespace=workload.namespace, name=name, message=course.message))
+            decisions.get(
+                name,
+                Step(namespace=workload.namespace, name=name, message=course.message, room=course.room),
+            )
             for name in course.pending
         )
         removed = sum(end.get(name) != node for name, node in start.items())

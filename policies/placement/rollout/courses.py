@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
 
-from policies.manifests.wire import INTERNAL, Count, SentAs
+from policies.manifests.wire import INTERNAL, OPTIONAL, Count, SentAs, sent
 from policies.placement.rollout.choices import (
     Choices,
     Explored,
@@ -61,6 +61,8 @@ class Course:
         steps: What happens.
         pending: The pods that have no node at the end.
         message: Why the first of them has none, from its PodScheduled condition.
+        room: The nodes on which evictions, which are not simulated, would make room for it, each with the
+            pods that would go.
         old: Pods of old revisions that are left over at the end.
         old_pending: How many of them have no node.
         before: The pods of each domain at the start, for each constraint of the new revision.
@@ -76,6 +78,7 @@ class Course:
     steps: Annotated[tuple[RolloutStep, ...], INTERNAL]
     pending: Annotated[tuple[str, ...], INTERNAL]
     message: Annotated[str, SentAs("condition")]
+    room: Annotated[tuple[tuple[str, tuple[str, ...]], ...], INTERNAL]
     old: Annotated[Count, SentAs("oldPods")]
     old_pending: Count
     before: Annotated[tuple[Mapping[str, int], ...], INTERNAL]
@@ -84,6 +87,12 @@ class Course:
     skews: tuple[Count, ...]
     bounds: Annotated[tuple[int, ...], INTERNAL]
     cluster: Annotated[ClusterIndex, INTERNAL]
+
+    @property
+    @sent
+    def would_evict(self) -> Annotated[Mapping[str, tuple[str, ...]] | None, OPTIONAL]:
+        """The same as it is sent; None if evictions make none."""
+        return dict(self.room) or None
 
     @property
     def badness(self) -> tuple[int, int, int]:

@@ -127,6 +127,12 @@ class ReplicaPods:
         return ""
 
     @property
+    def room(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Where evictions would make room for that pod, each with the pods that would go."""
+        waiting = (self._stuck[pod.revision] for pod in self._pending.values() if pod.revision in self._stuck)
+        return next((step.room for step in waiting), ())
+
+    @property
     def state(self) -> Hashable:
         """The key of the state: courses with the same key go on alike; with names where pods keep theirs."""
         found: dict[Hashable, int] = {}

@@ -123,6 +123,7 @@ def _course(plan: RolloutPlan, choices: Choices) -> Course:
         steps=tuple(pods.steps),
         pending=tuple(pod.name for pod in pods.pending),
         message=pods.message,
+        room=pods.room,
         old=sum(pod.revision != plan.new for pod in pods),
         old_pending=sum(pod.revision != plan.new for pod in pods.pending),
         before=pods.before,

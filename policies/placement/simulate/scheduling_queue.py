@@ -46,6 +46,10 @@ from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_fin
 #: What a drain respects besides, and is not simulated.
 _BUDGETS: Final = "PodDisruptionBudgets, which may keep a drain from evicting pods"
 
+#: What is left out where only the index of a cluster is known, as of the server's own: objects of pods would
+#: take several times its memory.
+_REPLACEMENTS: Final = "what replaces evicted pods whose specs are not known"
+
 #: The rule that an object breaks whose pods no scheduler compares nodes for, or that makes several.
 NOT_SIMULATED: Final = "not-simulated"
 #: The rule that a pod of a queue breaks whose name another one has.
@@ -192,7 +196,9 @@ class SimulatedQueue:
     def not_looked_at(self) -> tuple[str, ...]:
         """Features of a real cluster that may change the course and are not part of the simulation."""
         drained = self.what_if is not None and any(isinstance(e, DrainNode) for e in self.what_if.actions)
-        left_out = (*NOT_LOOKED_AT, _BUDGETS) if drained else NOT_LOOKED_AT
+        unknown = any(pod.outcome is PodOutcome.NOT_TRIED for pod in self.simulation.evicted)
+        more = ((_BUDGETS, drained), (_REPLACEMENTS, unknown))
+        left_out = (*NOT_LOOKED_AT, *(text for text, holds in more if holds))
         nodes = self.queue.cluster.node_count
         configured = {entry.request.profile.percentage_of_nodes_to_score for entry in self.queue.pods}
         usual = min((nodes_to_find(each or ADAPTIVE, nodes) for each in configured), default=nodes)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, NamedTuple, TypedDict
 
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind, in_order
-from policies.manifests.wire import INLINE, Count, Keywords, dumps
+from policies.manifests.wire import INLINE, OPTIONAL, Count, Keywords, dumps
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.plan.plan import PlannedWorkload
@@ -124,10 +124,13 @@ class StuckPod(NamedTuple):
     Attributes:
         name: Its name.
         message: The scheduler's message.
+        would_evict: The pods that kube-scheduler would evict for it, which is not part of a plan, on each of
+            the equally good nodes; absent if none.
     """
 
     name: str
     message: str
+    would_evict: Annotated[Mapping[str, tuple[str, ...]] | None, OPTIONAL]
 
 
 class PlanEntry(NamedTuple):
@@ -286,7 +289,7 @@ def _entry(workload: PlannedWorkload) -> PlanEntry:
     return PlanEntry(
         workload,
         None if rollout is None else PlannedRollout.of(rollout),
-        [StuckPod(step.name, step.message) for step in workload.pending],
+        [StuckPod(step.name, step.message, dict(step.room) or None) for step in workload.pending],
     )
 
 

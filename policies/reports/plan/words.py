@@ -19,7 +19,7 @@ from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines
 from policies.reports.rollout.words import NOT_IN_ROLLOUT, left_over, placed_first, strategy
-from policies.reports.words import NO_NAME, ending
+from policies.reports.words import NO_NAME, ending, room_text
 from policies.scheduler.request import ConstraintOrigin
 
 #: Lines of a trace that are listed, half of them from its start.
@@ -154,7 +154,8 @@ def pending_messages(workload: PlannedWorkload) -> Iterator[tuple[int, str]]:
     """Yield how many pods stay pending for each of the scheduler's messages, as far as they are listed."""
     counts: dict[str, int] = {}
     for step in workload.pending:
-        counts[step.message] = counts.get(step.message, 0) + 1
+        told = " ".join(filter(None, (step.message, room_text(step.room))))
+        counts[told] = counts.get(told, 0) + 1
     for message in list(counts)[:IN_SENTENCE]:
         yield counts[message], message
 

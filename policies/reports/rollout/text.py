@@ -37,6 +37,7 @@ from policies.reports.words import (
     plain_table,
     print_all,
     replica_origin_text,
+    room_text,
     search_ended,
     sentence,
     unmodeled_note,
@@ -181,6 +182,8 @@ def _course(title: str, course: Course, rollout: Rollout) -> Iterator[Renderable
             "red",
         )
         yield sentence(course.message)
+        if evicts := room_text(course.room):
+            yield Text(f"For the first, {evicts}.", "yellow")
     if course.outcome is Outcome.DEADLOCK:
         yield Text(_why_stuck(course, rollout), "red")
 

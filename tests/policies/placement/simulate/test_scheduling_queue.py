@@ -9,8 +9,14 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
 from policies.placement.core.placement import PlacementError
+from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.replicas import MOST_PODS
-from policies.placement.simulate.scheduling_queue import queue_pods, queue_replicas, simulate_queue
+from policies.placement.simulate.scheduling_queue import (
+    PlannedActions,
+    queue_pods,
+    queue_replicas,
+    simulate_queue,
+)
 from tests.builders import a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index
@@ -121,3 +127,22 @@ def test_the_cluster_stays_as_it_is() -> None:
     assert ["n1", "n2", "n1"] == [step.node for step in first.simulation.steps]
     assert first.simulation == second.simulation
     assert (0, 0) == (context.cluster.pod_count, queue.cluster.pod_count)
+
+
+@pytest.mark.parametrize(("known", "expected"), [(True, "pending"), (False, "notTried")])
+def test_what_replaces_evicted_pods(known: bool, expected: str) -> None:  # noqa: FBT001
+    """Where only the index of a cluster is known, as of the server's, the answer says what is left out."""
+    full: dict[str, Any] = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "4"}}}]}
+    low = [_pod(name, nodeName=node, **full) for name, node in (("l1", "n1"), ("l2", "n2"))]
+    for pod in low:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "low", "controller": True}
+        pod["metadata"]["ownerReferences"] = [owner]
+    running = PodObjects()
+    for pod in low:
+        running(pod)
+    queue = queue_pods(_queued(_pod("high", priority=10, **full)), _context(*low))
+
+    simulated = simulate_queue(queue, planned=PlannedActions(running=running if known else None))
+
+    assert [expected] == [str(pod.outcome) for pod in simulated.simulation.evicted]
+    assert known != any("evicted pods" in text for text in simulated.not_looked_at)

@@ -17,6 +17,7 @@ from policies.placement.survive.survive import MOST_MARGIN, LossOptions, Surviva
 from policies.scheduler.binding import schedule
 from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.policies.scheduler import storage_objects as storage
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
@@ -280,3 +281,28 @@ def test_victims_before_a_loss() -> None:
     assert [(0, 1), (1, 0)] == [(each.running, each.evicted) for each in survival.deployed]
     assert survival.deployed[0].lacks
     assert survival.deployed[0].pending is not None
+
+
+def test_each_loss_finds_the_volumes_as_they_were() -> None:
+    """What one loss gives a claim is free again in the next: the one volume left is for whoever needs it."""
+    claims = [storage.a_claim(name) for name in ("of-a", "of-b")]
+    pods = [
+        a_pod(
+            name=name,
+            labels={"app": name},
+            owner=("apps/v1", "ReplicaSet", name),
+            spec={"nodeName": node, "volumes": storage.using(name)},
+        )
+        for name, node in (("of-a", "n1"), ("of-b", "n2"))
+    ]
+    local = storage.a_class(provisioner="kubernetes.io/no-provisioner")
+    csi_nodes = [storage.a_csi_node(node) for node in ("n1", "n2", "n3")]
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": storage.DRIVER}}
+    around = [*NODES, *csi_nodes, driver, local, *claims, *pods]
+
+    _, losses = _survival([_web(1)], [*around, storage.a_volume("left", zone="c")])
+    _, without = _survival([_web(1)], [*around, storage.a_volume("elsewhere", zone="x")])
+
+    recovered, pending = (OtherPods(displaced=1, pending=count, untried=0) for count in (0, 1))
+    assert [recovered] * 2 == [losses[domain].others for domain in "ab"]
+    assert [pending] * 2 == [without[domain].others for domain in "ab"]

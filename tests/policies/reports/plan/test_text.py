@@ -59,3 +59,12 @@ def test_what_is_created_first() -> None:
     )
 
     assert "2 pods of the old revision were created first" in text
+
+
+def test_whom_evictions_would_make_room_for() -> None:
+    """A plan evicts nobody, and says whom kube-scheduler would."""
+    nodes = [a_node("n1", "a") | {"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "1"}}}]
+    found = plan(a_set(), a_set(a_deployment(1)), *running("n1", app="low", priority=-1), nodes=nodes)
+    run = PlanRun(plan=found, compared_with="main", kubernetes_version=KNOWN_VERSION)
+
+    assert "would evict shop/low-0 on n1" in render(run, width=200, color=False)

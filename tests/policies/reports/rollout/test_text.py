@@ -14,7 +14,7 @@ from policies.placement.rollout.rollout_suggestions import SimulatedRollout, rol
 from policies.reports.rollout import json as rollout_json
 from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate import json as simulate_json
-from tests.builders import a_constraint, a_replica_set
+from tests.builders import a_constraint, a_pod, a_replica_set
 from tests.policies.placement.rollouts import (
     CORDONED,
     THREE_ZONES,
@@ -32,6 +32,8 @@ MANY = [a_node(f"n{number:02}", f"z{number % 15:02}") for number in range(30)]
 SMALL = {"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "1"}}}
 CHANCE = [a_node("n1", "a") | SMALL, a_node("n2", "b", unschedulable=True), a_node("n3", "a") | SMALL]
 TWO = a_deployment(2, a_constraint(), surge=1, unavailable=0)
+#: A pod on the node that has room for one, which any pod may have evicted.
+LOW = {"nodeName": "n1", "priority": -1}
 CLAIM = [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]
 
 
@@ -92,6 +94,11 @@ ROLLOUTS = [
     pytest.param(
         "scale_up", partial(_scaled, a_deployment(2, a_constraint()), 4, *CORDONED), id="scaled up too far"
     ),
+    pytest.param(
+        "evictions",
+        partial(_scaled, a_deployment(1), 2, a_node("n1", "a") | SMALL, a_pod(name="low", spec=LOW)),
+        id="evictions would make room, and are not simulated",
+    ),
     pytest.param("scale_none", partial(_scaled, a_deployment(1), 1, *THREE_ZONES), id="nothing to scale"),
 ]
 
@@ -111,7 +118,7 @@ def test_text(name: str, found: SimulatedRollout, golden: Callable[[str, str], s
     assert max(len(line) for line in text.splitlines() if "nodes are available" not in line) <= 80
 
 
-@pytest.mark.parametrize(("name", "found"), [ROLLOUTS[0], ROLLOUTS[1]], indirect=["found"])
+@pytest.mark.parametrize(("name", "found"), [ROLLOUTS[0], ROLLOUTS[1], ROLLOUTS[-2]], indirect=["found"])
 def test_json(name: str, found: SimulatedRollout, golden: Callable[[str, str], str]) -> None:
     """The whole document, indented."""
     text = orjson.dumps(orjson.loads(simulate_json.render(found)), option=orjson.OPT_INDENT_2).decode() + "\n"

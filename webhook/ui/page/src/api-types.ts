@@ -1074,6 +1074,8 @@ export interface PendingStep {
   condition: string;
   /** The pods that were evicted for it all the same, as namespace/name; absent if none. */
   evicted?: string[];
+  /** The pods that kube-scheduler would evict for it and that were not, on each of the equally good nodes; absent if none. */
+  wouldEvict?: Record<string, string[]>;
 }
 
 /** The pods that a constraint counts, before the first pod was scheduled and after the last. */
@@ -1200,6 +1202,8 @@ export interface DisplacedPod {
   message?: string;
   /** The message of its PodScheduled condition. */
   condition?: string;
+  /** The pods that kube-scheduler would evict for it and that were not, on each of the equally good nodes; absent if none. */
+  wouldEvict?: Record<string, string[]>;
   /** The pod that it was evicted for, as namespace/name; null if it was not. */
   evictedFor?: string;
   /** The node that it lost. */
@@ -1292,6 +1296,8 @@ export interface RolloutCourse {
   after: Record<string, number>[];
   /** The skew of each at the end. */
   skews: number[];
+  /** The same as it is sent; null if evictions make none. */
+  wouldEvict?: Record<string, string[]>;
   /** What happens; of more than 1,000 steps the first and the last. */
   trace: TracedStep[];
   /** How many steps there are. */
@@ -1832,6 +1838,8 @@ export interface StuckPod {
   name: string;
   /** The scheduler's message. */
   message: string;
+  /** The pods that kube-scheduler would evict for it, which is not part of a plan, on each of the equally good nodes; absent if none. */
+  wouldEvict?: Record<string, string[]>;
 }
 
 /** A lint finding. */
