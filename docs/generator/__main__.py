@@ -17,6 +17,7 @@ from docs.generator import (
     http,
     installation,
     releases,
+    repository,
     roles,
     rules,
     shop,
@@ -60,7 +61,8 @@ def _files() -> Mapping[Path, str]:
     pages = [ROOT / "README.md", *sorted(set(DOCS.rglob("*.md")) - set(REFERENCE.rglob("*.md")))]
     return {
         **{REFERENCE / name: text for name, text in reference.items()},
-        **terminal.refreshed({page: page.read_text("utf-8") for page in pages}),
+        **repository.files(),
+        **terminal.refreshed({page: repository.current(page.read_text("utf-8")) for page in pages}),
         **{DOCS / "images" / name: image for name, image in terminal.images().items()},
         DOCS / "releases.md": releases.refreshed((DOCS / "releases.md").read_text("utf-8")),
         DOCS / "examples" / "shop.json": shop.cluster(),
