@@ -70,11 +70,13 @@ corpus: ## Pack the conformance corpus as a file in dist/
 		conformance/LICENSE conformance/README.md conformance/corpus.json conformance/*.jsonl conformance/*.jsonl.gz \
 		| gzip --no-name >"dist/evenkeel-conformance-$$version.tar.gz"
 
-dist: $(SETUP) ## Build the wheels and source archives in dist/ and check them
+dist: $(SETUP) ## Build in dist/ what a release publishes (PLATFORMS="linux/amd64 darwin/arm64": only their archives)
 	rm -rf dist/*.whl dist/*.tar.gz
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/python -m build --no-isolation --outdir dist conformance
 	$(BIN)/python -m twine check --strict dist/*.whl dist/*.tar.gz
+	$(BIN)/python -m deploy.release.archives $(PLATFORMS)
+	$(BIN)/python -m deploy.release.channels
 
 pictures: $(SETUP) ## Take the pictures of the page anew (needs chromium)
 	$(BIN)/python -m docs.generator.pictures

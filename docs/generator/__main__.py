@@ -12,11 +12,13 @@ from pathlib import Path
 from conformance import report_json as conformance_json
 from docs.generator import (
     commands,
+    corpus,
     crd,
     documents,
     http,
     installation,
     releases,
+    repository,
     roles,
     rules,
     shop,
@@ -58,11 +60,12 @@ def _files() -> Mapping[Path, str]:
         **{f"rules/{name}": text for name, text in rules.pages().items()},
     }
     pages = [ROOT / "README.md", *sorted(set(DOCS.rglob("*.md")) - set(REFERENCE.rglob("*.md")))]
+    texts = {page: repository.current(page.read_text("utf-8")) for page in pages}
     return {
         **{REFERENCE / name: text for name, text in reference.items()},
-        **terminal.refreshed({page: page.read_text("utf-8") for page in pages}),
+        **corpus.refreshed({**repository.files(), **terminal.refreshed(texts)}),
         **{DOCS / "images" / name: image for name, image in terminal.images().items()},
-        DOCS / "releases.md": releases.refreshed((DOCS / "releases.md").read_text("utf-8")),
+        DOCS / "releases.md": releases.refreshed(texts[DOCS / "releases.md"]),
         DOCS / "examples" / "shop.json": shop.cluster(),
         ROOT / "conformance" / "conformance.schema.json": conformance_json.schema(),
         **roles.roles(),

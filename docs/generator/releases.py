@@ -54,7 +54,7 @@ def report(version: KubernetesVersion) -> Iterator[str]:
     """Yield the evidence behind the results for a release, line by line."""
     evidence = read_evidence()
     judged = judged_as(version)
-    yield f"Kubernetes {version.exact}" + ("" if judged == version else f", judged as {judged}")
+    yield f"Kubernetes {version.exact}" + ("" if judged == version else f", evaluated as {judged}")
     own = {name: found for name, found in evidence.items() if KubernetesVersion.parse(name) == version}
     for name, found in own.items():
         yield f"  {name}: {found.measured:,} recorded cases, {found.stated:,} stated by its tests"

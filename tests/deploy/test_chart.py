@@ -14,6 +14,8 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
+from deploy.release.project import HOMEPAGE, SLUG
+from policies.config.loader import load_policies
 from tests.deploy.manifests import (
     CHART,
     KUBERNETES,
@@ -206,6 +208,63 @@ def test_every_value_is_in_the_schema() -> None:
                 yield from unknown(value, known[name], f"{path}{name}.")
 
     assert [] == list(unknown(VALUES, SCHEMA, ""))
+
+
+def _leaves(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+def _placed(path: tuple[str, ...], value: object) -> Any:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    list(_leaves(VALUES)),
+    ids=lambda each: ".".join(each) if isinstance(each, tuple) else "",
+)
+def test_a_value_of_another_type_is_refused(path: tuple[str, ...], value: object) -> None:
+    """Helm says so before anything is installed: nothing takes whatever it is given."""
+    others = ["text", 1, True, {"a": {}}, [{"a": {}}]]
+    # A quantity is text or a number; a number may stand for text nowhere else.
+    same = (str, int, float) if path[0] == "resources" else (type(value),)
+    wrong = [other for other in others if not (isinstance(other, same) and type(other) in same)]
+
+    assert [] == [other for other in wrong if Draft7Validator(SCHEMA).is_valid(_placed(path, other))]
+
+
+@pytest.mark.parametrize(
+    "path", sorted({path[:depth] for path, _ in _leaves(VALUES) for depth in range(len(path))}), ids=".".join
+)
+def test_an_unknown_value_is_refused(path: tuple[str, ...]) -> None:
+    """At every level of values.yaml; what is made of free names takes no object for one of them."""
+    assert not Draft7Validator(SCHEMA).is_valid(_placed((*path, "misspelled"), {}))
+
+
+def test_the_page_of_the_chart() -> None:
+    """What Artifact Hub shows is of this release, and its example is a policy."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    notes = {name: yaml.safe_load(text) for name, text in chart["annotations"].items()}
+    definition = rendered()["CustomResourceDefinition", "spreadpolicies.evenkeel.dev"]
+    (crd,), (image,) = notes["artifacthub.io/crds"], notes["artifacthub.io/images"]
+    (example,) = notes["artifacthub.io/crdsExamples"]
+
+    assert {HOMEPAGE} == {chart["home"], *chart["sources"], *(each["url"] for each in chart["maintainers"])}
+    assert all(each["url"].startswith(f"{HOMEPAGE}/") for each in notes["artifacthub.io/links"])
+    assert f"ghcr.io/{SLUG}:{chart['appVersion']}" == image["image"]
+    assert (definition["spec"]["names"]["kind"], definition["metadata"]["name"]) == (crd["kind"], crd["name"])
+    assert crd["version"] in {version["name"] for version in definition["spec"]["versions"]}
+    assert (
+        example["metadata"]["name"]
+        == load_policies(["x"], lambda _: yaml.safe_dump(example).encode())[0].name
+    )
+    assert all(isinstance(text, str) for text in chart["annotations"].values())
 
 
 def _container(manifests: Manifests) -> Any:

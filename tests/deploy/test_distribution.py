@@ -53,6 +53,11 @@ def _closure(requirements: list[str]) -> set[str]:
     return found
 
 
+def base_closure() -> set[str]:
+    """Return the names of the distributions that a base install needs."""
+    return _closure(PROJECT["dependencies"])
+
+
 @pytest.fixture(scope="module")
 def base(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the ``bin`` of an environment with the wheel, and of other packages those that it requires.
@@ -62,7 +67,7 @@ def base(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("base")
     venv.create(folder, with_pip=False, symlinks=True)
     (packages,) = folder.glob("lib/python3*/site-packages")
-    for name in _closure(PROJECT["dependencies"]):
+    for name in base_closure():
         owned = distribution(name)
         for top in {
             path.parts[0] for path in owned.files or () if path.parts[0] not in ("..", "__pycache__")

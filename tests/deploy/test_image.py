@@ -11,6 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from deploy.release.project import HOMEPAGE
 from tests.deploy.manifests import DEPLOY, rendered
 
 ROOT = DEPLOY.parent
@@ -96,6 +97,36 @@ def test_the_image_runs_as_the_pod_says() -> None:
     assert f"USER {user}:{user}\n" in DOCKERFILE
     assert ["/opt/evenkeel/bin/evenkeel"] == json.loads(entry)
     assert re.fullmatch(r"3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}", base)
+
+
+def test_a_rootless_builder_can_build_it() -> None:
+    """No step needs what such a builder has not: a privilege, a device, another owner."""
+    steps = [step for step in re.sub(r"\\\n", " ", DOCKERFILE).splitlines() if step and step[0] != "#"]
+    words = {step.split()[0] for step in steps}
+    runs = " ".join(step for step in steps if step.startswith("RUN"))
+
+    assert words <= {
+        "ARG",
+        "FROM",
+        "ENV",
+        "WORKDIR",
+        "COPY",
+        "RUN",
+        "LABEL",
+        "USER",
+        "EXPOSE",
+        "ENTRYPOINT",
+        "CMD",
+    }
+    assert not re.search(r"--(?:security|mount|network|device|chown)|# *syntax=", DOCKERFILE)
+    assert not re.search(
+        r"\b(?:sudo|chown|mount|mknod|setcap|useradd|adduser|apt-get|chmod [ugo+]*s)\b", runs
+    )
+
+
+def test_the_image_says_where_it_is_from() -> None:
+    """Registries link the sources by this label."""
+    assert f'org.opencontainers.image.source="{HOMEPAGE}"' in DOCKERFILE
 
 
 def test_one_version_says_what_is_installed() -> None:

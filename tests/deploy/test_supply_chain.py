@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from deploy.release.project import SLUG
 from tests.deploy.manifests import DEPLOY
 
 #: Files of ours whose steps GitHub runs.
@@ -36,7 +37,7 @@ def test_every_package_has_hashes(line: str) -> None:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_actions_are_commits(path: Path) -> None:
     """A tag of an action may move; the comment says which release the commit is."""
-    used = re.findall(r"^ +(?:- )?uses: (?!OWNER/REPO/)(.*)$", path.read_text(), re.MULTILINE)
+    used = re.findall(rf"^ +(?:- )?uses: (?!{SLUG}/)(.*)$", path.read_text(), re.MULTILINE)
 
     assert used
     assert used == [each for each in used if re.search(r"@[0-9a-f]{40}  # v\d+\.\d+\.\d+$", each)]
@@ -76,7 +77,7 @@ def test_what_has_no_hashes_may_change_nothing() -> None:
 
         assert not rights or set(ours) <= plain
     assert {"contents": "read"} == document["permissions"] == jobs["check"]["permissions"]
-    assert ["check", "systems"] == jobs["release"]["needs"]
+    assert ["check", "systems", "archives"] == jobs["release"]["needs"]
     assert re.search(r"^corpus: ## ", (DEPLOY.parent / "Makefile").read_text(), re.MULTILINE)
 
 
@@ -86,7 +87,8 @@ def test_a_release_is_tested_listed_and_signed() -> None:
     runs = [step.get("run", step.get("uses", "")).splitlines()[0] for step in steps]
     done = [run.split("@")[0].split(" --")[0].strip() for run in runs]
     wanted = [
-        "make check", "make test", "make sbom", "docker/build-push-action", "actions/attest-build-provenance"
+        "make check", "make test", "make sbom", "make dist",
+        "docker/build-push-action", "actions/attest-build-provenance", "actions/attest-build-provenance",
     ]  # fmt: skip
     build = next(step for step in steps if step.get("id") == "build")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.generator import __main__ as generator
-from docs.generator import installation, rules, terminal
+from docs.generator import corpus, installation, rules, terminal
 from docs.generator.markdown import NOTE, page, table
 from docs.generator.schemas import fields
 from policies.rules.base import all_rules
@@ -122,6 +122,19 @@ def test_kubectl_is_the_code_of_the_webhook() -> None:
         'admission webhook "validate.evenkeel.dev" denied the request: Deployment.apps shop/checkout' in new
     )
     assert re.search(r"Warning: evenkeel: .*\ndeployment.apps/web created\n```", new)
+
+
+def test_numbers_of_the_corpus() -> None:
+    """The README has one for each file, the guide has their sum, whatever they had before."""
+    readme, guide = (path.read_text() for path in (corpus.README, corpus.GUIDE))
+    old = {corpus.README: re.sub(r"(` \| )[\d,]+", r"\g<1>1", readme), corpus.GUIDE: guide.replace(",", "")}
+    new = corpus.refreshed(old)
+    counts = [
+        int(count.replace(",", "")) for count in re.findall(r"^\| `\S+` \| ([\d,]+) \|", readme, re.MULTILINE)
+    ]
+
+    assert readme == new[corpus.README] != old[corpus.README]
+    assert f"{sum(counts):,} requests" in new[corpus.GUIDE]
 
 
 def test_images_are_of_a_terminal() -> None:

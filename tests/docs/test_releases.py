@@ -50,7 +50,7 @@ def test_examples_tell_changes_apart(release: str) -> None:
         pytest.param("1.33.3", "1.33.3: 126 recorded cases", id="recorded"),
         pytest.param("1.31", "Nearest with recorded verdicts: 1.30.10 before, 1.33.3 after", id="between"),
         pytest.param("1.38", "by the table alone: 2 changes", id="of release notes alone"),
-        pytest.param("1.55", "Kubernetes 1.55, judged as 1.38", id="newer than the table"),
+        pytest.param("1.55", "Kubernetes 1.55, evaluated as 1.38", id="newer than the table"),
     ],
 )
 def test_what_is_behind_a_release(release: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:

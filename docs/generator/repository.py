@@ -1,0 +1,44 @@
+"""The repository and the version in whatever people copy: pyproject.toml is the one place of both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from deploy.release.project import ROOT, SLUG, VERSION
+
+#: Owner and name, wherever they stand: in addresses, images, options of gh, and the action.
+_SLUG: Final = re.compile(
+    r"(github\.com/|ghcr\.io/|--repo )[\w.-]+/evenkeel(?![\w-])|[\w.-]+/evenkeel(?=/deploy/github-action)"
+)
+#: A release of the action, of the hooks, of the sources, of an archive or of an image.
+_RELEASE: Final = re.compile(
+    r"((?:/deploy/github-action@|/refs/tags/|/releases/download/|\brev: )v|\bevenkeel_|/evenkeel:)"
+    r"\d+\.\d+\.\d+\b"
+)
+#: Files besides the pages of the documentation.
+_COPIED: Final = (
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "conformance/README.md",
+    "deploy/Dockerfile",
+    "deploy/**/*.y*ml",
+)
+
+
+def current(text: str) -> str:
+    """Return a text with the repository and the version of pyproject.toml.
+
+    >>> current("https://github.com/a/evenkeel, rev: v9.9.9") == f"https://github.com/{SLUG}, rev: v{VERSION}"
+    True
+    """
+    text = _SLUG.sub(lambda found: f"{found[1] or ''}{SLUG}", text)
+    return _RELEASE.sub(rf"\g<1>{VERSION}", text)
+
+
+def files() -> Mapping[Path, str]:
+    """Return the content that each file of ``_COPIED`` should have, if it names the repository."""
+    texts = {path: path.read_text("utf-8") for name in _COPIED for path in ROOT.glob(name)}
+    return {path: current(text) for path, text in texts.items() if _SLUG.search(text)}
