@@ -19,6 +19,7 @@ from policies.placement.core.placement import Placement, PreparedPod
 from policies.placement.core.replicas import Replicas
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.new_revision import ReplacedPods
+from policies.placement.rollout.rollout import Rollout
 from policies.scheduler.releases import newer_than_known
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
@@ -122,18 +123,17 @@ def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> 
     text += f" beside {plural(replaced.count, 'older pod')} that it replaces"
     if replaced.rollout is None:
         return text
-    return f"{text}: {ending(replaced.rollout.outcome, scaled=False)} (see simulate --rollout)"
+    return f"{text}: {ending(replaced.rollout, replaced.rollout.outcome)} (see simulate --rollout)"
 
 
-def ending(outcome: Outcome, *, scaled: bool) -> str:
-    """Return how a course ends.
-
-    >>> ending(Outcome.PENDING, scaled=True)
-    'some pods stay pending'
-    """
+def ending(rollout: Rollout, outcome: Outcome) -> str:
+    """Return how a course of a rollout or a scale ends."""
     match outcome:
         case Outcome.COMPLETE:
-            return "every replica has a node" if scaled else "the rollout completes"
+            if rollout.kept:
+                stay = "stays" if rollout.kept == 1 else "stay"
+                return f"{plural(rollout.kept, 'pod')} of the old revision {stay} until deleted (OnDelete)"
+            return "every replica has a node" if rollout.scaled else "the rollout completes"
         case Outcome.PENDING:
             return "some pods stay pending"
         case Outcome.DEADLOCK:

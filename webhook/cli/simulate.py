@@ -99,8 +99,8 @@ def _option(name: str) -> str:
     "--replicas",
     type=click.IntRange(0, MOST_PODS),
     metavar="N",
-    help="Replicas to schedule, beside those that run.  [default: those that have no node; 1 for an object "
-    "without a number of replicas]",
+    help="Replicas to schedule, beside those that run.  [default: those that have no node, of a Job "
+    "those that it runs at once; 1 for any other object without a number of replicas]",
 )
 @click.option(
     "--seed",

@@ -56,7 +56,7 @@ def read_request(kind: type[_Request], body: bytes, found: ErrorList) -> _Reques
     except orjson.JSONDecodeError as error:
         raise RequestError(message=f"the request is not JSON: {error}") from None
     if not isinstance(document, dict | None):
-        raise RequestError(message=f"the request {wrong_type(FieldPath(), 'an object', document)}")
+        raise RequestError(message=f"the request: {wrong_type(FieldPath(), 'an object', document)}")
     return read(kind, document, FieldPath(), found)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from policies.manifests.fields import FieldPath, invalid_value
+from policies.manifests.fields import ErrorList, FieldPath, descend, invalid_value
 from policies.manifests.wire import Count
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
@@ -23,6 +23,8 @@ MOST_PLACED: Final = 300
 MOST_PODS: Final = 150_000
 #: The rule that a workload breaks which wants no possible number of replicas.
 REPLICAS_INVALID: Final = "replicas-invalid"
+#: The kinds whose controller runs pods until some have succeeded.
+JOBS: Final = frozenset({("batch", "Job"), ("batch", "CronJob")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,35 @@ def check_replicas(workload: Workload) -> None:
         text = f"must be a whole number from 0 to {MOST_PODS:,}"
         error = invalid_value(FieldPath(way), workload.stated_replicas, text, REPLICAS_INVALID)
         raise PlacementError((error,))
+
+
+def parallel_pods(workload: Workload) -> int | None:
+    """Return how many pods the controller of a Job creates at first; None for an object of another kind.
+
+    That is its ``parallelism``, by default 1, and at most its ``completions``, where it has some. Jobs of a
+    CronJob have the numbers of its template.
+
+    Raises:
+        PlacementError: A number is none, or above what is scheduled; holds every error.
+
+    Source: ``manageJob``, ``pkg/controller/job/job_controller.go``, Kubernetes 1.36.
+    """
+    if (workload.kind.group, workload.kind.kind) not in JOBS:
+        return None
+    way = workload.kind.template[:-1]
+    spec = descend(workload.obj, way, ErrorList())
+    names = ("parallelism", "completions")
+    stated: dict[str, int] = {name: spec[name] for name in names if spec.get(name) is not None}
+    wrong = {name: raw for name, raw in stated.items() if type(raw) is not int or not 0 <= raw <= MOST_PODS}
+    if wrong:
+        text = f"must be a whole number from 0 to {MOST_PODS:,}"
+        raise PlacementError(
+            tuple(
+                invalid_value(FieldPath(way).child(name), raw, text, REPLICAS_INVALID)
+                for name, raw in wrong.items()
+            )
+        )
+    return min(({"parallelism": 1} | stated).values())
 
 
 def count_replicas(

@@ -94,6 +94,21 @@ class Rollout:
         return self.courses.worst.outcome
 
     @property
+    def uneven(self) -> list[int]:
+        """The hard constraints beyond whose ``maxSkew`` it may end."""
+        return [
+            position
+            for position, applied in enumerate(self.prepared.request.constraints)
+            if applied.is_hard and self.courses.worst_skews[position] > applied.constraint.max_skew
+        ]
+
+    @property
+    def kept(self) -> int:
+        """Pods of old revisions that stay until someone deletes them (``OnDelete``); 0 elsewhere."""
+        waits = not self.scaled and self.stateful is not None and self.stateful.on_delete
+        return self.courses.likely.old if waits else 0
+
+    @property
     def pending(self) -> int:
         """The most pods that stay pending in any course."""
         return max(len(self.courses.likely.pending), len(self.courses.worst.pending))

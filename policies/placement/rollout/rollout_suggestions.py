@@ -132,7 +132,7 @@ def find_rollout_suggestions(
     *,
     tolerated: frozenset[str] = frozenset(),
 ) -> RolloutSuggestions:
-    """Return the changes that would make a rollout complete; none for one that completes, and for a scale.
+    """Return the changes that would make a rollout complete, or end within ``maxSkew``; none for a scale.
 
     Args:
         rollout: The rollout.
@@ -140,7 +140,7 @@ def find_rollout_suggestions(
         settings: How it was simulated.
         tolerated: Rules of the API server that the object may break.
     """
-    if rollout.outcome is Outcome.COMPLETE or rollout.scaled:
+    if rollout.scaled:
         return RolloutSuggestions()
     blocking, workload = _blocking(rollout), rollout.prepared.workload
     settings = replace(settings, choose=first_by_name, without=frozenset(blocking))
@@ -150,6 +150,8 @@ def find_rollout_suggestions(
             edited.obj, context, settings, namespace=workload.namespace, tolerated=tolerated
         )
 
+    if rollout.outcome is Outcome.COMPLETE:
+        return _evened(rollout, context, attempt)
     if not blocking:
         return _search(rollout, context, attempt)
     # What its controller waits for keeps every change of the manifest from its pods.
@@ -187,6 +189,34 @@ def _search(
     return RolloutSuggestions(
         found=tuple(found), tried=search.tried + bool(deleted), complete=search.complete
     )
+
+
+def _evened(
+    rollout: Rollout, context: AdmissionContext, attempt: Callable[[Workload], Rollout]
+) -> RolloutSuggestions:
+    """Return the changes with which a rollout that completes ends within ``maxSkew``.
+
+    It may end beyond it because pods of the old revision counted while those of the new one were placed.
+    """
+    workload, request = rollout.prepared.workload, rollout.prepared.request
+    label = workload.kind.revision_label
+    if label is None or not workload.template.constraints or not request.behavior.match_label_keys:
+        return RolloutSuggestions()
+    search = EditSearch(workload, context, attempt, most=MOST_TRIED)
+    found: list[RolloutSuggestion] = []
+    for position in rollout.uneven:
+        applied = request.constraints[position]
+        selector, keys = applied.constraint.selector, applied.constraint.match_label_keys
+        if selector is None or label in selector.keys.union(keys):
+            continue
+        change = Change(what=ChangeKind.MATCH_LABEL_KEYS, constraint=position, value=label)
+        edits = edits_of(change, workload)
+        if not edits:
+            continue
+        after = search.attempt(edits)
+        if after is not None and after.outcome is Outcome.COMPLETE and position not in after.uneven:
+            found.append(_suggestion(change, edits, after, _stuck(rollout), ()))
+    return RolloutSuggestions(found=tuple(found[:MOST_FOUND]), tried=search.tried, complete=search.complete)
 
 
 def _suggestion(

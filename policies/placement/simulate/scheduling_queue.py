@@ -32,6 +32,7 @@ from policies.placement.core.recovery import MOST_OTHERS, DisplacedPod, PodOutco
 from policies.placement.core.replicas import (
     Replicas,
     check_replicas,
+    parallel_pods,
     replicas_of,
     running_replicas,
 )
@@ -281,8 +282,8 @@ def queue_replicas(
         obj: The workload, or a pod, of any shape.
         context: What its pods are placed by; its cluster must be there.
         namespace: Where the object goes if it names no namespace itself.
-        count: How many replicas; by default those that the workload wants and that have no node, and one pod
-            of an object without a number of replicas.
+        count: How many replicas; by default those that the workload wants and that have no node; of a Job
+            those that it runs at once, and one pod of any other object without a number of replicas.
         tolerated: Rules of the API server that the object may break.
 
     Raises:
@@ -311,9 +312,12 @@ def queue_replicas(
 
 
 def _missing(workload: Workload, replicas: Replicas | None) -> int:
-    """Return how many replicas have no node; 1 for an object without a number of replicas."""
+    """Return how many replicas have no node, or how many pods an object without replicas creates at once."""
     check_replicas(workload)
-    return 1 if replicas is None else max(replicas.wanted - replicas.placed, 0)
+    if replicas is not None:
+        return max(replicas.wanted - replicas.placed, 0)
+    parallel = parallel_pods(workload)
+    return 1 if parallel is None else parallel
 
 
 def queue_pods(

@@ -125,9 +125,14 @@ def rollout_text(workload: PlannedWorkload) -> str:
     if rollout is None:
         return ""
     likely, worst = rollout.courses.likely.outcome, rollout.outcome
-    ends = ending(likely, scaled=rollout.scaled)
+    ends = ending(rollout, likely)
     if worst is not likely:
-        ends += f", but with other choices among equal pods and nodes {ending(worst, scaled=rollout.scaled)}"
+        ends += f", but with other choices among equal pods and nodes {ending(rollout, worst)}"
+    if rollout.scaled and rollout.courses.free:
+        ends += "; of equal pods and nodes Kubernetes takes any"
+        courses = rollout.courses
+        if any(most > skew for most, skew in zip(courses.worst_skews, courses.likely.skews, strict=True)):
+            ends += f", with a skew of up to {max(courses.worst_skews):,}"
     return f"scale: {ends}" if rollout.scaled else f"rollout ({strategy(rollout)}): {ends}"
 
 

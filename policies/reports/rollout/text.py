@@ -73,7 +73,7 @@ def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Ite
     yield from _course("What happens", courses.likely, rollout)
     if courses.worst.outcome is not courses.likely.outcome:
         yield from _course(f"What can happen {_OTHER_CHOICES}", courses.worst, rollout)
-    if not rollout.scaled and rollout.outcome is not Outcome.COMPLETE:
+    if not rollout.scaled and (suggestions.found or rollout.outcome is not Outcome.COMPLETE):
         yield from _suggestions(suggestions, rollout)
     yield from _notes(rollout)
 
@@ -82,10 +82,10 @@ def _headline(rollout: Rollout) -> Text:
     likely, worst = rollout.courses.likely.outcome, rollout.outcome
     unmodeled = " as far as the pod is modeled" if rollout.prepared.request.pod.unmodeled else ""
     text = Text(f"{workload_title(rollout.prepared)}: ")
-    good = likely is worst is Outcome.COMPLETE
-    text.append(ending(likely, scaled=rollout.scaled) + unmodeled, "bold green" if good else "bold red")
+    good = likely is worst is Outcome.COMPLETE and not rollout.kept
+    text.append(ending(rollout, likely) + unmodeled, "bold green" if good else "bold red")
     if worst is not likely:
-        text.append(f", but can end otherwise: {ending(worst, scaled=rollout.scaled)}", "bold red")
+        text.append(f", but can end otherwise: {ending(rollout, worst)}", "bold red")
     text.append(
         f" ({plural(rollout.prepared.cluster.node_count, 'node')}, Kubernetes {rollout.prepared.version})"
     )
@@ -202,7 +202,11 @@ def _why_stuck(course: Course, rollout: Rollout) -> str:
 
 def _suggestions(suggestions: RolloutSuggestions, rollout: Rollout) -> Iterator[RenderableType]:
     namespace = one_line(rollout.prepared.workload.namespace)
-    yield from ("", Text("What would make it complete", "bold"))
+    complete = rollout.outcome is Outcome.COMPLETE
+    yield from (
+        "",
+        Text(f"What would {'keep it within maxSkew' if complete else 'make it complete'}", "bold"),
+    )
     if not suggestions.found:
         yield Text(f"No single change of the manifest that Evenkeel knows ({suggestions.tried:,} tried).")
     for number, suggestion in enumerate(suggestions.found, start=1):

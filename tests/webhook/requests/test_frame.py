@@ -38,11 +38,13 @@ def test_what_is_no_json(body: bytes) -> None:
     assert "JSON" in caught.value.message
 
 
-@pytest.mark.parametrize("body", [b"[]", b"3"])
-def test_what_is_no_object(body: bytes) -> None:
+@pytest.mark.parametrize(("body", "given"), [(b"[]", "a list"), (b"3", "3")])
+def test_what_is_no_object(body: bytes, given: str) -> None:
     """Only an object is read further."""
-    with pytest.raises(RequestError):
+    with pytest.raises(RequestError) as caught:
         read_request(Form, body, ErrorList())
+
+    assert f"the request: Invalid value: {given}: must be an object" == caught.value.message
 
 
 def test_null() -> None:

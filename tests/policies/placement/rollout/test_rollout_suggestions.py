@@ -135,3 +135,25 @@ def test_pending_pods_of_a_deployment(name: str) -> None:
 
     assert simulated.suggestions.tried
     assert all(not each.deleted for each in simulated.suggestions.found)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "expected"),
+    [
+        pytest.param(a_constraint(), ["matchLabelKeys=['pod-template-hash']"], id="old pods count"),
+        pytest.param(a_constraint(matchLabelKeys=["pod-template-hash"]), [], id="they do not"),
+        pytest.param(a_constraint(whenUnsatisfiable="ScheduleAnyway"), [], id="a soft one"),
+    ],
+)
+def test_a_rollout_that_ends_uneven(constraint: dict[str, Any], expected: list[str]) -> None:
+    """What keeps pods of the old revision out of the counts is said, and verified to end within maxSkew."""
+    obj, cluster = (
+        a_deployment(3, constraint, surge=3, unavailable=0),
+        (*THREE_ZONES, *running("old", n1=2, n2=1)),
+    )
+    rollout = roll(obj, a_context(*cluster))
+    found, edits = _suggested(obj, *cluster)
+
+    assert (Outcome.COMPLETE, expected) == (rollout.outcome, edits)
+    assert bool(rollout.uneven) == bool(expected)
+    assert all(skew <= 1 for suggestion in found.found for skew in suggestion.worst_skews)

@@ -63,6 +63,36 @@ def test_how_many_replicas(kind: str, running: int, count: int | None, expected:
     assert expected == len(queue_replicas(workload, context, count=count).pods)
 
 
+@pytest.mark.parametrize("kind", ["Job", "CronJob"])
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        pytest.param({"parallelism": 4}, 4, id="4 at once"),
+        pytest.param({"parallelism": 4, "completions": 3}, 3, id="4 at once, 3 in all"),
+        pytest.param({"parallelism": None, "completions": 3}, 1, id="3 in all"),
+        pytest.param({"parallelism": 0}, 0, id="none"),
+        pytest.param(
+            {"parallelism": -1, "completions": "2"}, ["parallelism", "completions"], id="no numbers"
+        ),
+        pytest.param({"parallelism": MOST_PODS + 1}, ["parallelism"], id="more than are scheduled"),
+    ],
+)
+def test_a_job(kind: str, numbers: dict[str, Any], expected: int | list[str]) -> None:
+    """By default the pods are scheduled that it runs at once."""
+    workload = a_workload("Job", "batch")
+    workload["spec"] |= numbers
+    if kind == "CronJob":
+        workload |= {"kind": kind, "spec": {"schedule": "@daily", "jobTemplate": {"spec": workload["spec"]}}}
+    way = "spec." if kind == "Job" else "spec.jobTemplate.spec."
+    if isinstance(expected, int):
+        assert expected == len(queue_replicas(workload, _context()).pods)
+        return
+    with pytest.raises(PlacementError) as caught:
+        queue_replicas(workload, _context())
+
+    assert [f"{way}{name}" for name in expected] == [str(error.path) for error in caught.value.errors]
+
+
 @pytest.mark.parametrize("replicas", [-1, "3", 1.5, True, 10**10])
 def test_no_possible_number(replicas: object) -> None:
     """A number of replicas that no workload can have is an error, whatever number is named."""

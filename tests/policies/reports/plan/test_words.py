@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from policies.manifests.words import IN_SENTENCE
-from policies.reports.plan.words import asides, domains_text, pending_messages
+from policies.placement.rollout.rollout import RolloutSettings, simulate_rollout
+from policies.reports.plan.words import asides, domains_text, pending_messages, rollout_text
 from policies.scheduler.binding import Step
+from tests.builders import a_constraint
+from tests.policies.placement.rollouts import THREE_ZONES, a_context, a_deployment, running
 from tests.policies.reports.plan.plans import EMPTY, RUN
 
 
@@ -32,3 +35,17 @@ def test_many_messages() -> None:
 def test_nothing_is_left_out() -> None:
     """An exact plan has no remarks."""
     assert [] == list(asides(replace(EMPTY, plan=replace(EMPTY.plan, assumed=False))))
+
+
+def test_a_scale_down_among_equal_pods() -> None:
+    """Which pods are deleted is open, and so is the skew that they leave."""
+    pods = running("r1", n1=2, n2=2, n3=2)
+    obj, settings = a_deployment(6, a_constraint()), RolloutSettings(scale=3)
+    rollout = simulate_rollout(obj, a_context(*THREE_ZONES, *pods), settings)
+    workload = RUN.plan.workloads[0]
+    text = rollout_text(replace(workload, pods=replace(workload.pods, rollout=rollout)))
+
+    worst, likely = rollout.courses.worst_skews[0], rollout.courses.likely.skews[0]
+    of_worst = f", with a skew of up to {worst}" if worst > likely else ""
+    assert f"scale: every replica has a node; of equal pods and nodes Kubernetes takes any{of_worst}" == text
+    assert worst == 2

@@ -78,6 +78,17 @@ ROLLOUTS = [
         id="a StatefulSet that waits",
     ),
     pytest.param(
+        "on_delete",
+        partial(
+            _rolled_out,
+            a_stateful_set(3)
+            | {"spec": a_stateful_set(3)["spec"] | {"updateStrategy": {"type": "OnDelete"}}},
+            *THREE_ZONES,
+            *ordinals("n1", "n2", "n3"),
+        ),
+        id="a StatefulSet whose pods nobody deletes",
+    ),
+    pytest.param(
         "recreate",
         partial(
             _rolled_out,

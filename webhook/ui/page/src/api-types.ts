@@ -1272,7 +1272,7 @@ export interface RolloutFields {
   exact: boolean;
   /** How many were taken. */
   courses: number;
-  /** Changes with which it completes. */
+  /** Changes with which it completes, or ends within "maxSkew" if it does not. */
   suggestions: RolloutChange[];
   /** How many were rolled out. */
   suggestionsTried: number;
