@@ -13,6 +13,7 @@ help: ## Show the targets
 $(SETUP): pyproject.toml conformance/pyproject.toml
 	# What setuptools left in an older checkout would hide what is installed.
 	rm -rf *.egg-info conformance/*.egg-info
+	@echo "Installing Evenkeel, its tools and those of its tests and documentation in $(VENV); once, a minute or two."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]' --editable ./conformance
 	@touch $@

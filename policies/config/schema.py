@@ -12,9 +12,8 @@ from datetime import date
 from functools import lru_cache
 from importlib import resources
 from types import NoneType, UnionType
-from typing import Annotated, Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
-import jsonschema
 import orjson
 
 from policies.config import lint_config
@@ -35,6 +34,9 @@ from policies.manifests.wire import document_name
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector, Operator
 from policies.model.validation import INT32_MAX
+
+if TYPE_CHECKING:
+    import jsonschema
 
 #: The checked-in schemas, in this package.
 SCHEMA_FILE = "spreadpolicy.schema.json"
@@ -219,13 +221,20 @@ def checked_in_text(file: str = SCHEMA_FILE) -> str:
 @lru_cache(maxsize=1)
 def validator() -> jsonschema.Draft202012Validator:
     """Return the validator of the document, made once."""
-    return jsonschema.Draft202012Validator(build_schema())
+    return _validator(build_schema())
 
 
 @lru_cache(maxsize=1)
 def lint_config_validator() -> jsonschema.Draft202012Validator:
     """Return the validator of LintConfig documents, made once."""
-    return jsonschema.Draft202012Validator(build_lint_config_schema())
+    return _validator(build_lint_config_schema())
+
+
+def _validator(schema: Schema) -> jsonschema.Draft202012Validator:
+    # A sixth of a short run, which only one that checks a document pays for.
+    import jsonschema  # noqa: PLC0415
+
+    return jsonschema.Draft202012Validator(schema)
 
 
 def _object(kind: type) -> dict[str, Any]:

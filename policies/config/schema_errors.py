@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-
-import jsonschema
+from typing import TYPE_CHECKING, Any
 
 from policies.manifests.fields import (
     FieldError,
@@ -19,6 +17,9 @@ from policies.manifests.fields import (
     unsupported_value,
     wrong_type,
 )
+
+if TYPE_CHECKING:
+    import jsonschema
 
 #: The rule that a value breaks which its field cannot have.
 VALUE_INVALID = "value-invalid"

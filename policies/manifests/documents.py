@@ -55,20 +55,26 @@ class _Part:
     """The part of a text that holds one document.
 
     Attributes:
-        text: The whole text.
+        text: The whole text; of an item of a large List its bytes, since few are looked at.
         start: Where the part starts, in characters.
         end: Where it ends; None for JSON, which shows its end.
         line: The line where it starts.
         lines: The lines of its fields, if the reader kept them.
     """
 
-    text: str
+    text: str | bytes
     start: int
     end: int | None
     line: int
     lines: EventLines | None = None
 
+    @property
+    def decoded(self) -> str:
+        """The whole text."""
+        return self.text if isinstance(self.text, str) else self.text.decode()
 
+
+_ROOT = FieldPath()
 #: Documents whose places are kept for the next look: most are looked at a few times, one after the other.
 _KEPT = 16
 
@@ -77,8 +83,8 @@ _KEPT = 16
 def _nodes_of(part: _Part) -> TextNode:
     """Return the places of the values of a part, in the whole text."""
     if part.end is None:
-        return json_nodes(part.text, part.start, part.line)
-    return yaml_nodes(part.text, part.start, part.end, part.line)
+        return json_nodes(part.decoded, part.start, part.line)
+    return yaml_nodes(part.decoded, part.start, part.end, part.line)
 
 
 class RepeatedKey(NamedTuple):
@@ -210,7 +216,7 @@ def load_item(source: bytes, file: str, *, lines_before: int) -> Document:
     except orjson.JSONDecodeError:
         # It knows no lines, and takes less.
         return _only(decoded(source, file, lines_before=lines_before), file, lines_before)
-    return Document(value, file, 0, _part=_Part(source.decode(), 0, None, lines_before + 1))
+    return Document(value, file, 0, _part=_Part(source, 0, None, lines_before + 1))
 
 
 def _only(text: str, file: str, lines_before: int) -> Document:
@@ -246,7 +252,7 @@ def objects(document: Document) -> Iterator[ManifestObject]:
     The items of a typed list (``PodList``) may leave out apiVersion and kind; they are filled in. What is
     no object is left out, see ``list_errors``.
     """
-    yield from _flattened(document.value, FieldPath(), document)
+    yield from _flattened(document.value, _ROOT, document)
 
 
 def list_errors(document: Document, rule: str) -> list[FieldError]:
@@ -322,7 +328,7 @@ def _document(found: YamlValue | JsonValue, file: str, index: int, part: _Part) 
     document = Document(found.value, file, index, _part=part)
     if found.repeats:
         keys = sorted(document.nodes.repeated(), key=lambda key: key.last.line)[:MAX_PROBLEMS]
-        document.repeated = tuple(_repeated_key(key, part.text) for key in keys)
+        document.repeated = tuple(_repeated_key(key, part.decoded) for key in keys)
     return document
 
 

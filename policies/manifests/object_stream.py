@@ -28,6 +28,8 @@ _HEAD = re.compile(
     rb'\s*+(\{(?:\s*+"(?:apiVersion|kind|metadata)"\s*+:\s*+(?:"[^"\\\n]*+"|\{[^{}]*+\})\s*+,)*+'
     rb'\s*+"items"\s*+:\s*+\[)[ \t\r]*+\n(?=([ \t]*+)\{)'
 )
+#: The end of an item on a line of its own, and the start of the next one.
+_BETWEEN_LINES = b"},\n{"
 #: Bytes that are looked at behind an item.
 _AHEAD = 2**12
 #: What may be between two items.
@@ -72,11 +74,12 @@ def _items(window: _Window, head: re.Match[bytes]) -> Iterator[ManifestObject]:
     item_type, ending, more = _item_type(head[1]), b"\n" + head[2] + b"}", True
     window.take(head.end())
     while more:
-        document = window.item(ending)
+        line = window.line()
+        document = window.item(ending) if line is None else line
         if isinstance(document.value, dict) and "kind" not in document.value:
             document.value = item_type | document.value
         yield from objects(document)
-        more = window.skip(_BEHIND_ITEM)
+        more = line is not None or window.skip(_BEHIND_ITEM)
     window.end(head[1])
 
 
@@ -126,6 +129,19 @@ class _Window:
         self._lines += taken.count(b"\n")
         self._at = end
         return taken
+
+    def line(self) -> Document | None:
+        """Take the item that starts here and what is behind it; None unless both are plainly one line.
+
+        Most items are, and reading a large cluster takes as long as this.
+        """
+        content, at = self.content, self._at
+        end = content.find(b"\n", at)
+        if end < 0 or content[end - 2 : end + 2] != _BETWEEN_LINES:
+            return None
+        before = self._lines
+        self._lines, self._at = before + 1, end + 1
+        return load_item(content[at : end - 1], self._file, lines_before=before)
 
     def item(self, ending: bytes) -> Document:
         """Take the item that starts here: a line, or those up to one that starts with an ending."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from policies.model.workload import Workload
+from policies.model.workload import DEFAULT_NAMESPACE, Workload
 
 
 class WorkloadRef(NamedTuple):
@@ -24,3 +25,11 @@ class WorkloadRef(NamedTuple):
     def of(cls, workload: Workload) -> WorkloadRef:
         """Return which object a workload is, its kind with its group."""
         return cls(workload.namespace, workload.kind.name, workload.name)
+
+
+def with_namespace(obj: Mapping[str, Any], namespace: str) -> Mapping[str, Any]:
+    """Return an object in a namespace if it names none itself."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("namespace"):
+        return obj
+    return {**obj, "metadata": {**metadata, "namespace": namespace or DEFAULT_NAMESPACE}}

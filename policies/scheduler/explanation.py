@@ -85,7 +85,7 @@ def _tiers(result: SchedulingResult, named: int) -> Iterator[Tier]:
     # Where there is one feasible node, or none, the scheduler scores nothing: schedulePod, schedule_one.go.
     scores = result.scores[feasible] if result.scores is not None and len(feasible) > 1 else None
     weight = result.request.profile.weight(Plugin.POD_TOPOLOGY_SPREAD)
-    best_first = [None] if scores is None else np.unique(scores)[::-1].tolist()
+    best_first = [None] if scores is None else sorted(set(scores.tolist()), reverse=True)
     for score in best_first if len(feasible) else ():
         nodes = feasible if scores is None else feasible[scores == score]
         examples = tuple(result.names[node] for node in nodes[:named].tolist())

@@ -122,7 +122,6 @@ class PodTable:
 
     def put(self, name: str, labels: dict[str, str], row: PodRow) -> None:
         """Add a pod that is not in the table; the number of its labels is given here."""
-        row = row._replace(label_set=self.label_sets.take(labels))
         if self._free:
             slot = self._free.pop()
             for column, value in zip(self._columns, row, strict=True):
@@ -130,6 +129,7 @@ class PodTable:
         else:
             for column, value in zip(self._columns, row, strict=True):
                 slot = column.append(value)
+        self._label_set.data[slot] = self.label_sets.take(labels)
         self._slots[name] = slot
 
     def rows(self, slots: NDArray[np.intp] | slice = slice(None)) -> PodRows:

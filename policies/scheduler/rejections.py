@@ -266,7 +266,8 @@ def _violation(at: int, result: FilterResult, nodes: NDArray[np.intp]) -> SkewVi
     of_node = domains.of_node[nodes]
     if of_node[0] == MISSING:
         return SkewViolation(constraint=at, lacks_key=True)
-    skew, distinct = result.skew[nodes], np.unique(of_node)
+    # Alone, np.unique would import masked arrays.
+    skew, distinct = result.skew[nodes], list(set(of_node.tolist()))
     return SkewViolation(
         constraint=at,
         lacks_key=False,

@@ -13,7 +13,6 @@ from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
 from policies.placement.explain.explain import Explained, explain_object
-from policies.reports.explain import json as explain_json
 from policies.reports.explain import text as explain_text
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.cli.answers import Printer, answer_printer
@@ -21,12 +20,12 @@ from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options
-from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
 from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interruptible, show, status
 from webhook.late_imports import late_imports
 
 with late_imports():
-    from webhook.cli import live_placement
+    from policies.reports.explain import json as explain_json
+    from webhook.cli import live_placement, suggestion
 
 
 _EXAMPLES = """\
@@ -124,12 +123,12 @@ def _print_suggestion(number: int, options: PlacementOptions, body: bytes, entry
         DocumentError: The file cannot be edited there.
     """
     report = orjson.loads(body)
-    edits = suggestion(report, number)
+    edits = suggestion.suggestion(report, number)
     target = options.target(options.kinds())
     if target is not None and target.kind.kind in {"Pod", "Job"}:
         text = f"a {target.kind.kind} cannot be edited so"
         raise UsageError(report.get("editing") or text)
     if target is None:
-        click.echo(manifest_diff(options.files, entry, edits), nl=False)
+        click.echo(suggestion.manifest_diff(options.files, entry, edits), nl=False)
     else:
-        click.echo(kubectl_patch(target, entry, edits))
+        click.echo(suggestion.kubectl_patch(target, entry, edits))

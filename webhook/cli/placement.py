@@ -15,9 +15,9 @@ from policies.model.node import Node
 from policies.model.replica_sources import ReplicaSources
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
+from policies.model.workload_ref import with_namespace
 from policies.placement.core.actions import domains_of, unknown_domain
 from policies.placement.core.placement import PlacementError
-from policies.placement.plan.plan import with_namespace
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import list_objects

@@ -57,6 +57,13 @@ Why does the Deployment of step 5 fit nowhere, and what would help?""",
     ),
 }
 
+#: What is proposed at the end: the command that does it.
+NEXT = {
+    "See this cluster in the browser": ".venv/bin/evenkeel ui --cluster webhook/demo/cluster.yaml",
+    "Lint manifests, these or those of a folder of yours": ".venv/bin/evenkeel lint docs/examples",
+    "Find out what is uneven in your own cluster": ".venv/bin/evenkeel audit --live",
+}
+
 
 def main() -> int:
     """Run the demo and return its exit code."""
@@ -79,9 +86,9 @@ def main() -> int:
             else:
                 _show_scores(verdict, zones=_zones(files))
         connection.close()
-    print("\nThe server has stopped. To see this cluster in the browser:\n")
-    _indented(".venv/bin/evenkeel ui --cluster webhook/demo/cluster.yaml")
-    print("\nNext: docs/index.md, or .venv/bin/evenkeel --help")
+    print("\nThe server has stopped. Three things to try next:\n")
+    for number, (what, command) in enumerate(NEXT.items(), 1):
+        _indented(f"{number}. {what}:\n   {command}")
     return 0
 
 
@@ -106,9 +113,12 @@ def _server(files: Path) -> Iterator[tuple[int, Path]]:
         options = ["--bind", f"127.0.0.1:{port}", "--cert-dir", str(certificates), "--workers", "1"]
         options += ["--policy", str(files / "policy.yaml"), "--cluster", str(files / "cluster.yaml")]
         print(f"$ evenkeel serve {' '.join(options)}", flush=True)
-        server = subprocess.Popen([*_COMMAND, "serve", *options], env=os.environ | {"EVENKEEL_DRAIN_S": "0"})
+        log, environment = Path(temporary) / "server.log", os.environ | {"EVENKEEL_DRAIN_S": "0"}
+        with log.open("wb") as file:
+            # Its log would be between the lines of the story.
+            server = subprocess.Popen([*_COMMAND, "serve", *options], env=environment, stderr=file)
         try:
-            _wait_until_ready(server, port, certificates / "ca.crt")
+            _wait_until_ready(server, port, certificates / "ca.crt", log)
             yield port, certificates / "ca.crt"
         finally:
             server.send_signal(signal.SIGTERM)
@@ -130,12 +140,12 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_until_ready(server: subprocess.Popen[bytes], port: int, authority: Path) -> None:
+def _wait_until_ready(server: subprocess.Popen[bytes], port: int, authority: Path, log: Path) -> None:
     context = ssl.create_default_context(cafile=str(authority))
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         if server.poll() is not None:
-            sys.exit(f"the server ended at once, with exit code {server.returncode}")
+            sys.exit(f"{log.read_text()}the server ended at once, with exit code {server.returncode}")
         try:
             connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=5)
             connection.request("GET", "/readyz")
@@ -144,7 +154,7 @@ def _wait_until_ready(server: subprocess.Popen[bytes], port: int, authority: Pat
                 return
         except OSError:
             time.sleep(POLL_S)
-    sys.exit(f"the server was not ready within {START_TIMEOUT_S:.0f} s")
+    sys.exit(f"{log.read_text()}the server was not ready within {START_TIMEOUT_S:.0f} s")
 
 
 def _post(connection: http.client.HTTPSConnection, path: str, body: bytes) -> tuple[int, Any]:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Protocol
 
@@ -113,6 +112,9 @@ class Answer:
         datetime.datetime(2026, 11, 22, 8, 0, tzinfo=datetime.timezone.utc)
         >>> Answer(200, b"", {"date": "today"}).date
         """
+        # Takes a part of a short run, and few have an answer.
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415
+
         try:
             found = parsedate_to_datetime(self.headers.get("date", ""))
         except ValueError:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from policies.manifests.fields import type_name
 from policies.manifests.json_bytes import JsonError, read_json
@@ -14,6 +13,9 @@ from webhook.kube import json_parts
 from webhook.kube.api_server import ApiError, ApiServer, UnreachableError
 from webhook.kube.left_out import LeftOutObject
 from webhook.kube.watched_resources import ListedResource
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 #: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
 #: process runs; fewer would send a large cluster's API server too many requests.
@@ -202,6 +204,9 @@ def _read(item: object, resource: ListedResource, place: str) -> dict[str, Any] 
 
 def _begun(ask: Callable[[], bytes]) -> Future[bytes]:
     """Send a request in a thread of its own; no one waits for an answer that is not needed any more."""
+    # It imports logging, and runs without a live cluster ask for nothing.
+    from concurrent.futures import Future  # noqa: PLC0415
+
     asked = Future[bytes]()
 
     def run() -> None:

@@ -15,8 +15,9 @@ from policies.manifests.findings import Finding
 from policies.manifests.skipped import Skipped
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.model.workload_ref import with_namespace
 from policies.placement.core.placement import read_workload
-from policies.placement.plan.plan import APPLIED_ALONG, ManifestSet, with_namespace
+from policies.placement.plan.plan import APPLIED_ALONG, ManifestSet
 from policies.placement.plan.plan_differences import BuiltWorkload, Source
 from policies.scheduler.index import ClusterIndex
 from webhook.lint.files import STDIN

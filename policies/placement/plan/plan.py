@@ -16,7 +16,7 @@ from policies.manifests.fields import FieldError, text_member
 from policies.manifests.wire import INLINE, SentAs
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of
-from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.known_pods import KnownPods
@@ -363,11 +363,3 @@ def unfinished_workloads(before: Iterable[Workload], after: Iterable[Workload]) 
     changed = {key for key, _ in old ^ new}
     keys = sorted({key for key, _ in old | new}, key=lambda key: (key not in changed, key))
     return [UnfinishedWorkload(key, key in changed) for key in keys]
-
-
-def with_namespace(obj: Mapping[str, Any], namespace: str) -> Mapping[str, Any]:
-    """Return an object in a namespace if it names none itself."""
-    metadata = obj.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("namespace"):
-        return obj
-    return {**obj, "metadata": {**metadata, "namespace": namespace or DEFAULT_NAMESPACE}}

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.model.workload_ref import with_namespace
 from policies.placement.plan.plan import (
     ManifestSet,
     PlacementPlan,
     PlannedWorkload,
     make_plan,
     unfinished_workloads,
-    with_namespace,
 )
 from policies.placement.plan.plan_differences import Difference, PlanAction, Source
 from policies.placement.rollout.courses import Outcome
