@@ -18,6 +18,7 @@ from docs.generator import (
     http,
     installation,
     releases,
+    renames,
     repository,
     roles,
     rules,
@@ -51,6 +52,7 @@ def _files() -> Mapping[Path, str]:
     """Return the content that each generated file should have."""
     reference = {
         "commands.md": commands.page_of_commands(),
+        "renamed.md": renames.page_of_renames(),
         "settings.md": commands.page_of_settings(),
         "documents.md": documents.page_of_documents(),
         "http.md": http.page_of_routes(),

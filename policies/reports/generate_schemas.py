@@ -39,7 +39,7 @@ _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
             "Deletion costs of evenkeel rebalance",
             "deletion-costs/v1/deletion_costs.schema.json",
         ),
-        "diff.schema.json": (DiffAnswer, "A comparison of evenkeel diff", "diff/v1/diff.schema.json"),
+        "diff.schema.json": (DiffAnswer, "A comparison of evenkeel upgrade", "diff/v1/diff.schema.json"),
         "explain.schema.json": (
             ExplainAnswer,
             "An explanation of evenkeel explain",

@@ -282,7 +282,7 @@ def unknown_rule(rule_id: str) -> str:
     >>> unknown_rule("does-not-fit")
     'unknown rule "does-not-fit": it is called "unschedulable" now'
     >>> unknown_rule("a")
-    'unknown rule "a"; evenkeel lint --list-rules lists all'
+    'unknown rule "a"; evenkeel rule lists all'
     """
     if rule_id in RENAMED:
         return f'unknown rule "{rule_id}": it is called "{RENAMED[rule_id]}" now'
@@ -293,7 +293,7 @@ def unknown_rule(rule_id: str) -> str:
         or [name for name in known if rule_id in name and len(rule_id) >= _REMEMBERED][:3]
     )
     meant = " or ".join(f'"{name}"' for name in close)
-    hint = f", did you mean {meant}?" if close else "; evenkeel lint --list-rules lists all"
+    hint = f", did you mean {meant}?" if close else "; evenkeel rule lists all"
     return f"unknown rule {shown(rule_id)}{hint}"
 
 

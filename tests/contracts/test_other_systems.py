@@ -57,7 +57,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "explain -f web.yaml --cluster cluster.yaml",
         "score -f web.yaml --cluster cluster.yaml",
         "simulate -f web.yaml --cluster cluster.yaml",
-        "simulate -f web.yaml --cluster cluster.yaml --rollout",
+        "rollout -f web.yaml --cluster cluster.yaml",
         "survive zone -f web.yaml --cluster cluster.yaml",
         "plan --from HEAD --cluster cluster.yaml .",
         "plan --from web.yaml --cluster cluster.yaml web-next.yaml",

@@ -71,7 +71,7 @@ def _commands() -> Iterator[tuple[str, str, bool]]:
         for words in _of_evenkeel(line):
             named = {"-f", "--file", "--cluster", "--from"} & set(words)
             live = words[0] in NEED_A_CLUSTER or "--live" in words or bool(written & set(words))
-            live = live or (words[0] in {"explain", "rebalance", "survive"} and not named)
+            live = live or (words[0] in {"explain", "rebalance", "rollout", "scale", "survive"} and not named)
             yield page, shlex.join(words), live
 
 

@@ -77,8 +77,8 @@ class Happening:
         running: The objects of the cluster's pods, once it was read.
     """
 
-    actions: tuple[Action, ...]
-    others: int
+    actions: tuple[Action, ...] = ()
+    others: int = 0
     running: PodObjects = field(default_factory=PodObjects)
 
     @classmethod

@@ -37,8 +37,8 @@ LONG: Final = 20_000
 _COUNT: Final = re.compile(r"[0-9]{1,4}")
 
 _EXAMPLES = """\
-evenkeel advise -f web.yaml --lose-at-most 1/3 --when zone --replicas 3..12 --live
-evenkeel advise deploy/web -n shop --lose-at-most 1 --when hostname
+evenkeel advise -f web.yaml --lose-at-most 1/3 --key zone --replicas 3..12 --live
+evenkeel advise deploy/web -n shop --lose-at-most 1 --key hostname
 evenkeel advise -f web.yaml --lose-at-most 1/3 --one-a-node --nodes a=3,b=3,c=3
 evenkeel advise -f web.yaml --lose-at-most 1/3 --cluster cluster.json --diff | git apply
 """
@@ -91,7 +91,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     "replicas, or a number.",
 )
 @click.option(
-    "--when",
+    "--key",
     "key",
     default="zone",
     show_default=True,
@@ -116,7 +116,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     "counts",
     metavar="DOMAIN=N,…",
     callback=_read_with(_read_nodes),
-    help="Without a cluster: the nodes that there are, of each domain of KEY (of each zone, with --when "
+    help="Without a cluster: the nodes that there are, of each domain of KEY (of each zone, with --key "
     "hostname). With one: how many an autoscaler may bring each domain to.",
 )
 @click.option("--enforce", is_flag=True, help="Only a DoNotSchedule constraint counts for --lose-at-most.")
@@ -218,7 +218,7 @@ def _search(
         raise ValueError("there is no cluster to place anything in")
     groups = groups_for(context, goal.key, counts, most)
     if not any(group.key == goal.key for group in groups):
-        check_key(given, goal.key, option="--when")
+        check_key(given, goal.key, option="--key")
     long = most * (context.cluster.node_count + sum(group.count for group in groups)) >= LONG
     with progress("Trying constraints", long=long) as advance, interruptible() as stop:
         return advise(workload, context, goal, groups, stop=stop, on_trial=advance)

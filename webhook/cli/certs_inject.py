@@ -25,13 +25,13 @@ from webhook.lint.files import read_text
 @click.command(cls=Command, name="inject")
 @click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder whose ca.crt to trust.")
 @click.option("--ca-file", type=click.Path(path_type=Path), help="PEM file of the CAs to trust.")
-@click.option("-f", "--filename", metavar="FILE", help='Manifest to print with it; "-" is standard input.')
+@click.option("-f", "--file", metavar="FILE", help='Manifest to print with it; "-" is standard input.')
 @cluster_options
 def command(
     *,
     cert_dir: Path | None,
     ca_file: Path | None,
-    filename: str | None,
+    file: str | None,
     context: str,
     namespace: str,
     secret: str,
@@ -44,12 +44,12 @@ def command(
     """
     if [bool(cert_dir), bool(ca_file), is_given("secret")].count(True) > 1:
         raise UsageError("give only one of --cert-dir, --ca-file and --secret")
-    file = cert_dir / store.CA_CERTIFICATE if cert_dir else ca_file
-    bundle = _read_file(file) if file else _read_secret(api_server(context), namespace, secret)
-    if filename is None:
+    trusted = cert_dir / store.CA_CERTIFICATE if cert_dir else ca_file
+    bundle = _read_file(trusted) if trusted else _read_secret(api_server(context), namespace, secret)
+    if file is None:
         _inject_cluster(api_server(context), webhooks, bundle)
         return
-    text = read_text(filename, named=True)
+    text = read_text(file, named=True)
     name = webhooks if is_given("webhooks") else ""
     click.echo(inject_manifest(text.content, text.file, bundle, name=name), nl=False)
 

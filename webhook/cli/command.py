@@ -6,16 +6,24 @@ click lets the last of two values win, so a file that was named first would not 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
+from policies.manifests import fields
 from policies.manifests.errors import DocumentError
 from policies.manifests.sanitize import printable_lines
-from webhook.cli.terminal import ExitCode, finish
+from webhook.cli import renames
+from webhook.cli.terminal import ExitCode, finish, note
 
 #: Where the context of a command has the names of its parameters in the order in which they were given.
 OPTION_ORDER: Final = "evenkeel.option_order"
+
+
+class SharedOption(click.Option):
+    """An option that many commands have: their help names it, ``evenkeel options`` says what it is."""
 
 
 class Command(click.Command):
@@ -24,14 +32,22 @@ class Command(click.Command):
     Args:
         examples: Lines to type, which are shown below the options as they stand.
         last_counts: Whether the last value of an option counts, as where charts put those of their users.
+        sections: The titles below which the help shows options, by their names.
     """
 
     def __init__(
-        self, name: str | None, *, examples: str = "", last_counts: bool = False, **attributes: Any
+        self,
+        name: str | None,
+        *,
+        examples: str = "",
+        last_counts: bool = False,
+        sections: Mapping[str, str] | None = None,
+        **attributes: Any,
     ) -> None:
         # The backspace keeps click from wrapping them.
         super().__init__(name, epilog=f"\b\n{examples}" if examples else None, **attributes)
         self._last_counts = last_counts
+        self._sections = sections or {}
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments.
@@ -39,13 +55,40 @@ class Command(click.Command):
         Raises:
             click.UsageError: An option of one value is there twice, among all else that click finds.
         """
+        args = _with_new_names(context, args)
         # click knows the order only while it parses.
         _, _, order = self.make_parser(context).parse_args(args=list(args))
         context.meta[OPTION_ORDER] = [parameter.name for parameter in order]
         for parameter, times in () if self._last_counts else Counter(order).items():
             if times > 1 and isinstance(parameter, click.Option) and _takes_one(parameter):
                 context.fail(f"{'/'.join(parameter.opts)} is given {times} times, but takes one value")
-        return super().parse_args(context, args)
+        left = super().parse_args(context, args)
+        for name, (old, new) in renames.MOVED.get(_path(context), {}).items():
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                renamed_note(old, new)
+        return left
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in their sections; of those that many commands have, only the names."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        shared = []
+        for parameter in self.get_params(context):
+            record = parameter.get_help_record(context)
+            if record is None or isinstance(parameter, click.Argument):
+                continue
+            if isinstance(parameter, SharedOption):
+                shared.append(parameter.opts[-1])
+            else:
+                sections.setdefault(self._section(parameter), []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+        if shared:
+            with formatter.section("Shared options, see `evenkeel options`"):
+                formatter.write_text(", ".join(shared))
+
+    def _section(self, parameter: click.Parameter) -> str:
+        return self._sections.get(parameter.name or "", "Options")
 
     def invoke(self, context: click.Context) -> Any:
         """Run the command; what is wrong in its files is printed as it stands, for editors to jump to."""
@@ -66,6 +109,59 @@ class CommandGroup(click.Group):
         names = self.list_commands(context)
         with formatter.section("Commands"):
             formatter.write_dl([(name, first_paragraph(self.commands[name].help or "")) for name in names])
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named, as click does; of another one, say which was meant."""
+        if self.get_command(context, args[0]) is None:
+            refuse_command(context, args[0], self.list_commands(context))
+        return super().resolve_command(context, args)
+
+
+def refuse_command(context: click.Context, name: str, known: Sequence[str]) -> None:
+    """Say that there is no such command, and which was meant.
+
+    Raises:
+        click.UsageError: Always, unless it is an option, of which click says it.
+    """
+    if not name.startswith("-"):
+        hint = fields.did_you_mean(name, known) or f"; there are {', '.join(known)}"
+        context.fail(f"no such command: {name!r}{hint}")
+
+
+def renamed_note(old: str, new: str) -> None:
+    """Say that an old name is used, which the next release does not have."""
+    note(f"{old} is now {new}; the old name works in this release only")
+
+
+def new_format(context: click.Context, name: str) -> str:
+    """Return the new name of a format of a command's answers; empty for one that is not renamed."""
+    new = renames.FORMATS.get(_path(context), {}).get(name, "")
+    if new:
+        renamed_note(f"-o {name}", f"-o {new}")
+    return new
+
+
+def _path(context: click.Context) -> str:
+    """Return the command that runs, without the name of the program."""
+    return context.command_path.partition(" ")[2]
+
+
+def _with_new_names(context: click.Context, args: list[str]) -> list[str]:
+    """Return the arguments with the new names of options."""
+    path = _path(context)
+    gone, kept = renames.OPTIONS.get(path, {}), renames.KEPT.get(path, {})
+    new = list(args)
+    for place, arg in enumerate(args):
+        if arg == "--":
+            break
+        name, equals, value = arg.partition("=")
+        if name in gone:
+            renamed_note(name, gone[name])
+        if now := gone.get(name) or kept.get(name):
+            new[place] = f"{now}{equals}{value}"
+    return new
 
 
 def first_paragraph(text: str) -> str:

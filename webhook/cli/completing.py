@@ -45,14 +45,14 @@ def complete_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats of lint that start so; the file after them is the user's."""
-    return _formats((*reports.FORMATS, reports.PAGE), incomplete)
+    return complete_format((*reports.FORMATS, reports.PAGE), incomplete)
 
 
 def complete_plan_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats of plans that start so; the file after them is the user's."""
-    return _formats(plan_run.FORMATS, incomplete)
+    return complete_format(plan_run.FORMATS, incomplete)
 
 
 def complete_from(
@@ -62,7 +62,8 @@ def complete_from(
     return [CompletionItem(incomplete, type=_FILE), *_starting(("cluster",), incomplete)]
 
 
-def _formats(formats: Collection[str], incomplete: str) -> list[CompletionItem]:
+def complete_format(formats: Collection[str], incomplete: str) -> list[CompletionItem]:
+    """Return the formats that start so; the file behind one is the user's."""
     form, equals, file = incomplete.partition("=")
     if equals and form in formats:
         return [CompletionItem(file, type=_FILE)]

@@ -19,25 +19,31 @@ import click
 
 from certs.errors import CertificateError
 from policies.manifests.errors import CannotRunError, EvenkeelError
-from webhook.cli.command import first_paragraph
+from webhook.cli import renames
+from webhook.cli.command import first_paragraph, refuse_command, renamed_note
 from webhook.cli.terminal import ExitCode, note
 from webhook.late_imports import late_imports
 
 with late_imports():
     from importlib import metadata
 
-    from policies.manifests import fields
     from webhook.cli import extras
 
-#: Every command: a module below ``webhook.cli``.
-COMMANDS: Final = (
-    "advise", "audit", "certs", "completion", "conformance", "diff", "doctor", "explain", "fix",
-    "lint", "plan", "policy", "rebalance", "rule", "score", "serve", "simulate", "snapshot",
-    "survive", "ui",
-)  # fmt: skip
+#: Every command, by what people come for: a module below ``webhook.cli``.
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Check files": ("lint", "fix", "plan", "rule"),
+    "Ask where pods go": ("explain", "score", "simulate", "rollout", "scale", "what-if"),
+    "Ask about a cluster": ("audit", "survive", "upgrade", "ui", "snapshot"),
+    "Find a change": ("advise", "rebalance"),
+    "Run the webhook": ("serve", "policy", "certs", "doctor"),
+    "About evenkeel": ("options", "completion", "conformance"),
+}
+COMMANDS: Final = tuple(name for names in GROUPS.values() for name in names)
 
 #: Commands in distributions of their own, by their modules.
 APART: Final[Mapping[str, str]] = {"conformance": "conformance.command"}
+#: Modules with another name than their command.
+_MODULES: Final[Mapping[str, str]] = {"options": "shared_options", "what-if": "what_if"}
 
 
 class MissingDistributionError(CannotRunError):
@@ -52,7 +58,7 @@ class MissingDistributionError(CannotRunError):
 
 
 def _module(name: str) -> str:
-    return APART.get(name, f"webhook.cli.{name}")
+    return APART.get(name, f"webhook.cli.{_MODULES.get(name, name)}")
 
 
 def _summary(name: str) -> str:
@@ -75,6 +81,7 @@ class _LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        name = renames.COMMANDS.get(name, name)
         if name not in COMMANDS:
             return None
         try:
@@ -83,6 +90,9 @@ class _LazyGroup(click.Group):
             if error.name in (APART.get(name), APART.get(name, "").partition(".")[0]):
                 raise MissingDistributionError(name) from error
             raise extras.missing_extra(error.name, name) or error from error
+        for parameter in (each for each in command.params if isinstance(each, click.Option)):
+            if any(parameter.name in table.get(name, ()) for table in (renames.MOVED, renames.SPLIT)):
+                parameter.hidden = True
         return command
 
     def invoke(self, context: click.Context) -> Any:
@@ -93,17 +103,20 @@ class _LazyGroup(click.Group):
             raise extras.missing_extra(error.name, context.invoked_subcommand) or error from error
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, _summary(name)) for name in COMMANDS])
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, _summary(name)) for name in names])
 
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # click would import every command to find similar names.
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            hint = fields.did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
-            context.fail(f"no such command: {name!r}{hint}")
+        if name in renames.COMMANDS:
+            renamed_note(f"evenkeel {name}", f"evenkeel {renames.COMMANDS[name]}")
+            args = [renames.COMMANDS[name], *args[1:]]
+        elif name not in COMMANDS:
+            refuse_command(context, name, COMMANDS)
         return super().resolve_command(context, args)
 
 

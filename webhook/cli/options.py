@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
 
-from webhook.cli.completing import complete_policies
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import shown_name
+from webhook.atomic_write import atomic_write
+from webhook.cli.command import SharedOption, new_format
+from webhook.cli.completing import complete_format, complete_policies
 
 #: Adds an option to a command.
 Option: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -36,7 +45,22 @@ def with_options(function: Callable[..., Any], options: Iterable[Option]) -> Cal
 def context_option(parameter: str = "context") -> Option:
     """Return the option that says which cluster, for a parameter of a command."""
     text = "Context of the kubeconfig.  [default: the current context]"
-    return click.option("--context", parameter, default="", metavar="NAME", help=text)
+    context = click.option("--context", parameter, cls=SharedOption, default="", metavar="NAME", help=text)
+    return lambda function: context(_kubeconfig(function))
+
+
+def _use_kubeconfig(_context: click.Context, _parameter: click.Parameter, file: str) -> None:
+    if file:
+        if not Path(file).is_file():
+            raise UsageError(f"--kubeconfig: {shown_name(file)}: No such file")
+        # As for kubectl; what runs as a credential plugin reads it, too.
+        os.environ["KUBECONFIG"] = file
+
+
+_kubeconfig: Final = click.option(
+    "--kubeconfig", cls=SharedOption, expose_value=False, default="", metavar="FILE",
+    callback=_use_kubeconfig, help="Kubeconfig of the live cluster.  [default: $KUBECONFIG, ~/.kube/config]",
+)  # fmt: skip
 
 
 def live_option(text: str = READ_LIVE) -> Option:
@@ -64,14 +88,19 @@ def namespace_option(text: str) -> Option:
 def kubernetes_version_option(text: str, *, default: str | None = "", show_default: bool = False) -> Option:
     """Return the option for the release of the cluster."""
     return click.option(
-        "--kubernetes-version", default=default, show_default=show_default, metavar="VERSION", help=text
+        "--kubernetes-version",
+        cls=SharedOption,
+        default=default,
+        show_default=show_default,
+        metavar="VERSION",
+        help=text,
     )
 
 
 def scheduler_config_option(aim: str = "", *, default: str | None = None) -> Option:
     """Return the option for the configuration of the cluster's scheduler."""
     text = f"KubeSchedulerConfiguration of the cluster{aim}."
-    return click.option("--scheduler-config", default=default, metavar="FILE", help=text)
+    return click.option("--scheduler-config", cls=SharedOption, default=default, metavar="FILE", help=text)
 
 
 def policy_option(what: str, parameter: str = "policy") -> Option:
@@ -85,7 +114,9 @@ def policy_option(what: str, parameter: str = "policy") -> Option:
 def workload_kind_option(parameter: str = "workload_kind") -> Option:
     """Return the option for custom resources that make pods."""
     text = "Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be repeated."
-    return click.option("--workload-kind", parameter, multiple=True, metavar="KIND", help=text)
+    return click.option(
+        "--workload-kind", parameter, cls=SharedOption, multiple=True, metavar="KIND", help=text
+    )
 
 
 def format_option(*forms: str, text: str = "Format of the answer.") -> Option:
@@ -96,8 +127,56 @@ def format_option(*forms: str, text: str = "Format of the answer.") -> Option:
         text: What is said of them.
     """
     return click.option(
-        "-o", "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, help=text
+        "-o", "--format", "form", type=_Format(forms), default=forms[0], show_default=True, help=text
     )
+
+
+class _Format(click.Choice[str]):
+    """A format, and the file that the answer is written to: it replaces standard output for the command."""
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """Return the formats, with what may follow them."""
+        return f"{super().get_metavar(param, ctx)}[=FILE]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the format, and have the file written when the command ends."""
+        given, equals, file = str(value).partition("=")
+        if ctx is not None and (now := new_format(ctx, given)):
+            given = now
+        form = super().convert(given, param, ctx)
+        if equals and not file:
+            self.fail(f"{value}: name a file behind the equals sign", param, ctx)
+        if file and ctx is not None and not ctx.resilient_parsing:
+            ctx.with_resource(_written_to(file))
+        return form
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002  # click gives it
+        param: click.Parameter,  # noqa: ARG002  # click gives it
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return the formats that start so; the file behind one is the user's."""
+        return complete_format(tuple(self.choices), incomplete)
+
+
+@contextmanager
+def _written_to(file: str) -> Iterator[None]:
+    """Write what goes to standard output to a file, as a whole, unless there is nothing or the work fails.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    answer, stdout = io.BytesIO(), sys.stdout
+    sys.stdout = io.TextIOWrapper(answer, encoding="utf-8", errors="backslashreplace", write_through=True)
+    try:
+        yield
+    finally:
+        written, sys.stdout = sys.stdout, stdout
+        written.flush()
+    if content := answer.getvalue():
+        with atomic_write(file) as stream:
+            stream.write(content)
 
 
 def answer_option(*others: str, text: str = "Format of the answer.") -> Option:

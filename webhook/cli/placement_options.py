@@ -13,6 +13,7 @@ from policies.manifests.errors import UsageError
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
+from webhook.cli.command import SharedOption
 from webhook.cli.live import check_cluster
 from webhook.cli.manifest import STDIN, choose, choose_all
 from webhook.cli.options import (
@@ -79,7 +80,12 @@ class PlacementOptions:
         check_cluster(live=self.live, context=self.context, cluster=self.cluster)
 
     def with_default_cluster(self) -> PlacementOptions:
-        """Return the same with the live cluster, as for kubectl, if an object of no cluster is named."""
+        """Return the same with the live cluster, as for kubectl, if an object of no cluster is named.
+
+        With files KIND/NAME names the object of them that is meant.
+        """
+        if self.files and self.words and not self.name:
+            return replace(self, words=(), name="/".join(self.words))
         return replace(self, live=True) if self.words and not self.cluster else self
 
     def check(self, *, needs_cluster: bool = True) -> None:
@@ -132,22 +138,24 @@ _OBJECT_OPTIONS: Final = (
     click.argument("words", metavar="[KIND/NAME]", nargs=-1),
     click.option(
         "-f", "--file", "files", multiple=True, metavar="FILE",
-        help="Manifest with the pod or workload, - for stdin; may be repeated."
+        help="Manifest or folder with the pod or workload, - for stdin; may be repeated. KIND/NAME is one of"
+        " its objects then."
     ),
     click.option(
-        "--name", default="", metavar="KIND/NAME", help="Object to use if the files have several."
+        "--name", hidden=True, default="", metavar="KIND/NAME",
+        help="Object to use if the files have several.",
     ),
     namespace_option("Namespace of KIND/NAME and of objects without one."),
 )  # fmt: skip
 #: Where the cluster's own Evenkeel is.
-_SERVICE_OPTIONS: Final = (
+SERVICE_OPTIONS: Final = (
     click.option(
-        "--evenkeel-namespace", default=DEFAULT_EVENKEEL_NAMESPACE, show_default=True, metavar="NAME",
-        help="Namespace of Evenkeel.",
+        "--evenkeel-namespace", cls=SharedOption, default=DEFAULT_EVENKEEL_NAMESPACE, show_default=True,
+        metavar="NAME", help="Namespace of Evenkeel.",
     ),
     click.option(
-        "--evenkeel-service", default=DEFAULT_EVENKEEL_SERVICE, show_default=True, metavar="NAME",
-        help="Name of Evenkeel's Service.",
+        "--evenkeel-service", cls=SharedOption, default=DEFAULT_EVENKEEL_SERVICE, show_default=True,
+        metavar="NAME", help="Name of Evenkeel's Service.",
     ),
 )  # fmt: skip
 _LIVE: Final = live_option(
@@ -169,7 +177,7 @@ _CLUSTER_OPTIONS: Final = (
 
 def placement_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the common options of commands that place an object, which make ``PlacementOptions`` of them."""
-    return with_options(function, (*_OBJECT_OPTIONS, *_SERVICE_OPTIONS, _LIVE, *_CLUSTER_OPTIONS))
+    return with_options(function, (*_OBJECT_OPTIONS, *SERVICE_OPTIONS, _LIVE, *_CLUSTER_OPTIONS))
 
 
 def object_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -188,7 +196,7 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
     namespace = namespace_option(
         "Namespace of manifests without one, and the one to show if you may not list the whole live cluster."
     )
-    return with_options(function, (*_CLUSTER_OPTIONS, live, namespace, *_SERVICE_OPTIONS))
+    return with_options(function, (*_CLUSTER_OPTIONS, live, namespace, *SERVICE_OPTIONS))
 
 
 def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds) -> ManifestObject:

@@ -80,7 +80,8 @@ _RENDERERS: Final = {"text": render_text, "json": render_json}
     help="Workloads that the text lists under each change.",
 )
 @click.option(
-    "--fail-on",
+    "--fail-on-change",
+    "fail_on",
     type=click.Choice(list(_FAIL_ON)),
     default="denied",
     show_default=True,

@@ -37,7 +37,6 @@ _WAYS: Final = ("evictions", "deletion-cost")
 _EXAMPLES = """\
 evenkeel rebalance deploy/web -n shop
 evenkeel rebalance sts/db --cluster cluster.json --soft
-evenkeel rebalance deploy/web -n shop --as deletion-cost --to 3
 kubectl get nodes,pods,services,rc,rs,sts,ns,deploy,pdb -A -o json > cluster.json
 """
 
@@ -90,14 +89,13 @@ class _Budgets:
 def command(
     *, way: str, replicas: int | None, soft: bool, form: str, **values: Any
 ) -> None:  # the common options
-    """Show what brings a workload back within maxSkew: evictions, or the deletion costs for a scale-down.
+    """Show the fewest evictions that bring a workload back within maxSkew.
 
     Each of the fewest evictions is tried on the model with all plugins of kube-scheduler: its replacement
     must go to another domain. PodDisruptionBudgets are respected if they are in the snapshot, or may be read
     in the live cluster.
 
-    With --as deletion-cost pods are chosen whose deletion leaves the workload within maxSkew, and ranked as
-    the controller of a ReplicaSet ranks them: the annotations make it delete just these.
+    Which pods a scale-down should delete, evenkeel scale --deletion-costs says.
 
     The commands are printed; nothing is executed. Where there is no plan, the reason is shown.
 
@@ -106,15 +104,11 @@ def command(
     options = PlacementOptions(**values).with_default_cluster()
     if replicas is not None and way != _WAYS[1]:
         raise UsageError("--to may only be set with --as deletion-cost")
-    answer = _rank(options, replicas, soft=soft) if way == _WAYS[1] else _evict(options, soft=soft)
-    if form == "text":
-        show(answer.text, piped=LINES)
-    else:
-        print_answer(answer.json, form)
-    finish(ExitCode.of(clean=answer.is_planned))
+    answer = rank(options, replicas, soft=soft) if way == _WAYS[1] else _evict(options, soft=soft)
+    finish(print_answer_of(answer, form))
 
 
-class _Answer(NamedTuple):
+class RebalanceAnswer(NamedTuple):
     """The output of the command, and whether there is a plan, or nothing to do."""
 
     text: Callable[[int, bool], str]
@@ -122,7 +116,16 @@ class _Answer(NamedTuple):
     is_planned: bool
 
 
-def _evict(options: PlacementOptions, *, soft: bool) -> _Answer:
+def print_answer_of(answer: RebalanceAnswer, form: str) -> ExitCode:
+    """Print an answer; return the exit code."""
+    if form == "text":
+        show(answer.text, piped=LINES)
+    else:
+        print_answer(answer.json, form)
+    return ExitCode.of(clean=answer.is_planned)
+
+
+def _evict(options: PlacementOptions, *, soft: bool) -> RebalanceAnswer:
     """Return the fewest evictions.
 
     Raises:
@@ -143,14 +146,14 @@ def _evict(options: PlacementOptions, *, soft: bool) -> _Answer:
         return prepared, rebalance(prepared, soft=soft, budgets=dict(budgets.allowing(prepared)))
 
     (prepared, plan), *_ = evaluate_object(options, judge, budgets)
-    return _Answer(
+    return RebalanceAnswer(
         lambda width, color: rebalance_text.render(prepared, plan, width=width, color=color),
         rebalance_json.render(prepared, plan, unread),
         plan.why_none in (None, NoPlan.BALANCED),
     )
 
 
-def _rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> _Answer:
+def rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> RebalanceAnswer:
     """Return the deletion costs for a scale-down.
 
     Raises:
@@ -167,7 +170,7 @@ def _rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> _An
         return deletion_costs(workload, judged_by, left, known, soft=soft)
 
     found, *_ = evaluate_object(options, judge, known, everything=True)
-    return _Answer(
+    return RebalanceAnswer(
         lambda width, color: deletion_costs_report.render_text(found, width=width, color=color),
         deletion_costs_report.render_json(found),
         found.why_none in (None, NoCosts.BALANCED),

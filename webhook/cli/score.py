@@ -38,7 +38,7 @@ evenkeel score --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
 @click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
 @format_option(
-    "table", "wide", *DATA_FORMATS, text="wide: a table with a line for every node, and raw scores."
+    "text", "wide", *DATA_FORMATS, text="wide: a table with a line for every node, and raw scores."
 )
 @click.option(
     "--jsonl", is_flag=True, help="Read one score request per line from stdin, write one answer per line."

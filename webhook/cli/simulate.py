@@ -57,11 +57,8 @@ LONG: Final = 2_500_000
 
 _EXAMPLES = """\
 evenkeel simulate deploy/web -n shop
-evenkeel simulate -f web.yaml --live --replicas 20
+evenkeel simulate -f web.yaml --live --pods 20
 evenkeel simulate -f web.yaml --cluster cluster.json --runs 100
-evenkeel simulate deploy/web -n shop --lose zone=a --add 3 like n1
-evenkeel simulate -f web.yaml --live --rollout
-evenkeel simulate deploy/web -n shop --scale 3
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel simulate -f web.yaml --cluster cluster.json -o json
 evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
@@ -89,19 +86,25 @@ def _check(asked: SimulateRequest, happening: Happening) -> None:
 
 
 def _option(name: str) -> str:
-    return "what happens to nodes" if name == "actions" else f"--{name.replace('_', '-')}"
+    """Return the option of a field of requests."""
+    named = {"actions": "what happens to nodes", "replicas": "--pods"}
+    return named.get(name, f"--{name.replace('_', '-')}")
 
 
-@click.command(cls=Command, examples=_EXAMPLES)
-@placement_options
-@action_options
-@click.option(
-    "--replicas",
+pods_option: Final = click.option(
+    "--pods",
+    "replicas",
     type=click.IntRange(0, MOST_PODS),
     metavar="N",
     help="Replicas to schedule, beside those that run.  [default: those that have no node, of a Job "
     "those that it runs at once; 1 for any other object without a number of replicas]",
 )
+
+
+@click.command(cls=Command, examples=_EXAMPLES)
+@placement_options
+@action_options
+@pods_option
 @click.option(
     "--seed",
     type=click.IntRange(0, MOST_SEED),
@@ -157,23 +160,18 @@ def command(
     Each replica is bound before the next is scheduled. Shows the matching pods of each domain before and
     after, where the replicas went, and what stays pending, with the scheduler's own message.
 
-    With --lose, --drain, --cordon, --taint and --add that happens to the nodes first, in the order given.
-    Pods that lose their node are then scheduled again, the highest priority first, and after them the
-    replicas. With --live the cluster is then read with your own permissions, to know those pods.
-
     KIND/NAME is an object of the cluster, such as deploy/web, read with your own permissions or from the
     snapshot. A file has a workload, or a Pod. Services and Namespaces in it are added to the cluster.
 
-    With --rollout a Deployment or StatefulSet is rolled out: every step, the domains before, at the worst
-    moment and after, whether it deadlocks, and what would make it complete. With --scale the number of
-    replicas changes; a Deployment's pods are deleted in the order of the ReplicaSet's controller.
+    Other questions have commands of their own: evenkeel rollout, evenkeel scale, and evenkeel what-if for
+    nodes that are lost, drained or added.
 
     With --jsonl each line of stdin is a simulate request, as for POST /v1/simulate, and gets one line on
     stdout, in order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without
     "cluster" uses --cluster, or the live cluster as read once at the start.
 
-    A new revision over running pods replaces them: without --replicas, --runs and changes of nodes the
-    headline says how its rollout ends, and the exit code is that of --rollout.
+    A new revision over running pods replaces them: without --pods and --runs the headline says how its
+    rollout ends, and the exit code is that of evenkeel rollout.
 
     Exit codes: 0 every pod got a node, 1 some stay pending (in some run), 2 bad usage or input, 3 could not
     run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line
@@ -204,11 +202,11 @@ def command(
         server = read_context(options, look, everything=True)
         answer = partial(_answer, server=server, running=running, known=known)
         finish(answer_lines(sys.stdin.buffer, answer))
-    code = _report(options, asked, happening, tell=answer_printer(form, "simulate"))
+    code = report(options, asked, happening, tell=answer_printer(form, "simulate"))
     finish(code)
 
 
-def _report(
+def report(
     options: PlacementOptions,
     asked: SimulateRequest,
     happening: Happening,

@@ -1,1 +1,1 @@
-"""Comparisons of ``evenkeel diff``, one module per output format."""
+"""Comparisons of ``evenkeel upgrade``, one module per output format."""

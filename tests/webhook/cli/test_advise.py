@@ -96,7 +96,7 @@ def _answer(done: Done) -> dict[str, Any]:
         pytest.param(["-f", "web.yaml", *GOAL, "--replicas", "9..3"], 2, "--replicas:", id="2: no range"),
         pytest.param(["-f", "web.yaml", *GOAL, "--nodes", "a"], 2, "--nodes:", id="2: no nodes"),
         pytest.param(["-f", "web.yaml", *GOAL, "--nodes", "a=9999"], 2, "5,000", id="2: too many nodes"),
-        pytest.param(["-f", "web.yaml", *GOAL, "--when", "rack"], 2, "--when:", id="2: no such key"),
+        pytest.param(["-f", "web.yaml", *GOAL, "--key", "rack"], 2, "--key:", id="2: no such key"),
         pytest.param(["-f", "many.yaml", *GOAL], 2, "--replicas N..M", id="2: too many replicas"),
         pytest.param(["-f", "broken.yaml", *GOAL], 2, "broken.yaml:", id="2: invalid"),
         pytest.param(["-f", "daemon.yaml", *GOAL], 2, "daemon.yaml:", id="2: nothing to spread"),
@@ -138,7 +138,7 @@ def test_nodes_without_a_cluster(commands: Commands) -> None:
     """Described nodes are the cluster; for nodes as domains they are described by zone."""
     nodes = ["--nodes", "a=2,b=2", "--replicas", "2..4", "-o", "json"]
     zones = commands.run("advise", "-f", "web.yaml", *GOAL, *nodes)
-    hosts = commands.run("advise", "-f", "web.yaml", *GOAL, "--when", "hostname", *nodes)
+    hosts = commands.run("advise", "-f", "web.yaml", *GOAL, "--key", "hostname", *nodes)
 
     assert (1, ["a", "b"]) == (zones.code, _answer(zones)["domains"])
     assert (0, 4) == (hosts.code, len(_answer(hosts)["domains"]))

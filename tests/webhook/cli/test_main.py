@@ -156,9 +156,7 @@ def test_completion_serves_both_names(shell: str) -> None:
 @for_each(main.COMMANDS)
 def test_a_summary_is_what_the_help_begins_with(name: str) -> None:
     """``evenkeel --help`` reads it of the source, without importing the command."""
-    module = main.APART.get(name, f"webhook.cli.{name}")
-
-    assert first_paragraph(import_module(module).command.help) == main._summary(name) != ""
+    assert first_paragraph(import_module(main._module(name)).command.help) == main._summary(name) != ""
 
 
 WITHOUT_EXTRAS = """

@@ -83,9 +83,9 @@ def test_what_is_compared(
     ("spec", "options", "code"),
     [
         (DENY, [], 1),
-        (DENY, ["--fail-on", "never"], 0),
+        (DENY, ["--fail-on-change", "never"], 0),
         (AUDIT, [], 0),
-        (AUDIT, ["--fail-on", "changed"], 1),
+        (AUDIT, ["--fail-on-change", "changed"], 1),
     ],
 )
 def test_exit_codes(spec: dict[str, Any], options: list[str], code: int, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``evenkeel diff``, as a person uses it."""
+"""``evenkeel upgrade``, as a person uses it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from tests.builders import a_constraint, a_workload
 from tests.policies.reports.verdicts import a_node, on
-from webhook.cli.diff import command
+from webhook.cli.upgrade import command
 
 
 @pytest.fixture

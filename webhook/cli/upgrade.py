@@ -1,4 +1,4 @@
-"""``evenkeel diff``: what an upgrade of Kubernetes changes for the workloads of a cluster."""
+"""``evenkeel upgrade``: what an upgrade of Kubernetes changes for the workloads of a cluster."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
 
 _EXAMPLES = """\
-evenkeel diff --from 1.33 --to 1.37 --live
-evenkeel diff --to 1.38 --cluster cluster.json -n shop -o json
+evenkeel upgrade --from 1.33 --to 1.37 --live
+evenkeel upgrade --to 1.38 --cluster cluster.json -n shop -o json
 """
 
 

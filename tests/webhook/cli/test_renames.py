@@ -1,0 +1,110 @@
+"""Old names of commands and options: each works, is shown nowhere, and stderr says the new one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from webhook.cli import main, renames
+
+ROWS = [pytest.param(*row, id=row[0]) for row in renames.rows()]
+
+
+def _find(words: list[str]) -> tuple[click.Command, list[str]]:
+    """Return the command that words name, and the words behind it."""
+    command: click.Command = main.command
+    while isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), words[0])
+        assert found is not None
+        command, words = found, words[1:]
+    return command, words
+
+
+def _options(command: click.Command, *, hidden: bool) -> set[str]:
+    given = (each for each in command.params if isinstance(each, click.Option) and each.hidden is hidden)
+    return {name for option in given for name in option.opts}
+
+
+@pytest.mark.parametrize(("old", "new", "goes"), ROWS)
+def test_new_names_exist(old: str, new: str, *, goes: bool) -> None:
+    """What a row says to type now is a command with these options, which its help shows."""
+    command, words = _find(new.split()[1:])
+    long = {word for word in words if word.startswith("--")}
+
+    assert old != new
+    assert goes is (not old.startswith("evenkeel simulate ") or "--name" in old)
+    assert long <= _options(command, hidden=False)
+
+
+@pytest.mark.parametrize("command", sorted({*renames.MOVED, *renames.SPLIT}))
+def test_hidden_options_are_declared(command: str) -> None:
+    """Each option of the tables is one of its command, and is hidden there."""
+    found, _ = _find(command.split())
+    hidden = {option.name for option in found.params if isinstance(option, click.Option) and option.hidden}
+
+    assert {*renames.MOVED.get(command, ()), *renames.SPLIT.get(command, ())} <= hidden
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "note"),
+    [
+        (["diff", "--to", "1.36", "--from", "1.33", "--cluster", "cluster.yaml"], 0, "evenkeel upgrade"),
+        (["score", "-f", "web.yaml", "--cluster", "cluster.yaml", "-o", "table"], 1, "-o text"),
+        (["explain", "-f", "web.yaml", "--name", "web", "--cluster", "cluster.yaml"], 1, "-f FILE KIND/NAME"),
+        (["lint", "--list-rules"], 0, "evenkeel rule"),
+    ],
+)
+def test_old_names_work(words: list[str], code: int, note: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do what they did, and one line of stderr says how it is called now."""
+    monkeypatch.chdir("docs/examples")
+    done = CliRunner().invoke(main.command, words, standalone_mode=False, catch_exceptions=False)
+
+    assert code == (done.return_value or 0)
+    assert 1 == done.stderr.count("works in this release only")
+    assert f"is now {note}" in done.stderr
+
+
+def test_split_options_work_without_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The options of ``simulate`` that have a command of their own stay."""
+    monkeypatch.chdir("docs/examples")
+    cluster = ["-f", "web.yaml", "--cluster", "cluster.yaml"]
+    for old, new in (
+        (["simulate", "--scale", "2"], ["scale", "--replicas", "2"]),
+        (["simulate", "--rollout"], ["rollout"]),
+        (["simulate", "--lose", "zone=a", "--replicas=1"], ["what-if", "--lose", "zone=a", "--pods", "1"]),
+    ):
+        before, after = (
+            CliRunner().invoke(
+                main.command, [*words, *cluster], standalone_mode=False, catch_exceptions=False
+            )
+            for words in (old, new)
+        )
+
+        assert "" == before.stderr
+        assert before.stdout == after.stdout != ""
+
+
+def test_an_answer_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What follows the format is the file, which has what standard output would."""
+    monkeypatch.chdir("docs/examples")
+    words = ["audit", "--cluster", "cluster.yaml", "--fail-on", "never", "-o"]
+    printed, written = (
+        CliRunner().invoke(main.command, [*words, form], standalone_mode=False, catch_exceptions=False)
+        for form in ("text", f"text={tmp_path / 'audit.txt'}")
+    )
+
+    assert "" == written.stdout
+    assert printed.stdout == (tmp_path / "audit.txt").read_text() != ""
+
+
+def test_an_old_name_behind_two_dashes_is_a_value() -> None:
+    """Arguments may be called as options were."""
+    command, _ = _find(["simulate"])
+    context = command.make_context(
+        "simulate", ["--", "--replicas"], parent=click.Context(main.command, info_name="x")
+    )
+
+    assert ("--replicas",) == context.params["words"]

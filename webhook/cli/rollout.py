@@ -1,0 +1,37 @@
+"""``evenkeel rollout``: the new revision of a workload, rolled out step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from webhook.cli.action_options import Happening
+from webhook.cli.answers import answer_printer
+from webhook.cli.command import Command
+from webhook.cli.options import HTML, HTML_NOTE, answer_option
+from webhook.cli.placement_options import PlacementOptions, placement_options
+from webhook.cli.simulate import report
+from webhook.cli.terminal import finish
+from webhook.requests.simulate import SimulateRequest
+
+_EXAMPLES = """\
+evenkeel rollout -f web.yaml --live
+evenkeel rollout -f web.yaml --cluster cluster.json
+"""
+
+
+@click.command(cls=Command, examples=_EXAMPLES)
+@placement_options
+@answer_option(HTML, text=HTML_NOTE)
+def command(*, form: str, **values: Any) -> None:  # the common options
+    """Roll a Deployment or StatefulSet out as the new revision of what runs, as its controller would.
+
+    Shows every step, the domains before, at the worst moment and after, whether the rollout deadlocks, and
+    what would make it complete.
+
+    Exit codes: 0 every pod got a node, 1 some stay pending, 2 bad usage or input, 3 could not run.
+    """
+    options = PlacementOptions(**values).with_default_cluster()
+    asked = SimulateRequest(rollout=True)
+    finish(report(options, asked, Happening(), tell=answer_printer(form, "simulate")))

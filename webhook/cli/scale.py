@@ -1,0 +1,67 @@
+"""``evenkeel scale``: a workload at another number of replicas, and which pods a scale-down should delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from policies.manifests.errors import UsageError
+from policies.placement.rollout.rollout import MOST_REPLICAS
+from webhook.cli.action_options import Happening
+from webhook.cli.answers import answer_printer
+from webhook.cli.command import Command
+from webhook.cli.options import HTML, HTML_NOTE, answer_option
+from webhook.cli.placement_options import PlacementOptions, placement_options
+from webhook.cli.rebalance import print_answer_of, rank
+from webhook.cli.simulate import report
+from webhook.cli.terminal import finish
+from webhook.requests.simulate import SimulateRequest
+
+_EXAMPLES = """\
+evenkeel scale deploy/web -n shop --replicas 3
+evenkeel scale deploy/web -n shop --replicas 3 --deletion-costs
+"""
+
+
+@click.command(cls=Command, examples=_EXAMPLES)
+@placement_options
+@click.option(
+    "--replicas",
+    type=click.IntRange(0, MOST_REPLICAS),
+    metavar="N",
+    required=True,
+    help="The number of replicas to scale to, from those that run, or that it wants where none runs.",
+)
+@click.option(
+    "--deletion-costs",
+    is_flag=True,
+    help="Print the commands that rank the pods so that a scale-down leaves the workload within maxSkew.",
+)
+@click.option(
+    "--soft",
+    is_flag=True,
+    help="With --deletion-costs: bring ScheduleAnyway constraints within maxSkew, too.",
+)
+@answer_option(HTML, text=HTML_NOTE)
+def command(
+    *, replicas: int, deletion_costs: bool, soft: bool, form: str, **values: Any
+) -> None:  # the common options
+    """Scale a workload up or down on paper: where new replicas go, which pods are deleted, what the skew is.
+
+    A Deployment's pods are deleted in the order of the ReplicaSet's controller, which does not look at
+    constraints. With --deletion-costs pods are chosen whose deletion leaves the workload within maxSkew: the
+    annotations make the controller delete just these. The commands are printed; nothing is executed.
+
+    Exit codes: 0 every pod got a node, or there are costs or nothing to do, 1 otherwise, 2 bad usage or
+    input, 3 could not run.
+    """
+    options = PlacementOptions(**values).with_default_cluster()
+    if not deletion_costs:
+        if soft:
+            raise UsageError("--soft may only be set with --deletion-costs")
+        asked = SimulateRequest(scale=replicas)
+        finish(report(options, asked, Happening(), tell=answer_printer(form, "simulate")))
+    if form == HTML:
+        raise UsageError("--deletion-costs has no page: -o text, json or yaml")
+    finish(print_answer_of(rank(options, replicas, soft=soft), form))

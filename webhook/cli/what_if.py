@@ -1,0 +1,49 @@
+"""``evenkeel what-if``: what becomes of pods when nodes are lost, drained, cordoned, tainted or added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from policies.manifests.errors import UsageError
+from webhook.cli.action_options import Happening, action_options
+from webhook.cli.answers import answer_printer
+from webhook.cli.command import Command
+from webhook.cli.options import HTML, HTML_NOTE, answer_option
+from webhook.cli.placement_options import PlacementOptions, placement_options
+from webhook.cli.simulate import pods_option, report
+from webhook.cli.terminal import finish
+from webhook.requests.simulate import SimulateRequest
+
+_EXAMPLES = """\
+evenkeel what-if deploy/web -n shop --lose zone=a
+evenkeel what-if deploy/web -n shop --drain n1
+evenkeel what-if -f web.yaml --cluster cluster.json --lose zone=a --add 3 like n1
+"""
+
+
+@click.command(cls=Command, examples=_EXAMPLES)
+@placement_options
+@action_options
+@pods_option
+@answer_option(HTML, text=HTML_NOTE)
+@click.pass_context
+def command(
+    context: click.Context, /, *, replicas: int | None, form: str, **values: Any
+) -> None:  # the common options
+    """Show what becomes of pods when nodes are lost, drained, cordoned, tainted or added.
+
+    That happens to the nodes first, in the order given. Pods that lose their node are then scheduled again,
+    the highest priority first, and after them the replicas of the workload. With --live the cluster is read
+    with your own permissions, to know those pods.
+
+    Exit codes: 0 every pod got a node, 1 some stay pending, 2 bad usage or input, 3 could not run, 130 ended
+    by Ctrl-C, after which the report has what was done until then.
+    """
+    happening = Happening.read(context, values)
+    if not happening.actions:
+        raise UsageError("say what happens to nodes: --lose, --drain, --cordon, --taint or --add")
+    options = PlacementOptions(**values).with_default_cluster()
+    asked = SimulateRequest(replicas=replicas)
+    finish(report(options, asked, happening, tell=answer_printer(form, "simulate")))
