@@ -27,6 +27,7 @@ from benchmarks import (
     slow_clients,
     snapshot,
     survive,
+    survive_all,
     volumes,
 )
 
@@ -36,6 +37,7 @@ if __name__ == "__main__":
     rollout.run()
     audit.run()
     survive.run()
+    survive_all.run()
     advise.run()
     page.run()
     browser.run()

@@ -12,7 +12,9 @@ from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.pod_claims import with_claims
+from policies.scheduler.repeated import RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.result import SchedulingResult
 
 #: Chooses one of the nodes with the best total, of which there is at least one, sorted by name.
 TieBreaker: TypeAlias = Callable[[Sequence[str]], str]
@@ -128,6 +130,8 @@ def schedule(
     name: str,
     choose: TieBreaker = first_by_name,
     sampler: NodeSampler | None = None,
+    *,
+    repeated: RepeatedRequests | None = None,
 ) -> Step:
     """Bind a pod to the best node, or to none where no node is feasible.
 
@@ -137,11 +141,33 @@ def schedule(
         name: What the pod is called; one of this name and namespace is replaced.
         choose: Chooses one of several best nodes.
         sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
+        repeated: What is known of the requests of pods that were scheduled before; None where that is not
+            worth it.
     """
-    if request.pod.claim_templates:
-        request = replace(request, pod=with_claims(request.pod, name))
-    result = evaluate(request, cluster, sampler)
-    best = result.best
+    found = repeated.best(request, cluster) if repeated is not None and sampler is None else None
+    if found is None:
+        if request.pod.claim_templates:
+            request = replace(request, pod=with_claims(request.pod, name))
+        if repeated is None or sampler is not None:
+            result = evaluate(request, cluster, sampler)
+        else:
+            result = repeated.evaluate(request, cluster)
+        return _bind(result, cluster, name, choose)
+    node = choose(found.names)
+    cluster.bind(request.pod, name, node)
+    return Step(
+        namespace=request.pod.namespace,
+        name=name,
+        node=node,
+        score=found.total if found.feasible > 1 else None,
+        feasible=found.feasible,
+        tied=found.names,
+    )
+
+
+def _bind(result: SchedulingResult, cluster: ClusterIndex, name: str, choose: TieBreaker) -> Step:
+    """Bind a pod by the whole verdict on every node."""
+    request, best = result.request, result.best
     if not best:
         found = result.preemption
         return Step(

@@ -187,7 +187,7 @@ class NodeView:
 
     def _advance(self, state: _Followed, changes: list[tuple[int, Requests | None]]) -> list[int]:
         """Apply changes; return the positions of the nodes for which that takes a computation."""
-        positions, stale = self.derive("positions", self._positions_of_slots), set[int]()
+        positions, stale = self.positions_of_slots(), set[int]()
         for slot, requests in changes:
             position = positions.get(slot)
             # A pod without a node, or on one that is not there, changes nothing.
@@ -195,8 +195,16 @@ class NodeView:
                 stale.add(position)
         return sorted(stale)
 
-    def _positions_of_slots(self) -> dict[int, int]:
-        return {slot: position for position, slot in enumerate(self.slots.tolist())}
+    def positions_of_slots(self) -> dict[int, int]:
+        """Return the position of the node of each slot; do not change it."""
+        return self.derive(
+            "positions", lambda: {slot: position for position, slot in enumerate(self.slots.tolist())}
+        )
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the pod."""
+        return self._pod.namespace
 
     def label(self, key: str) -> LabelView:
         """Return the values of a label."""

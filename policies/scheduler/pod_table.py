@@ -17,6 +17,8 @@ from policies.scheduler.label_sets import LabelSets
 NOWHERE: Final = 0
 #: The label set of slots without a pod.
 NO_LABELS: Final = 0
+#: Selectors whose pods are followed: each takes a look at every pod that comes or goes.
+MOST_FOLLOWED: Final = 16
 
 
 _Int32 = TypeVar("_Int32")
@@ -65,6 +67,31 @@ class TakenPod(NamedTuple):
     volumes: PodVolumes
 
 
+class Followed:
+    """The pods of a selector that come and go.
+
+    Attributes:
+        table: The pods of the namespace.
+        changes: The node slot of each pod that came or went since it is followed, and 1 or -1.
+        current: Whether it is still followed.
+    """
+
+    __slots__ = ("_selected", "_selector", "changes", "current", "table")
+
+    def __init__(self, table: PodTable, selector: LabelSelector) -> None:
+        self.table, self._selector = table, selector
+        self.changes: list[tuple[int, int]] = []
+        self.current = True
+        self._selected = table.label_sets.select(selector)
+
+    def note(self, label_set: int, slot: int, amount: int) -> None:
+        """Note that a pod came, or went."""
+        if label_set >= len(self._selected):
+            self._selected = self.table.label_sets.select(self._selector)
+        if self._selected[label_set]:
+            self.changes.append((slot, amount))
+
+
 class PodTable:
     """Where each pod of a namespace is, what it is labeled and what it takes.
 
@@ -76,13 +103,14 @@ class PodTable:
         preempted: The names of the pods that the scheduler is evicting for others.
     """
 
-    __slots__ = ("_columns", "_free", "_holding", "_label_set", "_node", "_slots", "_terminating",
-                 "label_sets", "preempted", "volumes")  # fmt: skip
+    __slots__ = ("_columns", "_followed", "_free", "_holding", "_label_set", "_node", "_slots",
+                 "_terminating", "label_sets", "preempted", "volumes")  # fmt: skip
 
     def __init__(self, columns: Iterable[Column] = ()) -> None:
         self.label_sets = LabelSets()
         self.volumes: dict[str, PodVolumes] = {}
         self.preempted: set[str] = set()
+        self._followed: dict[LabelSelector, Followed] = {}
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
         self._columns = PodFields(*(tuple(columns) or map(Column, _TYPES)))
@@ -110,7 +138,10 @@ class PodTable:
             return None
         self.preempted.discard(name)
         node, holding = int(self._node.data[slot]), int(self._holding.data[slot])
-        self.label_sets.release(int(self._label_set.data[slot]))
+        label_set = int(self._label_set.data[slot])
+        if self._followed and not self._terminating.data[slot]:
+            self._note(label_set, node, -1)
+        self.label_sets.release(label_set)
         if self.label_sets.wasteful:
             self._renumber()
         self._node.data[slot] = NOWHERE
@@ -129,7 +160,10 @@ class PodTable:
         else:
             for column, value in zip(self._columns, row, strict=True):
                 slot = column.append(value)
-        self._label_set.data[slot] = self.label_sets.take(labels)
+        label_set = self.label_sets.take(labels)
+        self._label_set.data[slot] = label_set
+        if self._followed and not row.terminating:
+            self._note(label_set, row.node, 1)
         self._slots[name] = slot
 
     def rows(self, slots: NDArray[np.intp] | slice = slice(None)) -> PodRows:
@@ -211,7 +245,24 @@ class PodTable:
         selected &= ~self._terminating.view()
         return selected
 
+    def follow(self, selector: LabelSelector) -> Followed:
+        """Follow the pods of a selector that are not being deleted, until many others are followed."""
+        found = self._followed.pop(selector, None)
+        if found is None:
+            found = Followed(self, selector)
+            if len(self._followed) >= MOST_FOLLOWED:
+                self._followed.pop(next(iter(self._followed))).current = False
+        self._followed[selector] = found
+        return found
+
+    def _note(self, label_set: int, slot: int, amount: int) -> None:
+        for followed in self._followed.values():
+            followed.note(label_set, slot, amount)
+
     def _renumber(self) -> None:
+        for followed in self._followed.values():
+            followed.current = False
+        self._followed.clear()
         new = self.label_sets.renumber()
         view = self._label_set.view()
         view[:] = new[view]

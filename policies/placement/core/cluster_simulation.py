@@ -23,6 +23,7 @@ from policies.scheduler.evaluate import count_spread, evaluate
 from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.profile import Plugin
+from policies.scheduler.repeated import RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
 
@@ -86,6 +87,7 @@ class ClusterSimulation:
         on_step: Called after each pod that was scheduled.
         preempts: Whether pods that fit nowhere have others of lower priority evicted.
         preempted: The pods that were evicted so and that nothing has replaced yet.
+        repeated: What is known of the requests that were scheduled.
     """
 
     cluster: ClusterIndex
@@ -95,6 +97,7 @@ class ClusterSimulation:
     on_step: Callable[[Step], None] = lambda _step: None
     preempts: bool = False
     preempted: list[PreemptedPod] = field(default_factory=list)
+    repeated: RepeatedRequests = field(default_factory=RepeatedRequests)
 
     @classmethod
     def of(
@@ -121,7 +124,7 @@ class ClusterSimulation:
     def fork(self, request: SchedulingRequest | None = None) -> ClusterSimulation:
         """Return a copy that goes its own way: see ``of``."""
         cluster = ClusterSimulation.of(self.cluster, request).cluster
-        return replace(self, cluster=cluster, preempted=list(self.preempted))
+        return replace(self, cluster=cluster, preempted=list(self.preempted), repeated=RepeatedRequests())
 
     def evaluate(self, request: SchedulingRequest) -> SchedulingResult:
         """Return where a pod could go."""
@@ -174,7 +177,7 @@ class ClusterSimulation:
             node = self.cluster.nominated_node(pod.namespace, entry.name)
             self.cluster.remove(*POD, pod.namespace, entry.name)
             request = replace(request, pod=replace(pod, nominated_node=node))
-        step = schedule(request, self.cluster, entry.name, self.choose, self.sampler)
+        step = schedule(request, self.cluster, entry.name, self.choose, self.sampler, repeated=self.repeated)
         if step.room and self.preempts and may_evict:
             room = dict(step.room)
             node = self.choose(tuple(room))

@@ -68,12 +68,7 @@ class NodeResourcesFitPlugin:
 
     def score(self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
         """Average what the strategy gives each resource with the pod, by the resources' weights."""
-        fit, wanted = request.profile.fit, []
-        for name, weight in fit.resources:
-            used_as = ASSUMED_NAMES.get(name, name)
-            requests = request.pod.assumed if name in ASSUMED_NAMES else request.pod.requests
-            amount = dict(requests).get(used_as, 0) - _uncounted(name, request)
-            wanted.append(_Wanted(name, used_as, amount, weight))
+        fit, wanted = request.profile.fit, _wanted(request)
         key = ("fit", fit.strategy, fit.shape, *wanted)
         scores = view.by_resources(key, lambda nodes: _fit_scores(nodes, fit, wanted))
         return NodeScores(scores, scores)
@@ -125,6 +120,17 @@ def _fit_scores(view: NodeView, fit: FitArgs, wanted: Sequence[_Wanted]) -> Amou
     return total // weights if counts_zero else round_half_away(total / weights)
 
 
+def _wanted(request: SchedulingRequest) -> list[_Wanted]:
+    """Return the resources that the strategy scores."""
+    wanted = []
+    for name, weight in request.profile.fit.resources:
+        used_as = ASSUMED_NAMES.get(name, name)
+        requests = request.pod.assumed if name in ASSUMED_NAMES else request.pod.requests
+        amount = dict(requests).get(used_as, 0) - _uncounted(name, request)
+        wanted.append(_Wanted(name, used_as, amount, weight))
+    return wanted
+
+
 class BalancedAllocationPlugin:
     """Scores nodes by how evenly resources are used (NodeResourcesBalancedAllocation)."""
 
@@ -135,15 +141,21 @@ class BalancedAllocationPlugin:
 
         Before 1.36, how even it is with the pod.
         """
-        requests = dict(request.pod.requests)
-        names = request.profile.balanced_resources
-        amounts = {name: requests.get(name, 0) - _uncounted(name, request) for name in names}
-        if request.behavior.skips_empty_balance and not any(amounts.values()):
+        amounts = _balanced(request)
+        if amounts is None:
             return None
         gain = request.behavior.scores_balance_gain
         key = ("balance", gain, *amounts.items())
         scores = view.by_resources(key, lambda nodes: _balance(nodes, amounts, gain=gain))
         return NodeScores(scores, scores)
+
+
+def _balanced(request: SchedulingRequest) -> dict[str, int] | None:
+    """Return the amounts whose balance is scored; None where the plugin skips."""
+    requests = dict(request.pod.requests)
+    names = request.profile.balanced_resources
+    amounts = {name: requests.get(name, 0) - _uncounted(name, request) for name in names}
+    return None if request.behavior.skips_empty_balance and not any(amounts.values()) else amounts
 
 
 def _balance(view: NodeView, amounts: Mapping[str, int], *, gain: bool) -> Amounts:
@@ -152,6 +164,39 @@ def _balance(view: NodeView, amounts: Mapping[str, int], *, gain: bool) -> Amoun
     scores = _evenness(*of_nodes, list(amounts.values()))
     half = MAX_SCORE // 2
     return half + (half + scores - _evenness(*of_nodes, [0] * len(amounts))) // 2 if gain else scores
+
+
+class ResourceVerdict:
+    """What both plugins say of the nodes for one request, without reasons."""
+
+    def __init__(self, request: SchedulingRequest) -> None:
+        profile = request.profile
+        self._fit, self._gain = profile.fit, request.behavior.scores_balance_gain
+        self._weight = profile.weight(Plugin.NODE_RESOURCES_FIT)
+        self._balance_weight = profile.weight(Plugin.NODE_RESOURCES_BALANCED_ALLOCATION)
+        filters = Plugin.NODE_RESOURCES_FIT in profile.filters
+        self._compared = compared_requests(request) if filters else None
+        self._wanted = _wanted(request) if self._weight else []
+        self._amounts = _balanced(request) if self._balance_weight else None
+        compared = None if self._compared is None else tuple(self._compared.items())
+        amounts = None if self._amounts is None else tuple(self._amounts.items())
+        weights = self._weight, self._balance_weight
+        strategy = self._fit.strategy, self._fit.shape
+        self._key = ("resources", compared, *strategy, *self._wanted, amounts, self._gain, *weights)
+
+    def find(self, view: NodeView) -> Amounts:
+        """Return 1 where a node is rejected and the weighted sum of its scores, shape ``(2, n)``."""
+        return view.by_resources(self._key, self._compute)
+
+    def _compute(self, nodes: NodeView) -> Amounts:
+        found = np.zeros((2, len(nodes.slots)), np.int64)
+        if self._compared is not None:
+            found[0] = np.logical_or.reduce(_lacking(nodes, self._compared)[:-1])
+        if self._weight:
+            found[1] += _fit_scores(nodes, self._fit, self._wanted) * self._weight
+        if self._amounts is not None:
+            found[1] += _balance(nodes, self._amounts, gain=self._gain) * self._balance_weight
+        return found
 
 
 def _uncounted(name: str, request: SchedulingRequest) -> int:

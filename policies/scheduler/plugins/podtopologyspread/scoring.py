@@ -51,7 +51,7 @@ def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np
         request: The pod, and its constraints.
         feasible: The nodes that pass every filter, shape ``(n,)``.
     """
-    soft = _soft_constraints(view, request)
+    soft = soft_constraints(view, request)
     scored = feasible if soft.everywhere else feasible & soft.labeled
     counts = count_soft(view, request, scored)
     total = np.zeros(len(view.slots))
@@ -73,10 +73,10 @@ def count_soft(
         request: The pod, and its constraints.
         scored: The nodes that are scored, on which the weights depend but no count; shape ``(n,)``.
     """
-    return tuple(_count(each, view, request, scored) for each in _soft_constraints(view, request).constraints)
+    return tuple(_count(each, view, request, scored) for each in soft_constraints(view, request).constraints)
 
 
-class _Soft(NamedTuple):
+class Soft(NamedTuple):
     """The parts of a soft constraint that do not depend on pods.
 
     Attributes:
@@ -95,12 +95,13 @@ class _Soft(NamedTuple):
 class _SoftConstraints(NamedTuple):
     """The soft constraints of a request, which nodes have the labels to be scored, and whether all have."""
 
-    constraints: tuple[_Soft, ...]
+    constraints: tuple[Soft, ...]
     labeled: NDArray[np.bool_]
     everywhere: bool
 
 
-def _soft_constraints(view: NodeView, request: SchedulingRequest) -> _SoftConstraints:
+def soft_constraints(view: NodeView, request: SchedulingRequest) -> _SoftConstraints:
+    """Return the soft constraints of a request, with what of the nodes they are made of."""
     return view.of_request("soft constraints", request, lambda: _find_soft_constraints(view, request))
 
 
@@ -115,7 +116,7 @@ def _find_soft_constraints(view: NodeView, request: SchedulingRequest) -> _SoftC
 
 def _find_soft(
     applied: AppliedConstraint, view: NodeView, request: SchedulingRequest, keys: frozenset[str]
-) -> _Soft:
+) -> Soft:
     constraint, behavior = applied.constraint, request.behavior
     key = constraint.topology_key
     label = values = view.label(key)
@@ -129,10 +130,10 @@ def _find_soft(
             ("eligible or empty", key, *policies, keys, Identity(behavior), *view.eligibility),
             lambda: eligible_domains(values, eligible_nodes(constraint, view, keys=keys, behavior=behavior)),
         )
-    return _Soft(applied, label, values, domains)
+    return Soft(applied, label, values, domains)
 
 
-def _count(soft: _Soft, view: NodeView, request: SchedulingRequest, scored: NDArray[np.bool_]) -> ScoreResult:
+def _count(soft: Soft, view: NodeView, request: SchedulingRequest, scored: NDArray[np.bool_]) -> ScoreResult:
     on_nodes = count_on_nodes(soft.applied, view, request.behavior)
     domains = count_domains(soft.domains, on_nodes)
     if soft.applied.constraint.topology_key == HOSTNAME:
