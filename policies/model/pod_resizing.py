@@ -20,7 +20,11 @@ def may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
         return True
     if spec.get("resources") and status.get("resources") is not None:
         return True
-    return any(_differs(spec, status, *names) for names in _STATUSES)
+    # Runs for every pod of a cluster.
+    for listed, told_of in _STATUSES:
+        if status.get(told_of) is not None and _differs(spec, status, listed, told_of):
+            return True
+    return False
 
 
 #: Where a pod lists containers, and where its status does.

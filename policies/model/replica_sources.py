@@ -52,6 +52,9 @@ class ReplicaSources:
 
     def take_autoscaler(self, obj: Mapping[str, Any]) -> None:
         """Take in an object of a file, where a workload that is there does not run yet."""
+        # Most objects of a cluster are pods.
+        if obj.get("kind") == "Pod":
+            return
         group = text_member(obj, "apiVersion").rpartition("/")[0]
         if (group, text_member(obj, "kind")) in {AUTOSCALER, SCALED_OBJECT}:
             self.autoscalers.append(obj)
