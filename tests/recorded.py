@@ -129,6 +129,11 @@ def recorded_rollouts() -> dict[str, dict[str, Any]]:
     return {record["name"]: record for record in _lines("rollouts.jsonl.gz")}
 
 
+def recorded_rebalances() -> dict[str, dict[str, Any]]:
+    """Return by name where a real control plane put the replacements of evicted pods."""
+    return {record["name"]: record for record in _lines("rebalances.jsonl.gz")}
+
+
 def _lines(name: str) -> Iterator[dict[str, Any]]:
     with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)

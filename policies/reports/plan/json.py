@@ -43,8 +43,7 @@ class PlanSummary:
         gone_findings: Lint findings that are gone.
         raised_findings: Lint findings that there were before, and that are worse now.
         unplanned: Workloads that something is done to, and that were not planned, or not to the end.
-        incomplete: Whether a file cannot be read, or something was skipped that --fail-on-skipped does not
-            allow.
+        incomplete: Whether something was not read that --fail-on-skipped does not allow.
         failed: Whether pods stay pending, a rollout may not complete, Kubernetes refuses a workload, one that
             changed was not planned, or a new finding is an error.
     """

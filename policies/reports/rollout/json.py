@@ -75,7 +75,7 @@ class RolloutFields:
         worst: The course that ends worst; null if that is the likely one.
         peaks: The worst moment of each constraint, in the likely course and its order.
         courses: All courses.
-        suggestions: Changes with which it completes, or ends within ``maxSkew`` if it does not.
+        suggestions: Changes with which it completes.
         suggestions_tried: How many were rolled out.
         all_suggestions_tried: Whether there is none that was left out.
         assumptions: What is assumed, in sentences.

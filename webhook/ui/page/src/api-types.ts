@@ -1272,7 +1272,7 @@ export interface RolloutFields {
   exact: boolean;
   /** How many were taken. */
   courses: number;
-  /** Changes with which it completes, or ends within "maxSkew" if it does not. */
+  /** Changes with which it completes. */
   suggestions: RolloutChange[];
   /** How many were rolled out. */
   suggestionsTried: number;
@@ -1710,7 +1710,7 @@ export interface PlanSummary {
   raisedFindings: number;
   /** Workloads that something is done to, and that were not planned, or not to the end. */
   unplanned: number;
-  /** Whether a file cannot be read, or something was skipped that --fail-on-skipped does not allow. */
+  /** Whether something was not read that --fail-on-skipped does not allow. */
   incomplete: boolean;
   /** Whether pods stay pending, a rollout may not complete, Kubernetes refuses a workload, one that changed was not planned, or a new finding is an error. */
   failed: boolean;
