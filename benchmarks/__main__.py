@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks import (
     advise,
     audit,
+    autoscale,
     beside_dearest,
     browser,
     crowd,
@@ -35,6 +36,7 @@ if __name__ == "__main__":
     simulate.run()
     rollout.run()
     audit.run()
+    autoscale.run()
     survive.run()
     advise.run()
     page.run()

@@ -31,6 +31,7 @@ from policies.placement.simulate.scheduling_queue import (
 )
 from webhook.cli.action_options import Happening, action_options
 from webhook.cli.answers import Printer, answer_lines, answer_printer
+from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
@@ -60,6 +61,7 @@ evenkeel simulate deploy/web -n shop
 evenkeel simulate -f web.yaml --live --replicas 20
 evenkeel simulate -f web.yaml --cluster cluster.json --runs 100
 evenkeel simulate deploy/web -n shop --lose zone=a --add 3 like n1
+evenkeel simulate -f web.yaml --live --autoscale node-groups.yaml
 evenkeel simulate -f web.yaml --live --rollout
 evenkeel simulate deploy/web -n shop --scale 3
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
@@ -83,6 +85,9 @@ def _check(asked: SimulateRequest, happening: Happening) -> None:
         UsageError: They do not.
     """
     # Which actions there are is known to the options alone.
+    if happening.autoscale.source is not None and asked.rolls_out:
+        name = "rollout" if asked.rollout else "scale"
+        raise UsageError(f"{_option(name)} and --autoscale exclude each other")
     asked = replace(asked, actions=[] if happening.actions else None)
     for other, name in asked.exclusions():
         raise UsageError(f"{_option(name)} and {_option(other)} exclude each other")
@@ -95,6 +100,7 @@ def _option(name: str) -> str:
 @click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
 @action_options
+@autoscale_option
 @click.option(
     "--replicas",
     type=click.IntRange(0, MOST_PODS),
@@ -150,6 +156,7 @@ def command(
     nodes_to_score: Any,
     rollout: bool,
     scale: int | None,
+    autoscale: str | None,
     **values: Any,
 ) -> None:  # the common options
     """Schedule the replicas of a workload one after another, as kube-scheduler would.
@@ -168,6 +175,9 @@ def command(
     moment and after, whether it deadlocks, and what would make it complete. With --scale the number of
     replicas changes; a Deployment's pods are deleted in the order of the ReplicaSet's controller.
 
+    With --autoscale Cluster Autoscaler adds nodes for what is pending, loop after loop, and the scheduler
+    goes on when they are ready: which nodes come, in which zones, and what stays pending all the same.
+
     With --jsonl each line of stdin is a simulate request, as for POST /v1/simulate, and gets one line on
     stdout, in order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without
     "cluster" uses --cluster, or the live cluster as read once at the start.
@@ -179,7 +189,7 @@ def command(
     run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line
     was invalid, else 1 if some pod stays pending.
     """
-    happening = Happening.read(context, values)
+    happening = replace(Happening.read(context, values), autoscale=Autoscale(autoscale))
     options = PlacementOptions(**values).with_default_cluster()
     asked = SimulateRequest(
         replicas=replicas,
@@ -192,8 +202,10 @@ def command(
     _check(asked, happening)
     if jsonl:
         options.check_lines()
-        if asked != SimulateRequest() or happening.actions:
+        if asked != SimulateRequest() or happening.actions or autoscale is not None:
             shared = ", ".join(entry.name for entry in members(SimulationFields))
+            if autoscale is not None:
+                raise UsageError("--jsonl and --autoscale exclude each other")
             raise UsageError(f"--jsonl: {shared} and rollout are fields of each request")
         running, known = PodObjects(), _known(options)
 
@@ -216,7 +228,7 @@ def _report(
     tell: Printer | None,
 ) -> ExitCode:
     """Print what becomes of the replicas or the workload; return the exit code."""
-    if options.live and not happening.actions:
+    if options.live and not happening.reads_all:
 
         def as_request(obj: dict[str, Any]) -> SimulateRequest:
             return replace(asked, workload=obj)
@@ -231,7 +243,7 @@ def _report(
         simulated, entry, *_ = _roll_out(options, asked)
     else:
         queue, entry = _queue(options, asked, happening)
-        simulated = _simulate(queue, asked.settings, happening.planned)
+        simulated = _simulate(queue, asked.settings, happening.planned(queue.cluster))
     if tell is not None:
         tell(render_json(simulated), entry)
     else:
@@ -250,7 +262,7 @@ def _queue(
     """Return the replicas, and the object that they are of; the objects of pods are kept that may go."""
     judge, file = partial(queue_replicas, count=asked.replicas), Path(options.cluster)
     # They take a fifth of the time of reading. Only of a file is it known later whether they are needed.
-    later = not happening.actions and not options.live and file.is_file()
+    later = not happening.reads_all and not options.live and file.is_file()
     answer = evaluate_object(options, judge, _pass_over if later else happening.seen)
     if later and answer.found.may_evict:
         for entry in snapshot_objects(file):
