@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks import (
     advise,
     audit,
+    autoscale,
     beside_dearest,
     browser,
     crowd,
@@ -36,6 +37,7 @@ if __name__ == "__main__":
     simulate.run()
     rollout.run()
     audit.run()
+    autoscale.run()
     survive.run()
     survive_all.run()
     advise.run()

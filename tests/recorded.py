@@ -134,6 +134,12 @@ def recorded_rebalances() -> dict[str, dict[str, Any]]:
     return {record["name"]: record for record in _lines("rebalances.jsonl.gz")}
 
 
+@cache
+def recorded_scale_ups() -> tuple[dict[str, Any], ...]:
+    """Return clusters with pending pods, and what Cluster Autoscaler does; callers must not change them."""
+    return tuple(_lines("scale-ups.jsonl.gz"))
+
+
 def _lines(name: str) -> Iterator[dict[str, Any]]:
     with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)

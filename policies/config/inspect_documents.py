@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-from policies.config import spread_policy
+from policies.config import node_groups, spread_policy
 from policies.config.loader import build
+from policies.config.node_groups_loader import node_groups_errors
 from policies.config.policy_advice import PolicyEnvironment, config_advice, policy_advice
 from policies.config.policy_validation import policy_errors, repeated_name_errors
 from policies.manifests.documents import ManifestObject
@@ -14,12 +16,15 @@ from policies.manifests.findings import Finding, Severity
 from policies.scheduler import configuration
 from policies.scheduler.configuration import SchedulerConfig
 
+#: The kinds of documents that are inspected here.
+KINDS: Final = (spread_policy.KIND, configuration.KIND, node_groups.KIND)
+
 
 def is_known(document: ManifestObject) -> bool:
     """Return whether a document is of a kind that is inspected here."""
     value: object = document.value
     kind = value.get("kind") if isinstance(value, dict) else None
-    return kind in (spread_policy.KIND, configuration.KIND)
+    return kind in KINDS
 
 
 def inspect(
@@ -37,9 +42,12 @@ def inspect(
     """
     policies: list[ManifestObject] = []
     configs: list[ManifestObject] = []
-    for document in documents:
-        (configs if document.value["kind"] == configuration.KIND else policies).append(document)
     found: list[Finding] = []
+    for document in documents:
+        if document.value["kind"] == node_groups.KIND:
+            found += _errors(document, node_groups_errors(document.value))
+        else:
+            (configs if document.value["kind"] == configuration.KIND else policies).append(document)
     for document in configs:
         errors = configuration.config_errors(document.value)
         found += _errors(document, errors)

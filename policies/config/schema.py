@@ -16,8 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, get_ar
 
 import orjson
 
-from policies.config import lint_config
+from policies.config import lint_config, node_groups
 from policies.config.lint_config import LintConfig
+from policies.config.node_groups import (
+    MOST_GROUPS,
+    MOST_NODES_OF_GROUP,
+    GroupEntry,
+    GroupPriority,
+    GroupTaint,
+    NodeGroups,
+)
 from policies.config.policy_exception import PolicyException
 from policies.config.scope import MAX_NAME
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
 #: The checked-in schemas, in this package.
 SCHEMA_FILE = "spreadpolicy.schema.json"
 LINT_CONFIG_FILE = "lintconfig.schema.json"
+NODE_GROUPS_FILE = "nodegroups.schema.json"
 
 #: A DNS label.
 _LABEL = "[a-z0-9]+(-+[a-z0-9]+)*"
@@ -153,6 +162,15 @@ _KEYWORDS: dict[tuple[type, str], dict[str, Any]] = {
         "examples": ["topology.kubernetes.io/zone", "kubernetes.io/hostname"],
     },
     (PolicyException, "rules"): {"minItems": 1},
+    (NodeGroups, "groups"): {"minItems": 1, "maxItems": MOST_GROUPS},
+    (NodeGroups, "expanders"): {"minItems": 1, "maxItems": 5},
+    (NodeGroups, "max_nodes_total"): {"minimum": 0, "maximum": INT32_MAX},
+    (GroupEntry, "name"): {"minLength": 1, "maxLength": MAX_NAME},
+    (GroupEntry, "min_size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
+    (GroupEntry, "max_size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
+    (GroupEntry, "size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
+    (GroupTaint, "key"): {"minLength": 1},
+    (GroupPriority, "names"): {"minItems": 1},
     (PolicyException, "reason"): {"minLength": 1, "maxLength": 1000, "examples": ["moved by the end of May"]},
 }
 
@@ -187,24 +205,38 @@ def spec_schema() -> dict[str, Any]:
 
 def build_lint_config_schema() -> dict[str, Any]:
     """Return the schema of a LintConfig document."""
-    schema = _object(LintConfig)
+    return _unnamed_document(LintConfig, lint_config.API_VERSION, lint_config.KIND, LINT_CONFIG_FILE)
+
+
+def build_node_groups_schema() -> dict[str, Any]:
+    """Return the schema of a NodeGroups document."""
+    return _unnamed_document(NodeGroups, node_groups.API_VERSION, node_groups.KIND, NODE_GROUPS_FILE)
+
+
+def _unnamed_document(kind: type, version: str, title: str, file: str) -> dict[str, Any]:
+    """Return the schema of a document without metadata, whose fields stand beside its kind."""
+    schema = _object(kind)
     named = {
-        "apiVersion": {"description": "The version of the document.", "const": lint_config.API_VERSION},
-        "kind": {"description": "The kind of the document.", "const": lint_config.KIND},
+        "apiVersion": {"description": "The version of the document.", "const": version},
+        "kind": {"description": "The kind of the document.", "const": title},
     }
     return {
         "$schema": DIALECT,
-        "$id": f"https://evenkeel.dev/schemas/v1alpha1/{LINT_CONFIG_FILE}",
-        "title": lint_config.KIND,
+        "$id": f"https://evenkeel.dev/schemas/v1alpha1/{file}",
+        "title": title,
         **schema,
-        "required": list(named),
+        "required": [*named, *schema.get("required", ())],
         "properties": {**named, **schema["properties"]},
     }
 
 
 def schema_texts() -> dict[str, str]:
     """Return each schema as the checked-in file of its name has it."""
-    schemas = {SCHEMA_FILE: build_schema(), LINT_CONFIG_FILE: build_lint_config_schema()}
+    schemas = {
+        SCHEMA_FILE: build_schema(),
+        LINT_CONFIG_FILE: build_lint_config_schema(),
+        NODE_GROUPS_FILE: build_node_groups_schema(),
+    }
     return {file: schema_text(schema) for file, schema in schemas.items()}
 
 
@@ -235,6 +267,12 @@ def _validator(schema: Schema) -> jsonschema.Draft202012Validator:
     import jsonschema  # noqa: PLC0415
 
     return jsonschema.Draft202012Validator(schema)
+
+
+@lru_cache(maxsize=1)
+def node_groups_validator() -> jsonschema.Draft202012Validator:
+    """Return the validator of NodeGroups documents, made once."""
+    return jsonschema.Draft202012Validator(build_node_groups_schema())
 
 
 def _object(kind: type) -> dict[str, Any]:

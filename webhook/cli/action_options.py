@@ -25,6 +25,8 @@ from policies.placement.core.actions import (
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
 from policies.placement.simulate.scheduling_queue import PlannedActions
+from policies.scheduler.index import ClusterIndex
+from webhook.cli.autoscale_option import NO_AUTOSCALE, Autoscale
 from webhook.cli.command import OPTION_ORDER
 from webhook.cli.options import with_options
 
@@ -75,11 +77,13 @@ class Happening:
         actions: The actions, in the order in which they were given.
         others: How many pods of other workloads are scheduled again.
         running: The objects of the cluster's pods, once it was read.
+        autoscale: What adds nodes, as it was given.
     """
 
     actions: tuple[Action, ...] = ()
     others: int = 0
     running: PodObjects = field(default_factory=PodObjects)
+    autoscale: Autoscale = NO_AUTOSCALE
 
     @classmethod
     def read(cls, context: click.Context, values: dict[str, Any]) -> Happening:
@@ -112,9 +116,22 @@ class Happening:
         self.running(obj)
 
     @property
-    def planned(self) -> PlannedActions:
-        """The actions before pods are scheduled, and the objects of the pods that run."""
-        return PlannedActions(actions=self.actions, running=self.running, others=self.others)
+    def reads_all(self) -> bool:
+        """Whether the cluster is read here, with its pods, and no server is asked."""
+        return bool(self.actions) or self.autoscale.source is not None
+
+    def planned(self, cluster: ClusterIndex) -> PlannedActions:
+        """Return the actions before pods are scheduled, the objects of pods that run, and what adds nodes.
+
+        Raises:
+            DocumentError: The file of node groups is not what it should be.
+        """
+        return PlannedActions(
+            actions=self.actions,
+            running=self.running,
+            others=self.others,
+            autoscaler=self.autoscale.read(cluster),
+        )
 
 
 def _lose(text: str) -> Action:

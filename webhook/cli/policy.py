@@ -10,7 +10,7 @@ import orjson
 import yaml
 
 from policies.config import loader, schema
-from policies.config.inspect_documents import inspect, is_known
+from policies.config.inspect_documents import KINDS, inspect, is_known
 from policies.config.own_kinds import own_kind_errors
 from policies.config.policy_document import policy_document
 from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
@@ -35,7 +35,7 @@ from webhook.lint.files import unreadable as unreadable_finding
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """Check, show, test and emit SpreadPolicy and KubeSchedulerConfiguration documents."""
+    """Check, show, test and emit SpreadPolicies; check KubeSchedulerConfigurations and NodeGroups."""
 
 
 command.add_command(policy_samples.command)
@@ -63,7 +63,7 @@ def check(
     """Check documents: a file, a folder, builtin:NAME, or - for standard input.
 
     Errors go to stderr, warnings and notes to stdout. Exit codes: 0 no errors, 1 a document has errors,
-    2 a file cannot be read or has no SpreadPolicy or KubeSchedulerConfiguration.
+    2 a file cannot be read or has no SpreadPolicy, KubeSchedulerConfiguration or NodeGroups.
     """
     scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
     if cluster is not None:
@@ -138,7 +138,7 @@ def _read_all(names: tuple[str, ...]) -> tuple[list[ManifestObject], list[Findin
         if before == (len(documents), len(unreadable)):
             unreadable.append(
                 unreadable_finding(
-                    shown_file(name), "holds no SpreadPolicy and no KubeSchedulerConfiguration"
+                    shown_file(name), "holds no SpreadPolicy, KubeSchedulerConfiguration or NodeGroups"
                 )
             )
     return documents, unreadable
@@ -177,7 +177,7 @@ def _strangers(documents: list[ManifestObject], *, only_own: bool) -> Iterator[F
             value: object = document.value
             kind = value.get("kind") if isinstance(value, dict) else value
             path = FieldPath().child("kind")
-            kinds = ("SpreadPolicy", "KubeSchedulerConfiguration")
+            kinds = KINDS
             problem = unsupported_value(path, kind, kinds, UNREADABLE).problem
             yield Finding(Severity.ERROR, document.location(path), document.path + path, problem, UNREADABLE)
 

@@ -31,6 +31,7 @@ from policies.placement.simulate.scheduling_queue import (
 )
 from webhook.cli.action_options import Happening, action_options
 from webhook.cli.answers import Printer, answer_lines, answer_printer
+from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
@@ -59,6 +60,7 @@ _EXAMPLES = """\
 evenkeel simulate deploy/web -n shop
 evenkeel simulate -f web.yaml --live --pods 20
 evenkeel simulate -f web.yaml --cluster cluster.json --runs 100
+evenkeel simulate -f web.yaml --live --autoscale node-groups.yaml
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel simulate -f web.yaml --cluster cluster.json -o json
 evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
@@ -80,6 +82,9 @@ def _check(asked: SimulateRequest, happening: Happening) -> None:
         UsageError: They do not.
     """
     # Which actions there are is known to the options alone.
+    if happening.autoscale.source is not None and asked.rolls_out:
+        name = "rollout" if asked.rollout else "scale"
+        raise UsageError(f"{_option(name)} and --autoscale exclude each other")
     asked = replace(asked, actions=[] if happening.actions else None)
     for other, name in asked.exclusions():
         raise UsageError(f"{_option(name)} and {_option(other)} exclude each other")
@@ -105,6 +110,7 @@ pods_option: Final = click.option(
 @placement_options
 @action_options
 @pods_option
+@autoscale_option
 @click.option(
     "--seed",
     type=click.IntRange(0, MOST_SEED),
@@ -153,6 +159,7 @@ def command(
     nodes_to_score: Any,
     rollout: bool,
     scale: int | None,
+    autoscale: str | None,
     **values: Any,
 ) -> None:  # the common options
     """Schedule the replicas of a workload one after another, as kube-scheduler would.
@@ -166,6 +173,9 @@ def command(
     Other questions have commands of their own: evenkeel rollout, evenkeel scale, and evenkeel what-if for
     nodes that are lost, drained or added.
 
+    With --autoscale Cluster Autoscaler adds nodes for what is pending, loop after loop, and the scheduler
+    goes on when they are ready: which nodes come, in which zones, and what stays pending all the same.
+
     With --jsonl each line of stdin is a simulate request, as for POST /v1/simulate, and gets one line on
     stdout, in order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without
     "cluster" uses --cluster, or the live cluster as read once at the start.
@@ -177,7 +187,7 @@ def command(
     run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line
     was invalid, else 1 if some pod stays pending.
     """
-    happening = Happening.read(context, values)
+    happening = replace(Happening.read(context, values), autoscale=Autoscale(autoscale))
     options = PlacementOptions(**values).with_default_cluster()
     asked = SimulateRequest(
         replicas=replicas,
@@ -190,8 +200,10 @@ def command(
     _check(asked, happening)
     if jsonl:
         options.check_lines()
-        if asked != SimulateRequest() or happening.actions:
+        if asked != SimulateRequest() or happening.actions or autoscale is not None:
             shared = ", ".join(entry.name for entry in members(SimulationFields))
+            if autoscale is not None:
+                raise UsageError("--jsonl and --autoscale exclude each other")
             raise UsageError(f"--jsonl: {shared} and rollout are fields of each request")
         running, known = PodObjects(), _known(options)
 
@@ -214,7 +226,7 @@ def report(
     tell: Printer | None,
 ) -> ExitCode:
     """Print what becomes of the replicas or the workload; return the exit code."""
-    if options.live and not happening.actions:
+    if options.live and not happening.reads_all:
 
         def as_request(obj: dict[str, Any]) -> SimulateRequest:
             return replace(asked, workload=obj)
@@ -229,7 +241,7 @@ def report(
         simulated, entry, *_ = _roll_out(options, asked)
     else:
         queue, entry = _queue(options, asked, happening)
-        simulated = _simulate(queue, asked.settings, happening.planned)
+        simulated = _simulate(queue, asked.settings, happening.planned(queue.cluster))
     if tell is not None:
         tell(render_json(simulated), entry)
     else:
@@ -248,7 +260,7 @@ def _queue(
     """Return the replicas, and the object that they are of; the objects of pods are kept that may go."""
     judge, file = partial(queue_replicas, count=asked.replicas), Path(options.cluster)
     # They take a fifth of the time of reading. Only of a file is it known later whether they are needed.
-    later = not happening.actions and not options.live and file.is_file()
+    later = not happening.reads_all and not options.live and file.is_file()
     answer = evaluate_object(options, judge, _pass_over if later else happening.seen)
     if later and answer.found.may_evict:
         for entry in snapshot_objects(file):

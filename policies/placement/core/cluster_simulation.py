@@ -47,10 +47,12 @@ class QueuedPod:
     Attributes:
         name: What it is called.
         request: The pod, and the constraints in force for it.
+        owner: What identifies its controller; empty without one, or where it does not matter.
     """
 
     name: str
     request: SchedulingRequest
+    owner: str = ""
 
 
 class PreemptedPod(NamedTuple):

@@ -164,4 +164,6 @@ def replicas_of(prepared: PreparedPod, count: int) -> list[QueuedPod]:
     """Return so many replicas of a workload, with the names of ``free_names``."""
     request = prepared.request
     names = free_names(request.pod.name, prepared.cluster, request.pod.namespace)
-    return [QueuedPod(next(names), request) for _ in range(count)]
+    workload = prepared.workload
+    owner = "" if workload.kind.is_pod else f"{workload.kind.kind}/{workload.name}"
+    return [QueuedPod(next(names), request, owner) for _ in range(count)]

@@ -6,17 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from policies.autoscaler.autoscaler import Autoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
     ErrorList,
     FieldPath,
     duplicate_value,
     invalid_value,
+    member,
     text_member,
     unsupported_value,
 )
 from policies.model.version import KubernetesVersion
-from policies.model.workload import Workload
+from policies.model.workload import Workload, controller_of
 from policies.placement.core.actions import Action, DrainNode
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, may_evict
 from policies.placement.core.placement import (
@@ -37,8 +39,14 @@ from policies.placement.core.replicas import (
     running_replicas,
 )
 from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
+from policies.placement.simulate.autoscaling import MOST_COMPARED, alternatives
 from policies.placement.simulate.distribution import Distribution, DistributionTally
-from policies.placement.simulate.simulate import NOT_LOOKED_AT, Simulation, simulate
+from policies.placement.simulate.simulate import (
+    NOT_LOOKED_AT,
+    NOT_LOOKED_AT_BESIDE,
+    Simulation,
+    simulate,
+)
 from policies.placement.simulate.what_if import WhatIf, what_if
 from policies.scheduler.binding import Step, TieBreaker, first_by_name
 from policies.scheduler.index import ClusterIndex
@@ -121,11 +129,13 @@ class PlannedActions:
         actions: The actions before, in order.
         running: The objects of the cluster's pods; None where only the index is known.
         others: How many pods of other workloads are scheduled again.
+        autoscaler: What adds nodes for pods of the queue that are pending; None for nothing.
     """
 
     actions: tuple[Action, ...] = ()
     running: PodObjects | None = None
     others: int = MOST_OTHERS
+    autoscaler: Autoscaler | None = None
 
 
 #: No actions, and no objects of the cluster's pods.
@@ -197,9 +207,10 @@ class SimulatedQueue:
     def not_looked_at(self) -> tuple[str, ...]:
         """Features of a real cluster that may change the course and are not part of the simulation."""
         drained = self.what_if is not None and any(isinstance(e, DrainNode) for e in self.what_if.actions)
+        usually = NOT_LOOKED_AT if self.simulation.autoscaled is None else NOT_LOOKED_AT_BESIDE
         unknown = any(pod.outcome is PodOutcome.NOT_TRIED for pod in self.simulation.evicted)
         more = ((_BUDGETS, drained), (_REPLACEMENTS, unknown))
-        left_out = (*NOT_LOOKED_AT, *(text for text, holds in more if holds))
+        left_out = (*usually, *(text for text, holds in more if holds))
         nodes = self.queue.cluster.node_count
         configured = {entry.request.profile.percentage_of_nodes_to_score for entry in self.queue.pods}
         usual = min((nodes_to_find(each or ADAPTIVE, nodes) for each in configured), default=nodes)
@@ -233,11 +244,16 @@ def simulate_queue(
         ActionError: An action names something that the cluster does not have.
     """
 
-    def once() -> tuple[Simulation, WhatIf | None]:
-        simulation, happened = ClusterSimulation.of(queue.cluster, stop=stop), None
-        simulation.choose, simulation.on_step, simulation.preempts = choose, on_step, True
+    def begin() -> ClusterSimulation:
+        simulation = ClusterSimulation.of(queue.cluster, stop=stop)
+        simulation.choose, simulation.preempts = choose, True
         if settings.percentage is not None:
             simulation.sampler = NodeSampler(settings.percentage)
+        return simulation
+
+    def once() -> tuple[Simulation, WhatIf | None]:
+        simulation, happened = begin(), None
+        simulation.on_step = on_step
         if planned.actions:
             happened = what_if(
                 planned.actions,
@@ -250,9 +266,10 @@ def simulate_queue(
         workloads = () if queue.prepared is None else (queue.prepared,)
         facts = PodFacts(simulation.cluster, workloads, planned.running)
         again = Rescheduling(simulation, facts, workloads, queue.context, others=planned.others)
-        return simulate(queue.pods, simulation, again), happened
+        return simulate(queue.pods, simulation, again, planned.autoscaler), happened
 
     first, happened = once()
+    first = _with_alternatives(first, queue, planned, begin)
     simulation = first
     tally = DistributionTally()
     tally.add(first)
@@ -265,6 +282,21 @@ def simulate_queue(
     distribution = None if settings.runs is None else tally.distribution()
     return SimulatedQueue(
         queue=queue, settings=settings, simulation=first, distribution=distribution, what_if=happened
+    )
+
+
+def _with_alternatives(
+    first: Simulation, queue: SchedulingQueue, planned: PlannedActions, begin: Callable[[], ClusterSimulation]
+) -> Simulation:
+    """Return a simulation with what would be if something were otherwise, where nodes are added."""
+    scaled, autoscaler = first.autoscaled, planned.autoscaler
+    size = len(queue.pods) * (queue.cluster.node_count + (0 if scaled is None else len(scaled.nodes)))
+    if scaled is None or autoscaler is None or planned.actions or not first.complete:
+        return first
+    if not (scaled.loops or scaled.unhelped) or size > MOST_COMPARED:
+        return first
+    return replace(
+        first, autoscaled=replace(scaled, alternatives=alternatives(queue.pods, begin, autoscaler))
     )
 
 
@@ -357,7 +389,9 @@ def queue_pods(
             if name in taken[namespace]:
                 found.add(duplicate_value(path + _NAME, name, NAME_TAKEN))
             taken[namespace].add(name)
-            queued.append(QueuedPod(name, prepared.request))
+            owner = controller_of(member(obj, "metadata"))
+            owned = "" if owner is None else f"{owner.kind}/{owner.name}"
+            queued.append(QueuedPod(name, prepared.request, owned))
         if found.errors:
             raise PlacementError(tuple(found.errors))
         return SchedulingQueue(

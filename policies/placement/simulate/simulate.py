@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
+from policies.autoscaler.autoscaler import Autoscaler
 from policies.manifests.wire import INLINE, Count, sent
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.placement.core.recovery import DisplacedPod, Rescheduling
+from policies.placement.simulate.autoscaling import Autoscaled, autoscale
 from policies.scheduler.binding import Step
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.skew import skew_of
@@ -17,6 +19,8 @@ from policies.scheduler.skew import skew_of
 MOST_COUNTED: Final = 20
 #: What may change the course of a real cluster and is not part of any simulation.
 NOT_LOOKED_AT: Final = ("nodes that an autoscaler adds", "other pods that are pending")
+#: The same where Cluster Autoscaler is a part of it.
+NOT_LOOKED_AT_BESIDE: Final = ("nodes that are taken away again", *NOT_LOOKED_AT[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,7 @@ class Simulation:
         all_counted: Whether there are no more different pods.
         unmodeled: What else the scheduler looks at, in these pods or by its profile.
         evicted: The pods of the cluster that were evicted for these, or for what replaces others of them.
+        autoscaled: What Cluster Autoscaler does for them; None where it is not simulated.
     """
 
     steps: tuple[Step, ...]
@@ -68,6 +73,7 @@ class Simulation:
     all_counted: bool
     unmodeled: tuple[str, ...]
     evicted: tuple[DisplacedPod, ...] = ()
+    autoscaled: Autoscaled | None = None
 
     @property
     def pending(self) -> int:
@@ -81,7 +87,10 @@ class Simulation:
 
 
 def simulate(
-    queue: Sequence[QueuedPod], simulation: ClusterSimulation, again: Rescheduling | None = None
+    queue: Sequence[QueuedPod],
+    simulation: ClusterSimulation,
+    again: Rescheduling | None = None,
+    autoscaler: Autoscaler | None = None,
 ) -> Simulation:
     """Schedule pods one after another; those that fit nowhere stay pending, and the next is tried.
 
@@ -90,16 +99,19 @@ def simulate(
         simulation: The cluster, which has the pods afterwards.
         again: Schedules again, after the queue, what replaces pods that were evicted for it; None where the
             simulation does not preempt.
+        autoscaler: What adds nodes for pods that are pending; None for nothing.
     """
     counted, all_counted = _different(queue)
     before = [simulation.count(entry.request) for entry in counted]
-    steps = tuple(simulation.schedule_all(queue))
+    steps, autoscaled = simulation.schedule_all(queue), None
+    if autoscaler is not None and len(steps) == len(queue):
+        steps, autoscaled = autoscale(queue, steps, simulation, autoscaler)
     if again is not None:
         again.replace_preempted()
     after = [simulation.count(entry.request) for entry in counted]
     of_queue = (name for entry in queue for name in entry.request.unmodeled)
     return Simulation(
-        steps=steps,
+        steps=tuple(steps),
         queued=len(queue),
         domains=tuple(
             DomainChange(
@@ -115,6 +127,7 @@ def simulate(
         all_counted=all_counted,
         unmodeled=tuple(dict.fromkeys((*of_queue, *(() if again is None else again.unmodeled)))),
         evicted=() if again is None else again.displaced,
+        autoscaled=autoscaled,
     )
 
 

@@ -13,6 +13,7 @@ from policies.model.version import KubernetesVersion
 from policies.placement.core.recovery import DisplacedPod
 from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.simulate.autoscaling import Autoscaled
 from policies.placement.simulate.distribution import Distribution
 from policies.placement.simulate.scheduling_queue import SchedulingQueue, SimulatedQueue
 from policies.placement.simulate.simulate import DomainChange
@@ -72,6 +73,8 @@ class SimulateAnswer:
         what_if: What the actions change, the first time; null without any.
         rollout: How the workload was rolled out or scaled, the rest being of the likely course; null if
             neither was requested.
+        autoscaled: What Cluster Autoscaler does for the pods, the first time; null where that was not
+            requested.
         evicted: The pods that were evicted for pods of higher priority, and what became of them; those that
             were evicted for displaced pods are among these, in ``whatIf``. Null for a rollout.
         not_modeled: What else a scheduler looks at in these pods, which may refuse more nodes.
@@ -94,6 +97,7 @@ class SimulateAnswer:
     runs: SimulationRuns | None = None
     what_if: WhatIf | None = None
     rollout: RolloutFields | None = None
+    autoscaled: Autoscaled | None = None
     evicted: Sequence[DisplacedPod] | None = None
     not_modeled: Sequence[str]
     not_looked_at: Sequence[str]
@@ -122,6 +126,7 @@ def _of_queue(simulated: SimulatedQueue) -> SimulateAnswer:
         all_domains=simulation.all_counted,
         runs=None if runs is None else SimulationRuns(simulated.settings.runs, runs),
         what_if=simulated.what_if,
+        autoscaled=simulation.autoscaled,
         evicted=simulation.evicted,
         not_modeled=simulated.unmodeled,
         not_looked_at=simulated.not_looked_at,

@@ -16,6 +16,7 @@ from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.placement.simulate.simulate import MOST_COUNTED, DomainChange
 from policies.reports.domains import bar, bar_room
+from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.what_if_text import evicted_text, what_if_text
 from policies.reports.words import (
     as_revision,
@@ -68,6 +69,8 @@ def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType
         yield from section(f"Where they went{of_first}", [_by_node(simulation.steps)])
     if simulation.pending:
         yield from section(f"What stays pending{of_first}", _pending(simulation.steps))
+    if simulation.autoscaled is not None:
+        yield from autoscaled_text(simulation.autoscaled, simulation.domains, simulation.pending)
 
 
 def _headline(simulated: SimulatedQueue) -> Text:
@@ -171,7 +174,8 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
     for name in ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX"):
         table.add_column(name, justify="right")
     table.add_column("", no_wrap=True)
-    rows = {value: tuple(column[value] for column in columns) for value in change.after}
+    # A domain that came with new nodes had no pods before.
+    rows = {value: tuple(column.get(value, 0) for column in columns) for value in change.after}
     if few:
         lines = [(domain_name(value), row) for value, row in rows.items()]
     else:

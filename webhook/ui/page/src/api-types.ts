@@ -1026,6 +1026,8 @@ export interface SimulateAnswer {
   whatIf: WhatIf | null;
   /** How the workload was rolled out or scaled, the rest being of the likely course; null if neither was requested. */
   rollout: RolloutFields | null;
+  /** What Cluster Autoscaler does for the pods, the first time; null where that was not requested. */
+  autoscaled: Autoscaled | null;
   /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". Null for a rollout. */
   evicted: DisplacedPod[] | null;
   /** What else a scheduler looks at in these pods, which may refuse more nodes. */
@@ -1346,6 +1348,84 @@ export interface RolloutChange {
   cost: string;
   /** What it weakens or removes of DoNotSchedule constraints. */
   givenUp: GivenUp[];
+}
+
+/** What Cluster Autoscaler does for the pods of a queue. */
+export interface Autoscaled {
+  /** The loops that add nodes, in order. */
+  loops: Loop[];
+  /** How often the scheduler went on when new nodes were ready. */
+  waves: number;
+  /** The node groups. */
+  groups: GroupSize[];
+  /** The new nodes, in the order in which they are added. */
+  nodes: NewNode[];
+  /** The pods for which no node was added, with the reasons. */
+  unhelped: Unhelped[];
+  /** Whether another loop would add nothing. */
+  complete: boolean;
+  /** What would be if something were otherwise; nothing where that was not simulated. */
+  alternatives: Alternative[];
+  /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
+  karpenterNodes: number;
+}
+
+/** One loop that adds nodes. */
+export interface Loop {
+  /** The node group whose option was taken. */
+  group: string;
+  /** The node groups of which one is taken at random, in the order of the groups. */
+  tied: string[];
+  /** How many nodes each node group gets: with balancing, similar ones get some too. */
+  nodes: Record<string, number>;
+  /** How many pods the option is for. */
+  pods: number;
+}
+
+/** A node group, before and after. */
+export interface GroupSize {
+  /** Its name. */
+  name: string;
+  /** Whether a document describes it, or it is deduced from nodes, by the label of a managed group or since they are alike. */
+  origin: string;
+  /** Its zone; empty without one. */
+  zone: string;
+  /** How many nodes it had. */
+  size: number;
+  /** How many it gets. */
+  added: number;
+  /** How many it may have. */
+  maxSize: number;
+}
+
+/** A node that was added. */
+export interface NewNode {
+  /** Its name, which is made up. */
+  name: string;
+  /** Its node group. */
+  group: string;
+  /** Its zone; empty without one. */
+  zone: string;
+}
+
+/** Pods that are alike and for which no node was added. */
+export interface Unhelped {
+  /** The pods, as namespace/name. */
+  pods: string[];
+  /** What keeps them off the nodes of each node group. */
+  why: Record<string, string>;
+}
+
+/** The end if something were otherwise. */
+export interface Alternative {
+  /** What. */
+  what: "minDomains" | "allZones";
+  /** How many nodes are added, by node group. */
+  nodes: Record<string, number>;
+  /** How many pods of the queue stay pending. */
+  pending: number;
+  /** The skew of each constraint of the first pod at the end. */
+  skews: number[];
 }
 
 /** A manifest that is rolled out as the new revision of what runs. */

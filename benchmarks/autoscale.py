@@ -1,0 +1,134 @@
+"""Nodes that Cluster Autoscaler adds for many pending pods, and the pods that the scheduler then places.
+
+Processor time, and ratios within one run: to placing the same pods where the nodes are there already, to half
+of the pods.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from policies.autoscaler.autoscaler import Autoscaler
+from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.scale_up import AutoscalerSettings
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import FieldPath
+from policies.model.node import Node
+from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.placement.simulate.scheduling_queue import (
+    PLAIN,
+    PlannedActions,
+    SchedulingQueue,
+    SimulatedQueue,
+    queue_pods,
+    simulate_queue,
+)
+from policies.scheduler.index import ClusterIndex
+
+#: Pods that are pending, of which each workload has as many; nodes, all of them full; node groups.
+PODS: Final = 1_000
+WORKLOADS: Final = 20
+NODES: Final = 500
+GROUPS: Final = 20
+ZONES: Final = ("a", "b", "c", "d")
+#: The cpus of the nodes of each kind of group.
+SIZES: Final = (4, 8, 16, 32, 48)
+#: The project's aim: seconds for all.
+AIM_S: Final = 3.0
+
+
+def run() -> None:
+    """Print what it costs, and how that grows."""
+    print(f"Cluster Autoscaler, {PODS:,} pending pods, {NODES:,} full nodes, {GROUPS} node groups:")
+    for balances in (False, True):
+        autoscaler = Autoscaler(groups=_groups(), settings=AutoscalerSettings(balances=balances))
+        whole, found = _timed(partial(_simulate, _queue(PODS), autoscaler))
+        half, _ = _timed(partial(_simulate, _queue(PODS // 2), autoscaler))
+        scaled = found.simulation.autoscaled
+        if scaled is None:
+            raise RuntimeError("nothing was scaled")
+        there, _ = _timed(partial(_simulate, _queue(PODS, _new(scaled.nodes)), None))
+        what = "balanced" if balances else "not balanced"
+        line = f"  {f'{what}: {len(scaled.nodes)} nodes in {len(scaled.loops)} loops':<48} {whole:8.2f} s"
+        print(f"{line}            aim {AIM_S:g}; {found.pending} pending")
+        print(f"    twice the pods: {whole / half:.1f} x; if the nodes were there: {there:.2f} s")
+
+
+def _groups() -> tuple[NodeGroup, ...]:
+    return tuple(
+        _group(f"{cpu}-{zone}", cpu, zone) for cpu in SIZES[: GROUPS // len(ZONES)] for zone in ZONES
+    )
+
+
+def _group(name: str, cpu: int, zone: str) -> NodeGroup:
+    allocatable = {"cpu": cpu * 1000, "memory": cpu * 4 << 30, "pods": 110}
+    labels = {ZONE: zone, "node.kubernetes.io/instance-type": f"cpu-{cpu}"}
+    node = Node(name, labels, (), unschedulable=False, allocatable=allocatable)
+    return NodeGroup(name=name, template=node, capacity=allocatable, size=NODES // GROUPS, max_size=100)
+
+
+def _new(nodes: Any) -> list[Node]:
+    groups = {group.name: group for group in _groups()}
+    return [groups[node.group].node(node.name) for node in nodes]
+
+
+def _queue(pods: int, more: list[Node] | None = None) -> SchedulingQueue:
+    index = ClusterIndex()
+    for number in range(NODES):
+        zone, name = ZONES[number % len(ZONES)], f"n{number}"
+        index.nodes.put(_group(name, SIZES[number % len(SIZES)], zone).node(name))
+        spec = {"nodeName": name, **_spec(SIZES[number % len(SIZES)] * 1000 - 50)}
+        index.apply(_pod(f"full-{number}", "full", spec))
+    for node in more or ():
+        index.nodes.put(node)
+    context = AdmissionContext(policies=(), cluster=index)
+    of_workload = [
+        queue_pods([(FieldPath(), _pod("pod", f"app-{number}", _workload(number)))], context)
+        for number in range(WORKLOADS)
+    ]
+    entries = [
+        replace(of_workload[number % WORKLOADS].pods[0], name=f"pod-{number}", owner=f"{number % WORKLOADS}")
+        for number in range(pods)
+    ]
+    return replace(of_workload[0], pods=tuple(entries), cluster=index.fork(""))
+
+
+def _workload(number: int) -> dict[str, Any]:
+    """Return the spec of the pods of a workload: a quarter must spread, over zones, nodes or both."""
+    spec, labels = _spec(200 + 97 * number), {"matchLabels": {"app": f"app-{number}"}}
+    keys = {0: (ZONE,), 1: (HOSTNAME,), 2: (ZONE, HOSTNAME)}.get(number % 12, ())
+    constraint = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": labels}
+    if keys:
+        spec["topologySpreadConstraints"] = [{"topologyKey": key, **constraint} for key in keys]
+    if number == WORKLOADS - 1:
+        term = {"topologyKey": HOSTNAME, "labelSelector": labels}
+        spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return spec
+
+
+def _spec(cpu: int) -> dict[str, Any]:
+    requests = {"cpu": f"{cpu}m", "memory": f"{cpu}Mi"}
+    return {"containers": [{"name": "app", "image": "app", "resources": {"requests": requests}}]}
+
+
+def _pod(name: str, app: str, spec: dict[str, Any]) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "shop", "labels": {"app": app}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def _simulate(queue: SchedulingQueue, autoscaler: Autoscaler | None) -> SimulatedQueue:
+    return simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=autoscaler))
+
+
+def _timed(work: Callable[[], SimulatedQueue]) -> tuple[float, SimulatedQueue]:
+    started = time.process_time()
+    found = work()
+    return time.process_time() - started, found
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,1 @@
+"""Cluster Autoscaler: which nodes it adds for pods that are pending."""

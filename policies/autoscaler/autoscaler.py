@@ -1,0 +1,180 @@
+"""Cluster Autoscaler, loop after loop, until it adds no more nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from policies.autoscaler.expander import best_options
+from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.packing import ClusterFacts, Packing
+from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
+from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
+from policies.manifests.wire import Count
+from policies.model.node import Node
+from policies.model.topology_keys import ZONE
+from policies.scheduler.index import ClusterIndex
+
+#: Loops after which the simulation ends; with one every ten seconds, as is usual, more than an hour.
+MOST_LOOPS: Final = 500
+#: What Cluster Autoscaler says of a group with as many nodes as it may have.
+MAX_SIZE: Final = "max node group size reached"
+#: What is said of pods for which no nodes are added.
+EXPENDABLE: Final = f"its priority is below {LOWEST_PRIORITY}: no node is added for it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """One loop that adds nodes.
+
+    Attributes:
+        group: The node group whose option was taken.
+        tied: The node groups of which one is taken at random, in the order of the groups.
+        nodes: How many nodes each node group gets: with balancing, similar ones get some too.
+        pods: How many pods the option is for.
+    """
+
+    group: str
+    tied: tuple[str, ...]
+    nodes: Mapping[str, Count]
+    pods: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewNode:
+    """A node that was added.
+
+    Attributes:
+        name: Its name, which is made up.
+        group: Its node group.
+        zone: Its zone; empty without one.
+    """
+
+    name: str
+    group: str
+    zone: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unhelped:
+    """Pods that are alike and for which no node was added.
+
+    Attributes:
+        pods: The pods, as namespace/name.
+        why: What keeps them off the nodes of each node group.
+    """
+
+    pods: tuple[str, ...]
+    why: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledUp:
+    """The end of some loops.
+
+    Attributes:
+        loops: The loops that add nodes.
+        nodes: The nodes, each with its group.
+        unhelped: The pods for which nothing was done.
+        complete: Whether another loop would add nothing.
+    """
+
+    loops: tuple[Loop, ...]
+    nodes: tuple[tuple[Node, NodeGroup], ...]
+    unhelped: tuple[Unhelped, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Autoscaler:
+    """Cluster Autoscaler with its node groups.
+
+    Attributes:
+        groups: The node groups, in its order.
+        settings: How it is started.
+        karpenter_nodes: How many nodes of the cluster are in no node group since they are Karpenter's.
+    """
+
+    groups: tuple[NodeGroup, ...]
+    settings: AutoscalerSettings
+    karpenter_nodes: int = 0
+
+    def grown(self, nodes: Iterable[tuple[Node, NodeGroup]]) -> Autoscaler:
+        """Return it with groups that have further nodes."""
+        more = [group.name for _, group in nodes]
+        groups = tuple(replace(group, size=group.size + more.count(group.name)) for group in self.groups)
+        return replace(self, groups=groups)
+
+    def run(
+        self,
+        cluster: ClusterIndex,
+        pods: Iterable[PendingPod],
+        choose: Callable[[Sequence[str]], str],
+        stop: Callable[[], bool] = lambda: False,
+    ) -> ScaledUp:
+        """Return what is added for pending pods, before any of the new nodes is ready.
+
+        Nodes take minutes to come, and loops seconds: pods are put on nodes that are coming by the filters
+        alone, as Cluster Autoscaler does, and only nodes for the others are added.
+
+        Args:
+            cluster: The cluster, with the pods that have a node.
+            pods: The pods that have none.
+            choose: Chooses one of several options that are equally good, by their groups.
+            stop: Whether to end before the next loop.
+        """
+        grouped = group_pods(pods)
+        facts = ClusterFacts(cluster, grouped)
+        loops, nodes, current = list[Loop](), list[tuple[Node, NodeGroup]](), self
+        while True:
+            packing = Packing(facts)
+            for node, group in nodes:
+                packing.add(group, node.name)
+            found = consider(packing, grouped, current.groups, self.settings)
+            taken = current.take(found, len(facts.names), choose)
+            if taken is None or len(loops) == MOST_LOOPS or stop():
+                break
+            loops.append(taken)
+            came = list(_made(taken, current.groups, packing))
+            nodes += came
+            current = current.grown(came)
+        unhelped = tuple(_unhelped(found, grouped, current.groups))
+        return ScaledUp(loops=tuple(loops), nodes=tuple(nodes), unhelped=unhelped, complete=taken is None)
+
+    def take(self, found: Considered, nodes: int, choose: Callable[[Sequence[str]], str]) -> Loop | None:
+        """Return what a loop does; None if it adds nothing."""
+        if not found.options:
+            return None
+        best = best_options(self.settings.expanders, found.options, self.settings.priorities)
+        tied = tuple(option.group.name for option in best)
+        name = choose(tied)
+        option = next(option for option in best if option.group.name == name)
+        added = scale_up(option, nodes, self.settings)
+        return Loop(group=name, tied=tied, nodes=added, pods=len(option.pods)) if added else None
+
+
+def _made(loop: Loop, groups: Sequence[NodeGroup], packing: Packing) -> Iterator[tuple[Node, NodeGroup]]:
+    for group in groups:
+        names = packing.new_names(group)
+        for _ in range(loop.nodes.get(group.name, 0)):
+            yield group.node(next(names)), group
+
+
+def _unhelped(found: Considered, pods: Sequence[PodGroup], groups: Sequence[NodeGroup]) -> Iterator[Unhelped]:
+    """Yield the pods that fit nowhere, with the reasons."""
+    for number, group in enumerate(pods):
+        namespace = group.request.pod.namespace
+        left = found.left[number].pods
+        if group.request.pod.priority < LOWEST_PRIORITY:
+            names = tuple(f"{namespace}/{pod.name}" for pod in group.pods)
+            yield Unhelped(pods=names, why={"": EXPENDABLE})
+        elif left:
+            why = {name: ", ".join(each.texts) for name, each in found.rejected.get(number, {}).items()}
+            full = {each.name: MAX_SIZE for each in groups if not each.room}
+            yield Unhelped(pods=tuple(f"{namespace}/{pod.name}" for pod in left), why={**why, **full})
+
+
+def new_node(node: Node, group: NodeGroup) -> NewNode:
+    """Return a node as it is reported."""
+    return NewNode(name=node.name, group=group.name, zone=node.labels.get(ZONE, ""))

@@ -1,0 +1,157 @@
+"""One loop of Cluster Autoscaler: which pods fit what is coming, and which nodes it adds for the others.
+
+Source: ``core/podlistprocessor/filter_out_schedulable.go`` and ``core/scaleup/orchestrator``, Cluster
+Autoscaler 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from policies.autoscaler.balancing import balance, similar
+from policies.autoscaler.estimator import Option, estimate
+from policies.autoscaler.expander import Priorities
+from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.packing import Packing, Rejection
+from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup
+from policies.config.node_groups import CloudProvider, Expander
+
+#: How many nodes one scale-up adds at most: the default of ``--max-nodes-per-scaleup``.
+MOST_NODES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoscalerSettings:
+    """How Cluster Autoscaler is started.
+
+    Attributes:
+        expanders: What chooses among options; at the end of all, chance does.
+        balances: Whether new nodes are shared among similar groups.
+        max_nodes_total: How many nodes the cluster may have; 0 for no limit.
+        provider: Whose labels similar groups may differ in.
+        priorities: The patterns of the priority expander.
+    """
+
+    expanders: tuple[Expander, ...] = (Expander.LEAST_WASTE,)
+    balances: bool = False
+    max_nodes_total: int = 0
+    provider: CloudProvider = CloudProvider.OTHER
+    priorities: Priorities = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Considered:
+    """What a loop finds before an option is taken.
+
+    Attributes:
+        left: The groups of pods, with those of their pods that fit nowhere; some have none.
+        options: What could be scaled up, in the order of the node groups.
+        matching: The groups of pods that each node group may take, by its name.
+        rejected: Why a node group takes no pod of a group of pods, by the number of that and the name.
+    """
+
+    left: Sequence[PodGroup]
+    options: tuple[Option, ...]
+    matching: Mapping[str, tuple[int, ...]]
+    rejected: Mapping[int, Mapping[str, Rejection]]
+
+
+def consider(
+    packing: Packing, pods: Sequence[PodGroup], groups: Sequence[NodeGroup], settings: AutoscalerSettings
+) -> Considered:
+    """Return what a loop could do.
+
+    Args:
+        packing: The cluster, with the nodes that are coming; gets the pods that fit.
+        pods: The groups of pods that are pending.
+        groups: The node groups.
+        settings: How Cluster Autoscaler is started.
+    """
+    left = _left(packing, pods)
+    growing = [group for group in groups if group.size < group.max_size]
+    matching: dict[str, tuple[int, ...]] = {}
+    rejected: dict[int, dict[str, Rejection]] = {number: {} for number, each in enumerate(left) if each.pods}
+    for group in growing if rejected else ():
+        for number, why in rejected.items():
+            rejection = packing.check_new(number, group)
+            if rejection is not None:
+                why[group.name] = rejection
+        matching[group.name] = tuple(number for number, why in rejected.items() if group.name not in why)
+    options = []
+    for group in growing:
+        if matching.get(group.name):
+            alike = similar_groups(group, groups, matching, settings)
+            most = _most(packing, (group, *alike), settings)
+            nodes, pods_of = estimate(packing, group, matching[group.name], left, most)
+            if pods_of:
+                options.append(Option(group=group, nodes=nodes, pods=pods_of, similar=alike))
+    return Considered(left=left, options=tuple(options), matching=matching, rejected=rejected)
+
+
+def _left(packing: Packing, pods: Sequence[PodGroup]) -> list[PodGroup]:
+    """Put pods where they fit, the highest priority first; return the groups with those that fit nowhere."""
+    queue = [
+        (group.request.pod.priority, number, pod)
+        for number, group in enumerate(pods)
+        if group.request.pod.priority >= LOWEST_PRIORITY
+        for pod in group.pods
+    ]
+    failed: set[int] = set()
+    names: set[tuple[int, str]] = set()
+    for _, number, pod in sorted(queue, key=lambda entry: -entry[0]):
+        spot = None if number in failed else packing.find(number)
+        if spot is None:
+            # Nothing is tried twice for pods of one controller that are alike.
+            if pods[number].owner:
+                failed.add(number)
+            names.add((number, pod.name))
+        else:
+            packing.put(number, (pod.name,), spot)
+    return [
+        PodGroup(group.request, group.owner, [pod for pod in group.pods if (number, pod.name) in names])
+        for number, group in enumerate(pods)
+    ]
+
+
+def _most(packing: Packing, groups: Sequence[NodeGroup], settings: AutoscalerSettings) -> int:
+    """Return how many nodes an option may have that is shared among groups."""
+    most = min(MOST_NODES, sum(group.room for group in groups))
+    if settings.max_nodes_total:
+        most = min(most, settings.max_nodes_total - len(packing.facts.names))
+    return max(most, 0)
+
+
+def similar_groups(
+    group: NodeGroup,
+    groups: Sequence[NodeGroup],
+    matching: Mapping[str, tuple[int, ...]],
+    settings: AutoscalerSettings,
+) -> tuple[NodeGroup, ...]:
+    """Return the groups that are similar to one and take all the pods that it takes."""
+    if not settings.balances:
+        return ()
+    wanted = set(matching[group.name])
+    return tuple(
+        other
+        for other in groups
+        if other is not group
+        and other.name in matching
+        and wanted <= set(matching[other.name])
+        and similar(group, other, settings.provider)
+    )
+
+
+def scale_up(option: Option, nodes: int, settings: AutoscalerSettings) -> dict[str, int]:
+    """Return how many nodes each group gets if an option is taken.
+
+    Args:
+        option: The option.
+        nodes: How many nodes the cluster has.
+        settings: How Cluster Autoscaler is started.
+    """
+    wanted = option.nodes
+    if settings.max_nodes_total:
+        wanted = min(wanted, settings.max_nodes_total - nodes)
+    return balance((option.group, *option.similar), wanted)

@@ -1,0 +1,115 @@
+"""The NodeGroups document: the node groups of a cluster, and how its Cluster Autoscaler is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+#: The version and the kind of the document.
+API_VERSION: Final = "evenkeel.dev/v1alpha1"
+KIND: Final = "NodeGroups"
+#: The most nodes that a group may have: as many as Kubernetes supports in a cluster.
+MOST_NODES_OF_GROUP: Final = 5_000
+#: The most groups of a document: of each, every pending pod is compared with a node.
+MOST_GROUPS: Final = 1_000
+
+
+class Expander(StrEnum):
+    """The expanders of Cluster Autoscaler that need no prices and no other program."""
+
+    LEAST_WASTE = "least-waste"
+    MOST_PODS = "most-pods"
+    LEAST_NODES = "least-nodes"
+    PRIORITY = "priority"
+    RANDOM = "random"
+
+
+class CloudProvider(StrEnum):
+    """The providers with labels of their own in which similar groups may differ."""
+
+    AWS = "aws"
+    AZURE = "azure"
+    GCE = "gce"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTaint:
+    """A taint of each new node.
+
+    Attributes:
+        key: Its key.
+        value: Its value.
+        effect: NoSchedule, PreferNoSchedule or NoExecute.
+    """
+
+    key: str
+    value: str = ""
+    effect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPriority:
+    """Node groups of one priority.
+
+    Attributes:
+        priority: The priority: the highest wins.
+        names: Patterns that are looked for in names of node groups: letters, digits and "-_./:" stand for
+            themselves, "." for any character, ".*" for any characters, "^" and "$" for the ends.
+    """
+
+    priority: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEntry:
+    """One node group.
+
+    Attributes:
+        name: Its name.
+        zone: The zone of its nodes, as their label topology.kubernetes.io/zone.
+        labels: The other labels of its nodes.
+        taints: The taints of its nodes.
+        allocatable: What pods may request of a node: cpu, memory and others. Without pods it takes 110.
+        capacity: What a node has in all; without it, what is allocatable. Expanders and the comparison of
+            similar groups read it.
+        min_size: The least nodes. No scale-up reads it.
+        max_size: The most nodes.
+        size: How many nodes it has. Without it, the nodes of the cluster with all of its labels.
+    """
+
+    name: str = field(metadata={"examples": ["web-a"]})
+    zone: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[GroupTaint, ...] = ()
+    allocatable: Mapping[str, Any] = field(metadata={"examples": [{"cpu": "3920m", "memory": "14Gi"}]})
+    capacity: Mapping[str, Any] | None = None
+    min_size: int = 0
+    max_size: int
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeGroups:
+    """The node groups of a cluster, and how its Cluster Autoscaler is started.
+
+    Attributes:
+        expanders: What chooses among node groups (--expander), one after another. random takes any that are
+            left, and so does the end of the list.
+        priorities: The priorities of the priority expander.
+        balance_similar_node_groups: Whether new nodes are shared among similar groups
+            (--balance-similar-node-groups).
+        max_nodes_total: The most nodes of the cluster (--max-nodes-total); 0 for no limit.
+        cloud_provider: The provider in whose own labels similar groups may differ.
+        groups: The node groups, in the order in which Cluster Autoscaler has them.
+    """
+
+    expanders: tuple[Expander, ...] = (Expander.LEAST_WASTE,)
+    priorities: tuple[GroupPriority, ...] = ()
+    balance_similar_node_groups: bool = False
+    max_nodes_total: int = 0
+    cloud_provider: CloudProvider = CloudProvider.OTHER
+    groups: tuple[GroupEntry, ...]

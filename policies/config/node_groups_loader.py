@@ -1,0 +1,129 @@
+"""What is wrong with a NodeGroups document, all at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from policies.config.build_document import build_document
+from policies.config.node_groups import NodeGroups
+from policies.config.schema import node_groups_validator
+from policies.config.schema_errors import VALUE_INVALID, schema_errors
+from policies.manifests.fields import (
+    ErrorList,
+    FieldError,
+    FieldPath,
+    duplicate_value,
+    invalid_value,
+    object_items,
+    required_value,
+    unsupported_value,
+)
+from policies.model.quantity import read_amounts
+from policies.model.taints import TaintEffect
+from policies.model.topology_keys import ZONE
+
+#: The rule that a node group breaks whose name another one has.
+NAME_TAKEN: Final = "name-taken"
+#: What a pattern of names may hold; ``.*`` stands for any characters, of which there may be few.
+_PATTERN: Final = re.compile(r"\^?[A-Za-z0-9_./:*-]*\$?")
+#: The resources without which nothing can be compared.
+_NEEDED: Final = ("cpu", "memory")
+_GROUPS: Final = FieldPath(("groups",))
+
+
+def node_groups_errors(value: object) -> list[FieldError]:
+    """Return everything wrong with a NodeGroups document."""
+    found = ErrorList()
+    found.extend(schema_errors(node_groups_validator(), value))
+    raw = value if isinstance(value, dict) else {}
+    names = set[str]()
+    for position, group in enumerate(object_items(raw.get("groups"))):
+        found.extend(_group_errors(group, _GROUPS.index(position), names))
+    for position, entry in enumerate(object_items(raw.get("priorities"))):
+        path = FieldPath(("priorities",)).index(position).child("names")
+        texts = entry.get("names")
+        for number, text in enumerate(texts if isinstance(texts, list) else ()):
+            if isinstance(text, str) and not is_pattern(text):
+                form = 'must hold letters, digits, "-_./:", ".*", and "^" and "$" at the ends'
+                found.add(invalid_value(path.index(number), text, form, VALUE_INVALID))
+    return found.errors
+
+
+def build_node_groups(value: Mapping[str, Any]) -> NodeGroups:
+    """Return a document without errors."""
+    return build_document(NodeGroups, value)
+
+
+def _group_errors(group: Mapping[str, Any], path: FieldPath, names: set[str]) -> Iterator[FieldError]:
+    name, size, most = group.get("name"), group.get("size"), group.get("maxSize")
+    if isinstance(name, str):
+        if name in names:
+            yield duplicate_value(path.child("name"), name, NAME_TAKEN)
+        names.add(name)
+    if isinstance(group.get("minSize"), int) and isinstance(most, int) and group["minSize"] > most:
+        text = f"must be at most maxSize, {most}"
+        yield invalid_value(path.child("minSize"), group["minSize"], text, VALUE_INVALID)
+    if isinstance(size, int) and size < 0:
+        return
+    labels = group.get("labels")
+    if isinstance(labels, dict) and group.get("zone") and labels.get(ZONE, group["zone"]) != group["zone"]:
+        text = f"must be that of zone, {group['zone']}"
+        yield invalid_value(path.child("labels").key(ZONE), labels[ZONE], text, VALUE_INVALID)
+    for number, taint in enumerate(object_items(group.get("taints"))):
+        effect = taint.get("effect")
+        if isinstance(effect, str) and effect not in list(TaintEffect):
+            where = path.child("taints").index(number).child("effect")
+            yield unsupported_value(where, effect, list(TaintEffect), VALUE_INVALID)
+    for field in ("allocatable", "capacity"):
+        if isinstance(group.get(field), dict):
+            amounts = ErrorList()
+            read_amounts(group[field], path.child(field), amounts)
+            yield from amounts.errors
+            missing = (needed for needed in _NEEDED if needed not in group[field])
+            yield from (required_value(path.child(field).child(each), "", VALUE_INVALID) for each in missing)
+
+
+def is_pattern(text: str) -> bool:
+    """Return whether a text is a pattern of names.
+
+    >>> is_pattern("^web-.*-a$"), is_pattern("(a+)+")
+    (True, False)
+    """
+    return _PATTERN.fullmatch(text) is not None and "*" not in text.replace(".*", "")
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Return whether a name has what a pattern describes, as Go's regular expressions have it.
+
+    The parts between ``.*`` are looked for one after another, so each is read a few times at most.
+
+    >>> [matches(pattern, "web-spot-a") for pattern in ("spot", "^spot", "w.b.*-a$", "a.*w")]
+    [True, False, True, False]
+    """
+    start, end = pattern.startswith("^"), pattern.endswith("$")
+    parts = pattern.removeprefix("^").removesuffix("$").split(".*")
+    if not start:
+        parts.insert(0, "")
+    if not end:
+        parts.append("")
+    first, *middle = parts
+    last = middle.pop() if middle else None
+    if last is None:
+        return len(first) == len(name) and _at(first, name, 0)
+    at, stop = len(first), len(name) - len(last)
+    if stop < at or not _at(first, name, 0) or not _at(last, name, stop):
+        return False
+    for part in middle:
+        found = next((place for place in range(at, stop - len(part) + 1) if _at(part, name, place)), None)
+        if found is None:
+            return False
+        at = found + len(part)
+    return True
+
+
+def _at(part: str, name: str, place: int) -> bool:
+    """Return whether a part of a pattern describes a name from a place on."""
+    text = name[place : place + len(part)]
+    return len(text) == len(part) and all(a in (".", b) for a, b in zip(part, text, strict=True))

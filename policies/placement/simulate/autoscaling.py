@@ -1,0 +1,238 @@
+"""Nodes that Cluster Autoscaler adds for the pods of a queue, on which the scheduler then places them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from policies.autoscaler.autoscaler import Autoscaler, Loop, NewNode, Unhelped, new_node
+from policies.autoscaler.balancing import similar
+from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.pod_groups import PendingPod
+from policies.manifests.wire import Count
+from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
+from policies.scheduler.binding import Step
+from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
+from policies.scheduler.skew import skew_of
+
+#: How often the scheduler may place pods otherwise than Cluster Autoscaler took it, so that more nodes come.
+MOST_WAVES: Final = 20
+#: Pods times nodes up to which it is simulated what would be if something were otherwise: a second or two.
+MOST_COMPARED: Final = 100_000
+
+
+class AlternativeKind(StrEnum):
+    """What could be otherwise.
+
+    ``minDomains``: the constraints over zones, and over other keys but that of nodes, require as many domains
+    as nodes and node groups have. ``allZones``: each node group has a twin in every other zone.
+    """
+
+    MIN_DOMAINS = "minDomains"
+    ALL_ZONES = "allZones"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """The end if something were otherwise.
+
+    Attributes:
+        what: What.
+        nodes: How many nodes are added, by node group.
+        pending: How many pods of the queue stay pending.
+        skews: The skew of each constraint of the first pod at the end.
+    """
+
+    what: AlternativeKind
+    nodes: Mapping[str, Count]
+    pending: Count
+    skews: tuple[Count, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSize:
+    """A node group, before and after.
+
+    Attributes:
+        name: Its name.
+        origin: Whether a document describes it, or it is deduced from nodes, by the label of a managed group
+            or since they are alike.
+        zone: Its zone; empty without one.
+        size: How many nodes it had.
+        added: How many it gets.
+        max_size: How many it may have.
+    """
+
+    name: str
+    origin: str
+    zone: str
+    size: Count
+    added: Count
+    max_size: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Autoscaled:
+    """What Cluster Autoscaler does for the pods of a queue.
+
+    Attributes:
+        loops: The loops that add nodes, in order.
+        waves: How often the scheduler went on when new nodes were ready.
+        groups: The node groups.
+        nodes: The new nodes, in the order in which they are added.
+        unhelped: The pods for which no node was added, with the reasons.
+        complete: Whether another loop would add nothing.
+        alternatives: What would be if something were otherwise; nothing where that was not simulated.
+        karpenter_nodes: How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not
+            modeled; known only where node groups are deduced.
+    """
+
+    loops: tuple[Loop, ...]
+    waves: Count
+    groups: tuple[GroupSize, ...]
+    nodes: tuple[NewNode, ...]
+    unhelped: tuple[Unhelped, ...]
+    complete: bool
+    alternatives: tuple[Alternative, ...] = ()
+    karpenter_nodes: Count = 0
+
+
+def autoscale(
+    queue: Sequence[QueuedPod], steps: list[Step], simulation: ClusterSimulation, autoscaler: Autoscaler
+) -> tuple[list[Step], Autoscaled]:
+    """Add nodes for the pods of a queue that are pending, and let the scheduler place them.
+
+    Args:
+        queue: The pods.
+        steps: What became of them before any node was added.
+        simulation: The cluster with them, which gets the nodes and further pods.
+        autoscaler: Cluster Autoscaler.
+
+    Returns:
+        What becomes of the pods then.
+    """
+    steps, loops, nodes, current = list(steps), list[Loop](), list[NewNode](), autoscaler
+    waves = 0
+    while True:
+        waiting = [number for number, step in enumerate(steps) if step.node is None]
+        pods = [
+            PendingPod(queue[number].name, queue[number].request, queue[number].owner) for number in waiting
+        ]
+        found = current.run(simulation.cluster, pods, simulation.choose, simulation.stop)
+        if not found.nodes or waves == MOST_WAVES:
+            break
+        waves += 1
+        loops += found.loops
+        nodes += (new_node(node, group) for node, group in found.nodes)
+        current = current.grown(found.nodes)
+        for node, _ in found.nodes:
+            simulation.put(node)
+        again = simulation.schedule_all(queue[number] for number in waiting)
+        for number, step in zip(waiting, again, strict=False):
+            steps[number] = step
+    return steps, Autoscaled(
+        loops=tuple(loops),
+        waves=waves,
+        groups=tuple(map(_size, autoscaler.groups, current.groups)),
+        nodes=tuple(nodes),
+        unhelped=found.unhelped,
+        complete=found.complete and not found.nodes,
+        karpenter_nodes=autoscaler.karpenter_nodes,
+    )
+
+
+def _size(before: NodeGroup, after: NodeGroup) -> GroupSize:
+    return GroupSize(
+        name=before.name,
+        origin=before.origin.value,
+        zone=before.template.labels.get(ZONE, ""),
+        size=before.size,
+        added=after.size - before.size,
+        max_size=before.max_size,
+    )
+
+
+def alternatives(
+    queue: Sequence[QueuedPod], start: Callable[[], ClusterSimulation], autoscaler: Autoscaler
+) -> tuple[Alternative, ...]:
+    """Return what would be if constraints had minDomains, and if there were node groups in all zones.
+
+    Args:
+        queue: The pods.
+        start: Returns the cluster before any of them was scheduled.
+        autoscaler: Cluster Autoscaler.
+    """
+    found = []
+    required = with_min_domains(queue, start(), autoscaler)
+    if required is not None:
+        found.append(_alternative(AlternativeKind.MIN_DOMAINS, required, start(), autoscaler))
+    everywhere = in_all_zones(autoscaler, start())
+    if everywhere is not None:
+        found.append(_alternative(AlternativeKind.ALL_ZONES, queue, start(), everywhere))
+    return tuple(found)
+
+
+def _alternative(
+    what: AlternativeKind, queue: Sequence[QueuedPod], simulation: ClusterSimulation, autoscaler: Autoscaler
+) -> Alternative:
+    steps, scaled = autoscale(queue, simulation.schedule_all(queue), simulation, autoscaler)
+    request = queue[0].request
+    counts = simulation.count(request)
+    return Alternative(
+        what=what,
+        nodes={group.name: group.added for group in scaled.groups if group.added},
+        pending=len(steps) - count_bound(steps),
+        skews=tuple(
+            skew_of(applied, each) for applied, each in zip(request.constraints, counts, strict=True)
+        ),
+    )
+
+
+def with_min_domains(
+    queue: Sequence[QueuedPod], simulation: ClusterSimulation, autoscaler: Autoscaler
+) -> list[QueuedPod] | None:
+    """Return pods whose constraints require as many domains as there may be; None if they do so already."""
+    labels = [node.labels for node in simulation.cluster.nodes.listed()]
+    labels += [group.template.labels for group in autoscaler.groups]
+
+    def required(applied: AppliedConstraint) -> AppliedConstraint:
+        constraint, of_pod = (
+            applied.constraint,
+            applied.origin in (ConstraintOrigin.POD, ConstraintOrigin.POLICY),
+        )
+        domains = len({each[constraint.topology_key] for each in labels if constraint.topology_key in each})
+        if not (applied.is_hard and of_pod and domains > constraint.min_domains):
+            return applied
+        if constraint.topology_key == HOSTNAME:
+            return applied
+        return replace(applied, constraint=replace(constraint, min_domains=domains))
+
+    made: dict[int, SchedulingRequest] = {}
+    changed = False
+    for entry in queue:
+        request = entry.request
+        if id(request) not in made:
+            constraints = tuple(map(required, request.constraints))
+            changed = changed or constraints != request.constraints
+            made[id(request)] = replace(request, constraints=constraints)
+    return [replace(entry, request=made[id(entry.request)]) for entry in queue] if changed else None
+
+
+def in_all_zones(autoscaler: Autoscaler, simulation: ClusterSimulation) -> Autoscaler | None:
+    """Return Cluster Autoscaler with twins of its groups in zones that lack them; None if none does."""
+    nodes = simulation.cluster.nodes.listed()
+    zones = {node.labels[ZONE] for node in nodes if ZONE in node.labels}
+    zones |= {group.template.labels[ZONE] for group in autoscaler.groups if ZONE in group.template.labels}
+    groups = list(autoscaler.groups)
+    for group in autoscaler.groups:
+        if ZONE not in group.template.labels:
+            continue
+        alike = [each for each in groups if similar(group, each, autoscaler.settings.provider)]
+        for zone in sorted(zones - {each.template.labels.get(ZONE, "") for each in alike}):
+            template = group.template._replace(labels={**group.template.labels, ZONE: zone})
+            name = f"{group.name}-in-{zone}"
+            groups.append(replace(group, name=name, template=template, size=0))
+    return replace(autoscaler, groups=tuple(groups)) if len(groups) > len(autoscaler.groups) else None

@@ -1,0 +1,138 @@
+"""What Cluster Autoscaler does, as text: the nodes that come, loop by loop, and what would be otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from policies.autoscaler.autoscaler import Loop, Unhelped
+from policies.manifests.sanitize import one_line
+from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
+from policies.placement.simulate.autoscaling import AlternativeKind, Autoscaled
+from policies.placement.simulate.simulate import DomainChange
+from policies.reports.words import plain_table, section
+from policies.scheduler.skew import skew_of
+
+_WHAT = {
+    AlternativeKind.MIN_DOMAINS: "with minDomains for all domains",
+    AlternativeKind.ALL_ZONES: "with node groups in all zones",
+}
+#: What is said of groups that no document describes.
+_ORIGINS = {
+    "managed": "by the labels of managed groups",
+    "deduced": "from nodes that are alike",
+}
+
+
+def autoscaled_text(
+    scaled: Autoscaled, domains: Sequence[DomainChange], pending: int
+) -> Iterator[RenderableType]:
+    """Yield which nodes come and where, what gets none, and what would be if something were otherwise.
+
+    Args:
+        scaled: What Cluster Autoscaler does.
+        domains: The domains before and after, of each constraint of the first pod and of others.
+        pending: How many pods of the queue stay pending.
+    """
+    yield from section("Nodes that Cluster Autoscaler adds", _nodes(scaled))
+    if scaled.loops:
+        yield from section(f"In {plural(len(scaled.loops), 'loop')}", [_loops(scaled.loops)])
+    if scaled.unhelped:
+        yield from section("Why no node comes for the others", _unhelped(scaled.unhelped))
+    if scaled.alternatives:
+        yield from section("What would be otherwise", [_alternatives(scaled, domains, pending)])
+    yield from _notes(scaled)
+
+
+def _nodes(scaled: Autoscaled) -> Iterator[RenderableType]:
+    if not scaled.nodes:
+        yield Text("None.")
+        return
+    yield Text(f"{plural(len(scaled.nodes), 'node')}: {listed([node.name for node in scaled.nodes])}")
+    table = plain_table()
+    table.add_column("NODE GROUP", overflow="fold")
+    table.add_column("ZONE", overflow="fold")
+    for title in ("NODES", "ADDED", "MAX"):
+        table.add_column(title, justify="right")
+    grown = [group for group in scaled.groups if group.added]
+    for group in grown[:IN_TABLE]:
+        limit = f"{group.max_size:,}" if group.origin == "document" else "not known"
+        row = (one_line(group.name), one_line(group.zone), f"{group.size:,}", f"{group.added:,}", limit)
+        table.add_row(*row)
+    if (rest := len(grown) - IN_TABLE) > 0:
+        table.add_row(more(rest))
+    yield table
+
+
+def _loops(loops: Sequence[Loop]) -> Table:
+    table = plain_table()
+    table.add_column("LOOP", justify="right")
+    table.add_column("NODES", overflow="fold")
+    table.add_column("FOR PODS", justify="right")
+    table.add_column("", overflow="fold")
+    for number, loop in enumerate(loops[:IN_TABLE], start=1):
+        others = [name for name in loop.tied if name != loop.group]
+        chance = f"or, as likely, {listed(others, IN_SENTENCE)}" if others else ""
+        table.add_row(f"{number:,}", _counts(loop.nodes), f"{loop.pods:,}", chance)
+    if (rest := len(loops) - IN_TABLE) > 0:
+        table.add_row("", more(rest))
+    return table
+
+
+def _counts(nodes: Mapping[str, int]) -> str:
+    return listed([f"{count:,} {one_line(name)}" for name, count in nodes.items()]) if nodes else "none"
+
+
+def _unhelped(unhelped: Sequence[Unhelped]) -> Iterator[RenderableType]:
+    for entry in unhelped[:IN_TABLE]:
+        yield Text(f"{len(entry.pods):,}: {listed(entry.pods)}")
+        by_reason: dict[str, list[str]] = {}
+        for group, text in entry.why.items():
+            by_reason.setdefault(text, []).append(group)
+        for text, groups in by_reason.items():
+            names = f"{listed(list(filter(None, groups)))}: " if any(groups) else ""
+            yield Text(f"   {names}{one_line(text)}")
+        if not by_reason:
+            yield Text("   there is no node group")
+    if (rest := len(unhelped) - IN_TABLE) > 0:
+        yield Text(more(rest))
+
+
+def _alternatives(scaled: Autoscaled, domains: Sequence[DomainChange], pending: int) -> Table:
+    table = plain_table()
+    table.add_column("", overflow="fold")
+    for title in ("NODES ADDED", "PENDING", "SKEW OF EACH CONSTRAINT"):
+        table.add_column(title, justify="right")
+    first = [change for change in domains if change.pod == domains[0].pod] if domains else []
+    skews = [skew_of(change.applied, change.after) for change in first]
+    table.add_row("as it is", f"{len(scaled.nodes):,}", f"{pending:,}", _skews(skews))
+    for each in scaled.alternatives:
+        table.add_row(
+            _WHAT[each.what], f"{sum(each.nodes.values()):,}", f"{each.pending:,}", _skews(each.skews)
+        )
+    return table
+
+
+def _skews(skews: Sequence[int]) -> str:
+    return ", ".join(f"{skew:,}" for skew in skews)
+
+
+def _notes(scaled: Autoscaled) -> Iterator[RenderableType]:
+    origins = sorted({group.origin for group in scaled.groups} & _ORIGINS.keys(), reverse=True)
+    if origins:
+        how = " and ".join(_ORIGINS[origin] for origin in origins)
+        text = (
+            f"The node groups are deduced {how}, one for each zone. How large they may become is not known."
+        )
+        yield from ("", Text(text, "yellow"))
+    if scaled.karpenter_nodes:
+        text = f"Not modeled: Karpenter, which has {plural(scaled.karpenter_nodes, 'node')} here."
+        yield from ("", Text(text, "yellow"))
+    if not scaled.complete:
+        yield from ("", Text("Not played to the end: further nodes may come.", "yellow"))
+    if scaled.nodes:
+        text = "New nodes are empty: what pods of DaemonSets take of them is not counted."
+        yield from ("", Text(text, "yellow"))

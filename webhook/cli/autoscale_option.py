@@ -1,0 +1,60 @@
+"""The option that lets Cluster Autoscaler add nodes for pending pods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import click
+
+from policies.manifests.documents import load_strictly, objects_or_itself
+from policies.manifests.errors import DocumentError
+from policies.scheduler.index import ClusterIndex
+from webhook.late_imports import late_imports
+from webhook.lint.files import read_text, shown_file
+
+with late_imports():
+    from policies.autoscaler import deduced, sources
+    from policies.autoscaler.autoscaler import Autoscaler
+
+#: What stands for a file: node groups as the nodes of the cluster show them.
+DEDUCED: Final = "deduced"
+
+autoscale_option = click.option(
+    "--autoscale",
+    metavar=f"FILE|{DEDUCED}",
+    help="Add nodes for pending pods as Cluster Autoscaler does, to the node groups of a file (NodeGroups, "
+    "or MachineDeployments of Cluster API with their annotations), or those that the cluster's nodes show.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Autoscale:
+    """The value of the option.
+
+    Attributes:
+        source: A file, or ``deduced``; None without the option.
+    """
+
+    source: str | None
+
+    def read(self, cluster: ClusterIndex) -> Autoscaler | None:
+        """Return Cluster Autoscaler with its node groups; None without the option.
+
+        Raises:
+            DocumentError: The file cannot be read or is not what it should be, or there is no node group.
+        """
+        if self.source is None:
+            return None
+        if self.source == DEDUCED:
+            found = deduced.deduce(cluster)
+            if not found.groups:
+                raise DocumentError(["--autoscale deduced: the cluster has no node of a node group"])
+            return found
+        documents = load_strictly(read_text(self.source, named=True).content, shown_file(self.source))
+        objects = [found for document in documents for found in objects_or_itself(document)]
+        return sources.read_autoscaler(objects, cluster)
+
+
+#: Without the option.
+NO_AUTOSCALE: Final = Autoscale(None)
