@@ -170,7 +170,7 @@ def _explain(case: Case) -> Said:
 
 
 def _simulate(case: Case) -> Said:
-    answer = case.run(simulate.command, *WEB, "--replicas", "2", "--runs", "3")
+    answer = case.run(simulate.command, *WEB, "--pods", "2", "--runs", "3")
     yield from _changed(case, answer["domains"], "before")
     for position, found in enumerate(answer["runs"]["domains"]):
         skews = {each["skew"] for each in found["skews"]}
@@ -178,7 +178,7 @@ def _simulate(case: Case) -> Said:
 
 
 def _what_if(case: Case) -> Said:
-    answer = case.run(simulate.command, *WEB, "--replicas", "2", "--cordon", "n0")
+    answer = case.run(simulate.command, *WEB, "--pods", "2", "--cordon", "n0")
     for position, found in enumerate(answer["whatIf"]["domains"]):
         yield "counts", found["before"], case.counts[position]
         yield "counts after a cordon", found["recovered"], case.counts[position]

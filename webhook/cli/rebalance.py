@@ -108,7 +108,7 @@ def command(
     finish(print_answer_of(answer, form))
 
 
-class RebalanceAnswer(NamedTuple):
+class RebalanceOutput(NamedTuple):
     """The output of the command, and whether there is a plan, or nothing to do."""
 
     text: Callable[[int, bool], str]
@@ -116,7 +116,7 @@ class RebalanceAnswer(NamedTuple):
     is_planned: bool
 
 
-def print_answer_of(answer: RebalanceAnswer, form: str) -> ExitCode:
+def print_answer_of(answer: RebalanceOutput, form: str) -> ExitCode:
     """Print an answer; return the exit code."""
     if form == "text":
         show(answer.text, piped=LINES)
@@ -125,7 +125,7 @@ def print_answer_of(answer: RebalanceAnswer, form: str) -> ExitCode:
     return ExitCode.of(clean=answer.is_planned)
 
 
-def _evict(options: PlacementOptions, *, soft: bool) -> RebalanceAnswer:
+def _evict(options: PlacementOptions, *, soft: bool) -> RebalanceOutput:
     """Return the fewest evictions.
 
     Raises:
@@ -146,14 +146,14 @@ def _evict(options: PlacementOptions, *, soft: bool) -> RebalanceAnswer:
         return prepared, rebalance(prepared, soft=soft, budgets=dict(budgets.allowing(prepared)))
 
     (prepared, plan), *_ = evaluate_object(options, judge, budgets)
-    return RebalanceAnswer(
+    return RebalanceOutput(
         lambda width, color: rebalance_text.render(prepared, plan, width=width, color=color),
         rebalance_json.render(prepared, plan, unread),
         plan.why_none in (None, NoPlan.BALANCED),
     )
 
 
-def rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> RebalanceAnswer:
+def rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> RebalanceOutput:
     """Return the deletion costs for a scale-down.
 
     Raises:
@@ -170,7 +170,7 @@ def rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> Reba
         return deletion_costs(workload, judged_by, left, known, soft=soft)
 
     found, *_ = evaluate_object(options, judge, known, everything=True)
-    return RebalanceAnswer(
+    return RebalanceOutput(
         lambda width, color: deletion_costs_report.render_text(found, width=width, color=color),
         deletion_costs_report.render_json(found),
         found.why_none in (None, NoCosts.BALANCED),

@@ -68,7 +68,7 @@ def _simulate(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.C
         pytest.param(["-f", "web.yaml", "--replicas", "0"], 0, "nothing to", "", id="0: nothing to do"),
         pytest.param(["-f", "pod.yaml", "--seed", "1"], 0, "1 of 1 pod", "", id="0: one pod"),
         pytest.param(["-f", "broken.yaml"], 2, "", "broken.yaml:", id="2: a bad workload"),
-        pytest.param(["-f", "web.yaml", "--replicas", "-1"], 2, "", "--replicas", id="2: a bad number"),
+        pytest.param(["-f", "web.yaml", "--replicas", "-1"], 2, "", "--pods", id="2: a bad number"),
         pytest.param(["-f", "web.yaml", "--jsonl"], 2, "", "--jsonl", id="2: a file and a stream"),
         pytest.param(["-f", "web.yaml", "--lose", "zone=b"], 1, "gone", "", id="1: a zone is lost"),
         pytest.param(
