@@ -29,6 +29,7 @@ from policies.placement.simulate.scheduling_queue import (
     queue_replicas,
     simulate_queue,
 )
+from policies.reports.simulate.words import verdict
 from webhook.cli.action_options import Happening, action_options
 from webhook.cli.answers import Printer, answer_lines, answer_printer
 from webhook.cli.command import Command
@@ -204,8 +205,14 @@ def command(
         server = read_context(options, look, everything=True)
         answer = partial(_answer, server=server, running=running, known=known)
         finish(answer_lines(sys.stdin.buffer, answer))
-    code = _report(options, asked, happening, tell=answer_printer(form, "simulate"))
+    code = _report(options, asked, happening, tell=_printer(form, options, asked, happening))
     finish(code)
+
+
+def _printer(
+    form: str, options: PlacementOptions, asked: SimulateRequest, happening: Happening
+) -> Printer | None:
+    return answer_printer(form, "simulate", options=options, action=asked.happening(happening.actions))
 
 
 def _report(
@@ -233,7 +240,7 @@ def _report(
         queue, entry = _queue(options, asked, happening)
         simulated = _simulate(queue, asked.settings, happening.planned)
     if tell is not None:
-        tell(render_json(simulated), entry)
+        tell(render_json(simulated), entry, verdict(simulated))
     else:
         show(
             lambda width, color: render_text(simulated, width=width, color=color),
