@@ -9,9 +9,15 @@ from typing import Final
 
 from docs.generator.schemas import Schema
 from policies.config.type_schema import Definitions
+from policies.model.taints import TaintEffect
+from policies.placement.audit.audit import SEVERITIES, Risk
+from policies.placement.core.actions import MOST_ADDED
+from policies.placement.core.replicas import MOST_PODS
+from policies.placement.rollout.rollout import MOST_REPLICAS
 from policies.reports.audit.json import AuditAnswer
 from policies.reports.lint.json import LintReport
 from policies.reports.plan.json import PlanReport
+from webhook.requests.actions import MOST_ACTIONS
 from webhook.ui.answers import PageError
 from webhook.ui.embedded import EmbeddedReport
 from webhook.ui.routes import ROUTES
@@ -35,8 +41,26 @@ def files() -> Mapping[Path, str]:
             definitions.reference(kind)
     for kind in _OTHERS:
         definitions.reference(kind)
-    parts = [_HEAD, *(_interface(name, schema) for name, schema in definitions.schemas.items())]
+    parts = [
+        _HEAD,
+        *_constants(),
+        *(_interface(name, schema) for name, schema in definitions.schemas.items()),
+    ]
     return {FILE: "\n".join(parts)}
+
+
+def _constants() -> Iterator[str]:
+    """Yield what the page must know of limits and orders before it is sent any answer."""
+    risks = [{"risk": risk, "severity": SEVERITIES[risk]} for risk in Risk]
+    for name, words, value in (
+        ("MOST_ACTIONS", "As many actions as one request may have", MOST_ACTIONS),
+        ("MOST_ADDED", "As many nodes as one action may add", MOST_ADDED),
+        ("MOST_PODS", "As many replicas as are scheduled", MOST_PODS),
+        ("MOST_ROLLED_OUT", "As many replicas as are rolled out or scaled", MOST_REPLICAS),
+        ("TAINT_EFFECTS", "The effects of taints", [str(effect) for effect in TaintEffect]),
+        ("RISK_ORDER", "Every risk of an audit, the worst first", risks),
+    ):
+        yield f"/** {words}. */\nexport const {name} = {json.dumps(value)} as const;\n"
 
 
 def _interface(name: str, schema: Schema) -> str:

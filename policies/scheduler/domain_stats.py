@@ -132,7 +132,9 @@ def _extremes(result: FilterResult | ScoreResult, existing: NDArray[np.intp]) ->
     fewest_first = sorted(existing.tolist(), key=lambda domain: (matching[domain], values[domain]))
     # By value among equals, so that equal input gives equal output.
     most_first = sorted(existing.tolist(), key=lambda domain: (-matching[domain], values[domain]))
-    return np.array(most_first[:LISTED_EXTREMES] + fewest_first[:LISTED_EXTREMES], np.intp)
+    # Of few domains that exist some are among the worst and the best.
+    extremes = dict.fromkeys(most_first[:LISTED_EXTREMES] + fewest_first[:LISTED_EXTREMES])
+    return np.array(list(extremes), np.intp)
 
 
 def _domains(

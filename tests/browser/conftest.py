@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import launched, missing_chromium, served_page
 from tests.run_notes import NOTES
@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 #: The cluster of the demo, with a workload of every kind of trouble.
 DEMO = ROOT / "webhook" / "demo" / "cluster.yaml"
 #: Milliseconds within which anything appears, on a busy machine.
-PATIENCE_MS = 20_000
+PATIENCE_MS = 120_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="package")

@@ -138,7 +138,7 @@ def test_pending_pods_have_a_reason(page: Page, shop: str) -> None:
     group = page.get_by_test_id("pending-group")
 
     expect(group).to_contain_text("didn't match pod topology spread constraints")
-    group.get_by_role("button", name="indexer").first.click()
+    group.get_by_role("link", name="indexer").first.click()
     expect(page.get_by_test_id("workload-title")).to_contain_text("indexer")
 
 

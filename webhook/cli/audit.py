@@ -16,8 +16,9 @@ from policies.reports.audit import json as audit_json
 from policies.reports.audit import markdown as audit_markdown
 from policies.reports.audit import policy_report
 from policies.reports.audit import text as audit_text
+from policies.reports.audit import words as audit_words
 from policies.reports.audit.run import AuditedCluster, AuditRun, AuditScope
-from webhook.cli.answers import print_answer
+from webhook.cli.answers import print_answer, report_about
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
@@ -104,7 +105,8 @@ def command(
     elif form in REPORT_APIS:
         click.echo(policy_report.render(run, REPORT_APIS[form]), nl=False)
     else:
-        print_answer(audit_json.render(run), form, "audit")
+        about = report_about(PlacementOptions(**values), verdict=next(audit_words.summary(run)))
+        print_answer(audit_json.render(run), form, "audit", about)
     if looked_at.left:
         finish(ExitCode.INTERRUPTED)
     finish(

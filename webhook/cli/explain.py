@@ -14,6 +14,7 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
 from policies.placement.explain.explain import Explained, explain_object
 from policies.reports.explain import text as explain_text
+from policies.reports.words import headline
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.cli.answers import Printer, answer_printer
 from webhook.cli.command import Command
@@ -67,7 +68,7 @@ def command(*, form: str, number: int | None, **values: Any) -> None:  # the com
     printed as a diff.
     """
     options = PlacementOptions(**values).with_default_cluster()
-    tell = answer_printer(form, "explain")
+    tell = answer_printer(form, "explain", options=options, action="its next pod is placed")
     if number is not None:
         tell = partial(_print_suggestion, number, options)
     code = _explain(options, wide=form == "wide", tell=tell)
@@ -84,7 +85,7 @@ def _explain(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> 
     explained, entry, _, node = evaluate_object(options, judge, tells_node=True)
     explained = replace(explained, node=node)
     if tell is not None:
-        tell(explain_json.render(explained), entry)
+        tell(explain_json.render(explained), entry, headline(explained.placement, explained.replaced).plain)
     else:
         show(
             lambda width, color: explain_text.render(explained, width=width, color=color, wide=wide),
@@ -115,7 +116,13 @@ class _Judge:
         return found
 
 
-def _print_suggestion(number: int, options: PlacementOptions, body: bytes, entry: ManifestObject) -> None:
+def _print_suggestion(
+    number: int,
+    options: PlacementOptions,
+    body: bytes,
+    entry: ManifestObject,
+    verdict: str = "",  # noqa: ARG001  # a Printer is given it
+) -> None:
     """Print what makes a suggestion come true.
 
     Raises:

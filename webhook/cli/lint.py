@@ -24,6 +24,7 @@ from policies.manifests.words import plural
 from policies.reports.lint import text as lint_text
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.text import Details
+from webhook.cli.answers import report_about
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats
 from webhook.cli.live import api_server, check_cluster
@@ -237,7 +238,8 @@ def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, d
 
 def _rendered(output: Output, run: LintRun, details: Details, context: click.Context) -> str:
     if output.form == PAGE:
-        return embedded.report_page("lint", lint_json.render(run).encode())
+        about = report_about(None, verdict=lint_text.summary(run).splitlines()[0])
+        return embedded.report_page("lint", lint_json.render(run).encode(), about)
     return render(output, run, _on_terminal(details, sys.stdout, context, to_file=bool(output.file)))
 
 

@@ -27,15 +27,24 @@ from policies.placement.plan.plan import make_plan, unfinished_workloads
 from policies.reports.plan import json as plan_json
 from policies.reports.plan import markdown as plan_markdown
 from policies.reports.plan import text as plan_text
+from policies.reports.plan import words as plan_words
 from policies.reports.plan.run import FORMATS, PlanRun
 from policies.scheduler.index import ClusterIndex
+from webhook.cli.answers import NamedCluster, report_about
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats
 from webhook.cli.lint import read_options, uncollected
 from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest import snapshot_progress
 from webhook.cli.manifest_options import manifest_options, rule_options
-from webhook.cli.options import context_option, live_option, namespace_option, reports_option, snapshot_option
+from webhook.cli.options import (
+    HTML,
+    context_option,
+    live_option,
+    namespace_option,
+    reports_option,
+    snapshot_option,
+)
 from webhook.cli.plan_from import (
     CLUSTER,
     GitRevision,
@@ -148,7 +157,7 @@ def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     reader = SetReader(cluster=cluster.index, namespace=namespace, today=datetime.now(UTC).date(), warn=note)
     run = _compare(_Sets(reader, cluster, given), compared, options)
     for output in outputs:
-        _report(context, output, run)
+        _report(context, output, run, NamedCluster(cluster_file, live, live_context))
     if run.plan.stopped:
         return ExitCode.INTERRUPTED
     if run.incomplete:
@@ -281,12 +290,15 @@ def _skipped(after: LintedSet, before: LintedSet) -> list[Skipped]:
     return [replace(entry, named=True) for entry in skipped]
 
 
-def _report(context: click.Context, output: Output, run: PlanRun) -> None:
+def _report(context: click.Context, output: Output, run: PlanRun, named: NamedCluster) -> None:
     """Write a report to its file, or to standard output."""
     if output.form == "text":
         on_terminal = not output.file and sys.stdout.isatty()
         width = shutil.get_terminal_size(fallback=(LINES, 0)).columns if on_terminal else LINES
         report = plan_text.render(run, width=width, color=on_terminal and context.color is not False)
+    elif output.form == HTML:
+        about = report_about(named, verdict=plan_words.summary(run))
+        report = embedded.report_page("plan", plan_json.render(run).encode(), about)
     else:
         report = _RENDERERS[output.form](run)
     if output.file:
@@ -299,13 +311,8 @@ def _yaml(run: PlanRun) -> str:
     return yaml.safe_dump(orjson.loads(plan_json.render(run)), sort_keys=False, allow_unicode=True)
 
 
-def _page(run: PlanRun) -> str:
-    return embedded.report_page("plan", plan_json.render(run).encode())
-
-
 _RENDERERS: Final[dict[str, Callable[[PlanRun], str]]] = {
     "json": plan_json.render,
     "yaml": _yaml,
     "markdown": plan_markdown.render,
-    "html": _page,
 }

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from webhook.cli.action_options import Happening
-from webhook.cli.answers import answer_printer
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
@@ -34,4 +33,4 @@ def command(*, form: str, **values: Any) -> None:  # the common options
     """
     options = PlacementOptions(**values).with_default_cluster()
     asked = SimulateRequest(rollout=True)
-    finish(report(options, asked, Happening(), tell=answer_printer(form, "simulate")))
+    finish(report(options, asked, Happening(), form=form))

@@ -9,7 +9,6 @@ import click
 from policies.manifests.errors import UsageError
 from policies.placement.rollout.rollout import MOST_REPLICAS
 from webhook.cli.action_options import Happening
-from webhook.cli.answers import answer_printer
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
@@ -61,7 +60,7 @@ def command(
         if soft:
             raise UsageError("--soft may only be set with --deletion-costs")
         asked = SimulateRequest(scale=replicas)
-        finish(report(options, asked, Happening(), tell=answer_printer(form, "simulate")))
+        finish(report(options, asked, Happening(), form=form))
     if form == HTML:
         raise UsageError("--deletion-costs has no page: -o text, json or yaml")
     finish(print_answer_of(rank(options, replicas, soft=soft), form))

@@ -29,8 +29,9 @@ from policies.placement.simulate.scheduling_queue import (
     queue_replicas,
     simulate_queue,
 )
+from policies.reports.simulate.words import verdict
 from webhook.cli.action_options import Happening, action_options
-from webhook.cli.answers import Printer, answer_lines, answer_printer
+from webhook.cli.answers import answer_lines, answer_printer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
@@ -214,7 +215,7 @@ def command(
         server = read_context(options, look, everything=True)
         answer = partial(_answer, server=server, running=running, known=known)
         finish(answer_lines(sys.stdin.buffer, answer))
-    code = report(options, asked, happening, tell=answer_printer(form, "simulate"))
+    code = report(options, asked, happening, form=form)
     finish(code)
 
 
@@ -223,9 +224,11 @@ def report(
     asked: SimulateRequest,
     happening: Happening,
     *,
-    tell: Printer | None,
+    form: str,
 ) -> ExitCode:
     """Print what becomes of the replicas or the workload; return the exit code."""
+    action = asked.happening(happening.actions)
+    tell = answer_printer(form, "simulate", options=options, action=action)
     if options.live and not happening.reads_all:
 
         def as_request(obj: dict[str, Any]) -> SimulateRequest:
@@ -243,7 +246,7 @@ def report(
         queue, entry = _queue(options, asked, happening)
         simulated = _simulate(queue, asked.settings, happening.planned(queue.cluster))
     if tell is not None:
-        tell(render_json(simulated), entry)
+        tell(render_json(simulated), entry, verdict(simulated))
     else:
         show(
             lambda width, color: render_text(simulated, width=width, color=color),

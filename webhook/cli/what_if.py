@@ -8,7 +8,6 @@ import click
 
 from policies.manifests.errors import UsageError
 from webhook.cli.action_options import Happening, action_options
-from webhook.cli.answers import answer_printer
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
@@ -46,4 +45,4 @@ def command(
         raise UsageError("say what happens to nodes: --lose, --drain, --cordon, --taint or --add")
     options = PlacementOptions(**values).with_default_cluster()
     asked = SimulateRequest(replicas=replicas)
-    finish(report(options, asked, happening, tell=answer_printer(form, "simulate")))
+    finish(report(options, asked, happening, form=form))

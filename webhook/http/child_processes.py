@@ -22,7 +22,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar, cast
@@ -39,7 +39,14 @@ _PR_SET_PDEATHSIG: Final = 1
 #: no answer would come on a busy machine.
 _NICE: Final = 5
 #: What a server does about these is not for its children.
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGALRM)
+_SIGNALS: Final = (
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGHUP,
+    signal.SIGALRM,
+    signal.SIGPROF,
+)
 
 #: What is said while the server ends.
 _ENDING: Final = "the server is being ended"
@@ -82,12 +89,14 @@ class ResourceLimits:
     Attributes:
         timeout_s: Seconds, with those in which it waits for others.
         memory_bytes: Memory, beyond what the server has already.
+        processor_s: Seconds of processor time; None for no limit but that of ``timeout_s``.
         timeout_option: The option that sets the time; empty where there is none.
         memory_option: The option that sets the memory.
     """
 
     timeout_s: float
     memory_bytes: int
+    processor_s: float | None = None
     timeout_option: str = ""
     memory_option: str = ""
 
@@ -164,7 +173,8 @@ class ChildProcesses:
             try:
                 pid = os.fork()
                 if pid == 0:
-                    _compute(work, writer, parent, self._budget.memory_bytes + reserved, deadline)
+                    most = self._budget.memory_bytes + reserved
+                    _compute(work, writer, parent, replace(self._budget, memory_bytes=most), deadline)
             except OSError as error:
                 os.close(reader)
                 text = f"no process can be started ({error.strerror}): try again"
@@ -191,6 +201,9 @@ class ChildProcesses:
         if self._ended:
             raise LimitError(Limit.BUSY, _ENDING)
         # It ends when it has said everything, and what it says ends with it.
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+            text = f"the answer takes more than {self._budget.processor_s:g} s of processor time"
+            raise LimitError(Limit.TIMEOUT, text)
         if status:
             fields: dict[str, Value] = {"signal": os.WTERMSIG(status), "code": os.WEXITSTATUS(status)}
             LOGGER.error("child_process_failed", extra={"fields": fields})
@@ -244,13 +257,16 @@ def _read_all(reader: int, deadline: float, client: int | None) -> bytes | None:
 
 
 def _compute(
-    work: Callable[[], object], writer: int, parent: int, memory_bytes: int, deadline: float
+    work: Callable[[], object], writer: int, parent: int, limits: ResourceLimits, deadline: float
 ) -> NoReturn:
     """Run some work, and write what came of it; never return to what the parent was doing."""
     code = 1
     try:
         _detach(writer, parent, deadline)
-        rest = memoryview(_outcome(work, memory_bytes))
+        if limits.processor_s is not None:
+            # A child's processor time begins at 0; the signal ends it, and the parent knows it by that.
+            signal.setitimer(signal.ITIMER_PROF, limits.processor_s)
+        rest = memoryview(_outcome(work, limits.memory_bytes))
         while rest:
             rest = rest[os.write(writer, rest) :]
         code = 0

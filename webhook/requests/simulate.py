@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -12,6 +12,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath, forbidden, invalid_value, required_value
 from policies.manifests.wire import Keywords, Received, document_name
 from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID
+from policies.placement.core.actions import Action
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
@@ -28,6 +29,7 @@ from policies.placement.simulate.scheduling_queue import (
     simulate_queue,
 )
 from policies.placement.simulate.what_if import ActionError
+from policies.reports.simulate.words import happening_text
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.requests.actions import MOST_ACTIONS, ActionBody, actions_of
@@ -114,6 +116,14 @@ class SimulateRequest(SimulationFields, PlacementFields):
     def rolls_out(self) -> bool:
         """Whether the workload is rolled out or scaled, instead of scheduling replicas."""
         return bool(self.rollout) or self.scale is not None
+
+    def happening(self, actions: Iterable[Action]) -> str:
+        """Return what is simulated after some actions, in words."""
+        if self.rollout:
+            return happening_text(actions, ("rollout", None))
+        if self.scale is not None:
+            return happening_text(actions, ("scale", self.scale))
+        return happening_text(actions, ("replicas", self.replicas))
 
     def exclusions(self) -> Iterator[tuple[str, str]]:
         """Yield the attributes that are set and must not be, each with the one that excludes it."""
@@ -234,8 +244,7 @@ def _roll_out(
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    nodes = _nodes(context)
-    most = min(MOST_WORK // (nodes + POD_COST) // COURSES, MOST_REPLICAS)
+    nodes, most = _nodes(context), most_rolled_out(context)
     if (request.scale or 0) > most:
         text = f"must be from 0 to {most:,} with {nodes:,} nodes"
         found.add(invalid_value(_SCALE, request.scale, text, VALUE_INVALID))
@@ -249,6 +258,11 @@ def _roll_out(
     if rolled_out is None:
         raise RequestError(tuple(found.errors))
     return rolled_out
+
+
+def most_rolled_out(context: AdmissionContext) -> int:
+    """Return the most replicas of a rollout or a scale that one request may have."""
+    return min(MOST_WORK // (_nodes(context) + POD_COST) // COURSES, MOST_REPLICAS)
 
 
 def _nodes(context: AdmissionContext) -> int:

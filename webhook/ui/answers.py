@@ -213,6 +213,8 @@ class WorkloadDetail(TypedDict):
         explain: Where its next pod would go, and why; null if the API server would refuse it.
         problems: Why it would.
         pods: Its pods that are bound and not being deleted, by name.
+        rolledOut: Whether it is of a kind whose rollout is simulated, so that an edited copy of it replaces
+            its pods.
     """
 
     manifest: str
@@ -220,6 +222,7 @@ class WorkloadDetail(TypedDict):
     explain: ExplainAnswer | None
     problems: list[ManifestProblem]
     pods: list[WorkloadPod]
+    rolledOut: bool
 
 
 class PodOfNode(TypedDict):
@@ -353,6 +356,16 @@ class PatchAnswer(TypedDict):
     jsonPatch: list[PatchOperation]
     diff: str
     command: str
+
+
+class SavedReport(TypedDict):
+    """A report in one file.
+
+    Attributes:
+        html: The file.
+    """
+
+    html: str
 
 
 class CheckedObject(TypedDict):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from policies.manifests.edits import FieldEdit
 from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, required_value
-from policies.manifests.wire import Form, Received
+from policies.manifests.wire import Form, Keywords, Received
 from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID, Checked
+from policies.placement.rollout.rollout import MOST_REPLICAS
 from webhook.requests.placement import PlacementFields
 from webhook.requests.score import ScoreRequest
 from webhook.requests.simulate import Seed, SimulateRequest, SimulationFields
@@ -47,7 +48,14 @@ class ManifestBody(Received):
 
 @dataclass(frozen=True, kw_only=True)
 class WhatIfBody(SimulationFields, ManifestBody):
-    """A manifest whose replicas are scheduled; as ``POST /v1/simulate`` in all else."""
+    """A manifest whose replicas are scheduled; as ``POST /v1/simulate`` in all else.
+
+    Attributes:
+        applied: Whether the manifest is rolled out first, as the new revision of what runs, so that it
+            replaces pods instead of adding to them. ``replicas`` are then all that it wants.
+    """
+
+    applied: bool | None = None
 
     def request(self, obj: dict[str, Any]) -> SimulateRequest:
         """Return the request of ``/v1/simulate``."""
@@ -60,14 +68,29 @@ class RolloutBody(ManifestBody):
     """A manifest that is rolled out as the new revision of what runs.
 
     Attributes:
+        replicas: How many replicas it wants then; left out, its own number.
         seed: Chooses among the best nodes at random; left out, the first by name is taken.
     """
 
+    replicas: Annotated[int, Keywords(minimum=0, maximum=MOST_REPLICAS)] | None = None
     seed: Seed | None = None
 
     def request(self, obj: dict[str, Any]) -> SimulateRequest:
         """Return the request of ``/v1/simulate``."""
         return SimulateRequest(workload=obj, rollout=True, seed=self.seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportBody(WhatIfBody):
+    """A view of the page that is saved as a report; ``seed`` and ``replicas`` as in its request.
+
+    Attributes:
+        view: What is shown: where the next pod goes, what if, or the rollout.
+        command: The command that answers the same, which the report names.
+    """
+
+    view: Literal["explain", "simulate", "rollout"]
+    command: Annotated[str, Checked(_check_text)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,11 @@ MOST_KEYS: Final = 64
 #: Taints that say that a node does not answer.
 _NOT_READY: Final = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 _FIRST: Final = (ZONE, REGION, HOSTNAME)
+
+
+def moment(time: datetime) -> str:
+    """Return a moment as RFC 3339 has it."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def cluster_map(cluster: PageCluster) -> answers.ClusterMap:
@@ -43,7 +48,7 @@ def source_fields(cluster: PageCluster) -> answers.ClusterSource:
     return {
         "kind": "live" if cluster.live else "file",
         "name": cluster.name,
-        "readAt": cluster.read_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "readAt": moment(cluster.read_at),
         "notes": list(cluster.notes),
     }
 

@@ -32,6 +32,29 @@ _ESCAPES: Final = (
 )
 
 
+class ReportAbout(TypedDict):
+    """The subject of a report, for who is sent it alone.
+
+    Attributes:
+        title: What it is about, such as a workload; empty for what says it itself.
+        action: What was done to it, in words; empty for nothing.
+        verdict: What came of it, in a sentence; empty where that is not known.
+        cluster: The cluster that it was judged by; empty for none.
+        readAt: When that was read, RFC 3339; for a file, when it was last written. Empty where that is not
+            known.
+        writtenAt: When the report was written.
+        command: The command that writes the same.
+    """
+
+    title: str
+    action: str
+    verdict: str
+    cluster: str
+    readAt: str
+    writtenAt: str
+    command: str
+
+
 class EmbeddedReport(TypedDict):
     """A report in a page of its own.
 
@@ -39,20 +62,23 @@ class EmbeddedReport(TypedDict):
         kind: The command that made it.
         version: The version of this form.
         evenkeel: The version of Evenkeel.
+        about: What it is about.
         document: What the command prints with ``-o json``.
     """
 
     kind: Literal["explain", "simulate", "audit", "plan", "lint"]
     version: Literal[1]
     evenkeel: str
+    about: ReportAbout
     document: Any
 
 
-def report_page(kind: str, document: bytes) -> str:
+def report_page(kind: str, document: bytes, about: ReportAbout) -> str:
     """Return a report as a page that opens from disk and sends no request.
 
     Args:
         kind: The command that made it.
+        about: What it is about.
         document: What the command prints with ``-o json``.
 
     Raises:
@@ -63,7 +89,7 @@ def report_page(kind: str, document: bytes) -> str:
         raise UsageError(f"--format: Invalid value: html: the report is too large: {size}: use json")
     files = built_files()
     style, script = files[STYLE].content.decode(), files[SCRIPT].content.decode()
-    report = {"kind": kind, "version": VERSION, "evenkeel": version("evenkeel")}
+    report = {"kind": kind, "version": VERSION, "evenkeel": version("evenkeel"), "about": about}
     text = _escaped(orjson.dumps(report | {"document": orjson.Fragment(document)}))
     data = f'<script type="application/json" id="{ELEMENT}">{text}</script>'
     page = _put(files[INDEX].content.decode(), "<head>", f"<head>\n{_policy(style, script)}")

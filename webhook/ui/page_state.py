@@ -13,8 +13,10 @@ from webhook.ui.background_audit import BackgroundAudit
 from webhook.ui.cluster import PageCluster
 from webhook.ui.cluster_map import cluster_map
 
-#: Seconds that one request may take, with those in which it waits for others; a person waits no longer.
-TIMEOUT_S: Final = 30.0
+#: Seconds of processor time that one request may take.
+PROCESSOR_S: Final = 30.0
+#: Seconds that it may take in all, also where others keep the processors busy.
+TIMEOUT_S: Final = 300.0
 #: Bytes that one may take beyond what the server has.
 MEMORY_BYTES: Final = 2 << 30
 
@@ -44,7 +46,8 @@ class PageState:
             map=dumps(cluster_map(cluster)),
             audit=BackgroundAudit(cluster),
             children=ChildProcesses(
-                ResourceLimits(timeout_s=TIMEOUT_S, memory_bytes=MEMORY_BYTES), at_once=os.cpu_count() or 1
+                ResourceLimits(timeout_s=TIMEOUT_S, memory_bytes=MEMORY_BYTES, processor_s=PROCESSOR_S),
+                at_once=os.cpu_count() or 1,
             ),
         )
         gc.freeze()

@@ -4,34 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
+from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, member
+from policies.manifests.findings import Severity
 from policies.placement.core.placement import PlacementError, evaluate_manifest, prepare, read_workload
 from policies.placement.explain.explain import explain_object
+from policies.placement.rollout.rollout import MOST_REPLICAS, simulate_rollout
+from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.reports.explain import json as explain_json
 from policies.reports.score import json as score_json
 from webhook.requests.frame import RequestError
 from webhook.requests.score import SCORED_RULES
-from webhook.requests.simulate import run
+from webhook.requests.simulate import SimulateRequest, most_rolled_out, run
 from webhook.requests.simulated import render_json
 from webhook.ui.bodies import ManifestBody, RolloutBody, WhatIfBody
 from webhook.ui.cluster import PageCluster
-from webhook.ui.manifest import ProblemsError, as_json, field_problems, read_manifest
+from webhook.ui.manifest import ProblemsError, as_json, field_problems, read_manifest, request_problem
+
+#: Where a request has its actions.
+ACTIONS: Final = FieldPath(("actions",))
+#: Why nodes do not change under an edited manifest in the Evenkeel of a cluster.
+_NOT_REMOTE: Final = (
+    "the Evenkeel of the cluster cannot change nodes under an edited manifest: start evenkeel ui with "
+    "--cluster and a snapshot"
+)
 
 
 def explain(cluster: PageCluster, body: ManifestBody) -> bytes:
     """Explain where the next pod of a manifest would go, or why it fits nowhere and what would help."""
     entry = read_manifest(body.manifest, cluster.context)
-    with _problems_of(entry):
+    with problems_of(entry):
         return explain_json.render(explain_object(entry.value, cluster.context, namespace=cluster.namespace))
 
 
 def score(cluster: PageCluster, body: ManifestBody) -> bytes:
     """Evaluate every node for the next pod of a manifest."""
     entry = read_manifest(body.manifest, cluster.context)
-    with _problems_of(entry):
+    with problems_of(entry):
         return score_json.render(
             evaluate_manifest(
                 entry.value, cluster.context, namespace=cluster.namespace, tolerated=SCORED_RULES
@@ -41,21 +55,87 @@ def score(cluster: PageCluster, body: ManifestBody) -> bytes:
 
 def simulate(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> bytes:
     """Schedule the replicas of a manifest one after another, or roll it out as the new revision."""
-    entry, found, objects = read_manifest(body.manifest, cluster.context), ErrorList(), cluster.objects
-    request = body.request(_named(cluster, entry))
+    return render_json(simulated(cluster, body))
+
+
+def simulated(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> SimulatedQueue | SimulatedRollout:
+    """Return what ``simulate`` answers.
+
+    Raises:
+        ProblemsError: The manifest or the request is wrong.
+    """
+    entry, found = read_manifest(body.manifest, cluster.context), ErrorList()
+    request, context = _request(cluster, body, entry), cluster.context
     request.check(FieldPath(), found)
+    if isinstance(body, RolloutBody) or body.applied:
+        _check_size(request, context)
     try:
-        return render_json(run(request, cluster.context, found, objects.running, objects.known))
+        if isinstance(body, WhatIfBody) and body.applied:
+            request, context = _applied(cluster, request, entry)
+        return run(request, context, found, cluster.objects.running, cluster.objects.known)
     except RequestError as error:
         raise ProblemsError(field_problems(error.errors, entry, below=("workload",))) from error
 
 
+def _check_size(request: SimulateRequest, context: AdmissionContext) -> None:
+    """Refuse to roll out more replicas than one request may; nothing is wrong with the manifest then.
+
+    Raises:
+        ProblemsError: There are more.
+    """
+    replicas, most = member(request.workload or {}, "spec").get("replicas"), most_rolled_out(context)
+    if isinstance(replicas, int) and replicas > most:
+        text = (
+            f"it wants {replicas:,} replicas, and with so many nodes the page rolls out at most {most:,}: "
+            f"evenkeel simulate --rollout rolls out up to {MOST_REPLICAS:,} in a terminal"
+        )
+        raise ProblemsError([request_problem("", text) | {"severity": Severity.WARNING}])
+
+
+def _request(cluster: PageCluster, body: WhatIfBody | RolloutBody, entry: ManifestObject) -> SimulateRequest:
+    """Return the request of ``/v1`` for a body, of a manifest with the number of replicas that it names."""
+    obj = _named(cluster, entry)
+    replaces = isinstance(body, RolloutBody) or body.applied
+    return body.request(_resized(obj, body.replicas) if replaces and body.replicas is not None else obj)
+
+
+def _resized(obj: dict[str, Any], replicas: int) -> dict[str, Any]:
+    spec = obj.get("spec")
+    # What is wrong with it is found out by who reads the request.
+    return {**obj, "spec": {**spec, "replicas": replicas}} if isinstance(spec, dict) else obj
+
+
+def _applied(
+    cluster: PageCluster, request: SimulateRequest, entry: ManifestObject
+) -> tuple[SimulateRequest, AdmissionContext]:
+    """Return the request and the cluster once the workload is rolled out as its likely course goes.
+
+    What that leaves pending is tried again, as the scheduler does.
+    """
+    settings = replace(request.rollout_settings(cluster.objects.known), most=most_rolled_out(cluster.context))
+    with problems_of(entry):
+        rolled_out = simulate_rollout(
+            request.workload or {}, cluster.context, settings, tolerated=SCORED_RULES
+        )
+    likely = rolled_out.courses.likely
+    context = replace(cluster.context, cluster=likely.cluster)
+    return replace(request, replicas=max(0, rolled_out.replicas - likely.running)), context
+
+
 def remote_request(cluster: PageCluster, body: ManifestBody) -> bytes:
-    """Return the request of ``/v1`` about a manifest: the Evenkeel of a cluster knows no lines of it."""
+    """Return the request of ``/v1`` about a manifest: the Evenkeel of a cluster knows no lines of it.
+
+    Raises:
+        ProblemsError: Kubernetes would refuse it, or ``/v1`` has no such request.
+    """
     entry = read_manifest(body.manifest, cluster.context)
-    with _problems_of(entry):
+    if isinstance(body, WhatIfBody) and body.applied:
+        raise ProblemsError([request_problem("applied", _NOT_REMOTE)])
+    with problems_of(entry):
         workload = read_workload(entry.value, cluster.context, namespace=cluster.namespace)
         prepare(workload, cluster.context)
+    if isinstance(body, RolloutBody):
+        return as_json(_request(cluster, body, entry))
     return as_json(body.request(_named(cluster, entry)))
 
 
@@ -69,7 +149,7 @@ def _named(cluster: PageCluster, entry: ManifestObject) -> dict[str, Any]:
 
 
 @contextmanager
-def _problems_of(entry: ManifestObject) -> Iterator[None]:
+def problems_of(entry: ManifestObject) -> Iterator[None]:
     """Report what Kubernetes would refuse by its lines."""
     try:
         yield

@@ -18,6 +18,7 @@ from policies.model.workload_ref import WorkloadRef
 from policies.placement.core.placement import PlacementError, read_workload
 from policies.placement.core.replica_set_owner import owner_note, owner_object
 from policies.placement.explain.explain import explain_object
+from policies.placement.rollout.rollout import is_rolled_out
 from policies.placement.rollout.running_pods import revision_label
 from policies.reports.explain import json as explain_json
 from webhook.kube.snapshot import LAST_APPLIED
@@ -65,6 +66,7 @@ def workload_detail(
             "explain": None if explained is None else orjson.Fragment(explained),
             "problems": problems,
             "pods": _pods(cluster, key, workload),
+            "rolledOut": is_rolled_out(workload),
         }
     )
 

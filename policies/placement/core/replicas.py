@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from policies.manifests.fields import ErrorList, FieldPath, descend, invalid_value
 from policies.manifests.wire import Count
@@ -47,6 +47,18 @@ class Replicas:
     def enough(self) -> bool:
         """Whether no replica that was tried is left over."""
         return self.fitting >= self.wanted or not self.complete
+
+
+class ReplicaEnds(NamedTuple):
+    """The pods of a workload when all is done.
+
+    Attributes:
+        running: Those that have a node.
+        pending: Those that have none.
+    """
+
+    running: Count
+    pending: Count
 
 
 def check_replicas(workload: Workload) -> None:

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, NamedTuple
 
-from policies.manifests.wire import INLINE, Count, SentAs, sent
+from policies.manifests.wire import INLINE, Count, SentAs, document_name, sent
 from policies.model.constraint import Constraint
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.placement import PreparedPod
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 from policies.scheduler.skew import skew_of
 from policies.scheduler.workload_topology import REVISION_LABELS
+
+
+class ConstraintChange(NamedTuple):
+    """A changed field of a constraint.
+
+    Attributes:
+        field: The field.
+        before: Its value before.
+        after: Its value after.
+    """
+
+    field: str
+    before: str
+    after: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +39,8 @@ class PlannedDomains:
         applied: The constraint.
         is_new: Whether it was not in force before, or not so.
         is_gone: Whether it is not in force any more.
+        changes: How it differs from the one of the same key that was in force before; empty where there was
+            none, or not one alone.
         now: Matching pods of each domain that an eligible node has.
         after: The same after the plan.
     """
@@ -32,6 +48,7 @@ class PlannedDomains:
     applied: Annotated[AppliedConstraint, INLINE]
     is_new: Annotated[bool, SentAs("new")]
     is_gone: Annotated[bool, SentAs("gone")]
+    changes: tuple[ConstraintChange, ...]
     now: Mapping[str, Count]
     after: Mapping[str, Count]
 
@@ -54,12 +71,14 @@ class CountedConstraint(NamedTuple):
         applied: The constraint.
         is_new: Whether it was not in force before a plan, or not so.
         is_gone: Whether it is not in force after it.
+        changes: How it differs from the one of the same key that was in force before.
         counts: Matching pods of each domain.
     """
 
     applied: AppliedConstraint
     is_new: bool
     is_gone: bool
+    changes: tuple[ConstraintChange, ...]
     counts: Mapping[str, int]
 
 
@@ -87,12 +106,16 @@ def count_constraints(
     return [
         *(
             CountedConstraint(
-                applied, is_new=bool(old) and _asked(applied) not in known, is_gone=False, counts=counts
+                applied,
+                is_new=bool(old) and _asked(applied) not in known,
+                is_gone=False,
+                changes=_changes([each for each in old if _key(each) == _key(applied)], applied),
+                counts=counts,
             )
             for applied, counts in _counted(after, new, simulation)
         ),
         *(
-            CountedConstraint(applied, is_new=False, is_gone=after is not None, counts=counts)
+            CountedConstraint(applied, is_new=False, is_gone=after is not None, changes=(), counts=counts)
             for applied, counts in _counted(before, gone, simulation)
         ),
     ]
@@ -101,6 +124,34 @@ def count_constraints(
 def in_force(prepared: PreparedPod | None) -> list[tuple[Constraint, ConstraintOrigin]]:
     """Return the constraints in force for a pod, whatever its revision is."""
     return [] if prepared is None else list(map(_asked, prepared.request.constraints))
+
+
+def _key(applied: AppliedConstraint) -> str:
+    return applied.constraint.topology_key
+
+
+def _changes(before: list[AppliedConstraint], applied: AppliedConstraint) -> tuple[ConstraintChange, ...]:
+    """Return how a constraint differs from the one before; nothing where there are several, or none."""
+    if len(before) != 1:
+        return ()
+    (was, origin), (becomes, now) = _asked(before[0]), _asked(applied)
+    if origin is not now:
+        # Whose selector it is says nothing of what it selects.
+        was, becomes = replace(was, selector=None), replace(becomes, selector=None)
+    return tuple(
+        ConstraintChange(
+            "labelSelector" if entry.name == "selector" else document_name(entry.name), _said(old), _said(new)
+        )
+        for entry in fields(Constraint)
+        if (old := getattr(was, entry.name)) != (new := getattr(becomes, entry.name))
+    )
+
+
+def _said(value: object) -> str:
+    """Return the value of a constraint's field in a sentence."""
+    if value is None:
+        return "none"
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
 def _asked(applied: AppliedConstraint) -> tuple[Constraint, ConstraintOrigin]:
@@ -130,6 +181,7 @@ def planned_domains(
             applied=was.applied,
             is_new=was.is_new,
             is_gone=was.is_gone,
+            changes=was.changes,
             now=dict(sorted(was.counts.items())),
             after=dict(sorted(becomes.counts.items())),
         )

@@ -65,8 +65,9 @@ class Course:
             pods that would go.
         old: Pods of old revisions that are left over at the end.
         old_pending: How many of them have no node.
+        running: How many pods have a node at the end, of whichever revision.
         before: The pods of each domain at the start, for each constraint of the new revision.
-        peaks: The worst moment of each.
+        peaks: The worst moment of each of them.
         after: The pods of each domain at the end.
         skews: The skew of each at the end.
         bounds: The largest skew that each can have on the way, in whatever order the pods are deleted and
@@ -81,8 +82,9 @@ class Course:
     room: Annotated[tuple[tuple[str, tuple[str, ...]], ...], INTERNAL]
     old: Annotated[Count, SentAs("oldPods")]
     old_pending: Count
+    running: Count
     before: Annotated[tuple[Mapping[str, int], ...], INTERNAL]
-    peaks: Annotated[tuple[Peak, ...], INTERNAL]
+    peaks: tuple[Peak, ...]
     after: tuple[Mapping[str, Count], ...]
     skews: tuple[Count, ...]
     bounds: Annotated[tuple[int, ...], INTERNAL]

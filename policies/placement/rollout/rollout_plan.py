@@ -126,6 +126,7 @@ def _course(plan: RolloutPlan, choices: Choices) -> Course:
         room=pods.room,
         old=sum(pod.revision != plan.new for pod in pods),
         old_pending=sum(pod.revision != plan.new for pod in pods.pending),
+        running=sum(pod.node is not None for pod in pods),
         before=pods.before,
         peaks=tuple(Peak(skew=skew, step=step, counts=counts) for skew, step, counts in pods.peaks),
         after=pods.tally.counts(),

@@ -32,6 +32,7 @@ from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS, DisplacedPod, PodOutcome, Rescheduling
 from policies.placement.core.replicas import (
+    ReplicaEnds,
     Replicas,
     check_replicas,
     parallel_pods,
@@ -172,6 +173,23 @@ class SimulatedQueue:
         ends = self.distribution.pending if self.distribution is not None else ()
         displaced = sum(entry.outcome is PodOutcome.PENDING for entry in self.displaced)
         return max(ends, default=self.simulation.pending) + displaced
+
+    @property
+    def ends(self) -> ReplicaEnds | None:
+        """The pods of the workload at the end, the first time; None where their number is not known."""
+        before = 0 if self.queue.replicas is None else self.queue.replicas.placed
+        own = [entry for entry in self.displaced if entry.own]
+        if self.what_if is not None and self.what_if.own_stayed is not None:
+            # What was evicted for pods of the queue had stayed until then.
+            before = self.what_if.own_stayed - sum(entry.own for entry in self.simulation.evicted)
+            before += sum(entry.outcome is PodOutcome.RECOVERED for entry in own)
+        elif self.queue.replicas is None:
+            return None
+        stuck = sum(entry.outcome in {PodOutcome.PENDING, PodOutcome.NOT_TRIED} for entry in own)
+        # Without actions only pods of other revisions are evicted, which do not count here.
+        pending = self.simulation.pending + (0 if self.what_if is None else stuck)
+        bound = len(self.simulation.steps) - self.simulation.pending
+        return ReplicaEnds(running=before + bound, pending=pending)
 
     @property
     def displaced(self) -> tuple[DisplacedPod, ...]:

@@ -189,9 +189,11 @@ def told_domains(workload: PlannedWorkload) -> list[PlannedDomains]:
 
 
 def force_text(domains: PlannedDomains) -> str:
-    """Return whether a constraint is new or gone, as the end of its title."""
+    """Return whether a constraint is new, changed or gone, as the end of its title."""
     if domains.is_gone:
         return "no longer in force"
+    if domains.is_new and domains.changes:
+        return ", ".join(f"{each.field} {each.before} → {each.after}" for each in domains.changes)
     return "new" if domains.is_new else ""
 
 

@@ -65,7 +65,7 @@ def render(simulated: SimulatedRollout, *, width: int, color: bool) -> str:
 
 def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Iterator[RenderableType]:
     courses = rollout.courses
-    yield _headline(rollout)
+    yield headline(rollout)
     if not rollout.scaled:
         yield from replica_origin_text(rollout.prepared.workload)
     yield Text(_summary(rollout))
@@ -78,7 +78,8 @@ def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Ite
     yield from _notes(rollout)
 
 
-def _headline(rollout: Rollout) -> Text:
+def headline(rollout: Rollout) -> Text:
+    """Return how a rollout ends."""
     likely, worst = rollout.courses.likely.outcome, rollout.outcome
     unmodeled = " as far as the pod is modeled" if rollout.prepared.request.pod.unmodeled else ""
     text = Text(f"{workload_title(rollout.prepared)}: ")

@@ -11,6 +11,7 @@ from policies.model.next_pod import PodRevision
 from policies.model.replica_number import ReplicaNumber
 from policies.model.version import KubernetesVersion
 from policies.placement.core.recovery import DisplacedPod
+from policies.placement.core.replicas import ReplicaEnds
 from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.placement.simulate.autoscaling import Autoscaled
@@ -63,6 +64,8 @@ class SimulateAnswer:
         replaced: What a new revision replaces where it is applied; null for nothing, for a stored object, and
             with replicas or a rollout.
         replicas: The replicas of the workload before; null where their number is not known.
+        ends: The pods of the workload at the end, of all its revisions in a rollout; null where their number
+            is not known.
         seed: Chose among nodes with the same total; null where the first by name was taken.
         steps: What becomes of each pod, in order.
         complete: Whether all pods were tried.
@@ -88,6 +91,7 @@ class SimulateAnswer:
     revision: PodRevision | None
     replaced: ReplacedPods | None = None
     replicas: ReplicasBefore | None
+    ends: ReplicaEnds | None
     seed: Count | None
     steps: Sequence[Step]
     complete: bool = True
@@ -118,6 +122,7 @@ def _of_queue(simulated: SimulatedQueue) -> SimulateAnswer:
         revision=None if queue.prepared is None else queue.prepared.revision,
         replaced=queue.replaced,
         replicas=_replicas(queue),
+        ends=simulated.ends,
         seed=simulated.settings.used_seed,
         steps=simulation.steps,
         complete=simulation.complete,
@@ -154,6 +159,7 @@ def _of_rollout(simulated: SimulatedRollout) -> SimulateAnswer:
         nodes_to_find=size,
         revision=None if rollout.scaled else prepared.revision,
         replicas=ReplicasBefore(rollout.replicas, wanted_from, rollout.running),
+        ends=ReplicaEnds(likely.running, len(likely.pending)),
         seed=rollout.seed,
         steps=[step.decision for step in likely.steps if step.decision is not None],
         pending=simulated.pending,

@@ -49,7 +49,7 @@ def render(simulated: SimulatedQueue, *, width: int, color: bool) -> str:
 
 def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
     queue = simulated.queue
-    yield _headline(simulated)
+    yield headline(simulated)
     yield from _replicas(simulated)
     if simulated.what_if is not None:
         yield from what_if_text(simulated.what_if, None if queue.prepared is None else queue.prepared.policy)
@@ -73,7 +73,8 @@ def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType
         yield from autoscaled_text(simulation.autoscaled, simulation.domains, simulation.pending)
 
 
-def _headline(simulated: SimulatedQueue) -> Text:
+def headline(simulated: SimulatedQueue) -> Text:
+    """Return how many pods of a queue got a node."""
     queue, simulation = simulated.queue, simulated.simulation
     count, placed = simulation.queued, len(simulation.steps) - simulation.pending
     what = "pod" if queue.replicas is None else "replica"

@@ -41,6 +41,7 @@ def test_a_page_has_what_json_has(monkeypatch: pytest.MonkeyPatch, arguments: li
     report = json.loads(found[1])
     assert (arguments[0], 1) == (report["kind"], report["version"])
     assert _lasting(json.loads(answer.stdout)) == _lasting(report["document"])
+    assert report["about"]["verdict"]
 
 
 def _lasting(document: dict[str, Any]) -> dict[str, Any]:

@@ -91,6 +91,21 @@ def test_limits(work: Callable[[], object], timeout_s: float, limit: Limit) -> N
     assert 1 == children.run(lambda: 1)
 
 
+def _spin() -> None:
+    while True:
+        pass
+
+
+def test_processor_time() -> None:
+    """Work that computes too long ends, and waiting costs it nothing."""
+    children = ChildProcesses(ResourceLimits(timeout_s=120.0, memory_bytes=64 * MIB, processor_s=0.2))
+    with pytest.raises(LimitError, match=r"more than 0\.2 s of processor time") as caught:
+        children.run(_spin)
+
+    assert Limit.TIMEOUT == caught.value.limit
+    children.run(lambda: time.sleep(0.5))
+
+
 def test_memory_within_the_limit() -> None:
     """Memory below the limit may be had, and as much more as is reserved."""
     children = _children(memory_bytes=64 * MIB)

@@ -15,7 +15,7 @@ import pytest
 from policies.manifests.errors import UsageError
 from webhook.ui import embedded
 from webhook.ui.bundle import BuiltFile
-from webhook.ui.embedded import report_page
+from webhook.ui.embedded import ReportAbout, report_page
 
 INDEX = """<!doctype html>
 <html lang="en"><head>
@@ -26,6 +26,17 @@ INDEX = """<!doctype html>
 """
 SCRIPT, STYLE = b'console.log("a & b < c");', b"a > b {color: red}"
 HOSTILE = "</script><script>alert(1)</script><!--<script>\u2028\u2029&lt;\u202e" + "x" * 253
+
+#: What the reports of these tests are about.
+ABOUT: ReportAbout = {
+    "title": "Deployment shop/</script>",
+    "action": "",
+    "verdict": "",
+    "cluster": "",
+    "readAt": "",
+    "writtenAt": "",
+    "command": "",
+}
 
 
 class Page(HTMLParser):
@@ -54,7 +65,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _page(document: Any) -> Page:
-    return Page(report_page("audit", orjson.dumps(document)))
+    return Page(report_page("audit", orjson.dumps(document), ABOUT))
 
 
 @pytest.mark.usefixtures("small")
@@ -94,7 +105,7 @@ def test_a_large_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "MOST_BYTES", 100)
 
     with pytest.raises(UsageError, match="use json"):
-        report_page("audit", orjson.dumps({"name": "x" * 100}))
+        report_page("audit", orjson.dumps({"name": "x" * 100}), ABOUT)
 
 
 def test_the_page_as_it_is_built() -> None:

@@ -33,9 +33,11 @@ REQUESTS: dict[str, list[Any]] = {
         {},
         {"replicas": 3, "seed": 1},
         {"scale": 1},
+        {"applied": True, "actions": [{"drain": "na"}]},
         {"actions": [{"lose": {"topologyKey": "zone", "value": "a"}}, {"add": {"like": "nb", "count": 2}}]},
     ],
-    "/api/rollout": [{}, {"seed": 3}],
+    "/api/rollout": [{}, {"seed": 3, "replicas": 2}],
+    "/api/report": [{"view": view, "command": "evenkeel"} for view in ("explain", "simulate", "rollout")],
     "/api/suggest": [
         {"edits": [{"path": ["spec", "replicas"], "old": 4, "new": 5, "field": "spec.replicas"}]}
     ],

@@ -10,7 +10,9 @@ import type {
   PatchAnswer,
   PatchBody,
   PendingAnswer,
+  ReportBody,
   RolloutBody,
+  SavedReport,
   ScoreAnswer,
   SimulateAnswer,
   SuggestBody,
@@ -32,16 +34,48 @@ export class RequestError extends Error {
   }
 }
 
-/** Return the token, which the address brings once; a reload of the tab keeps it. */
-export function takeToken(): string {
+/** The channel on which tabs of this origin, port and all, give each other the token. */
+const CHANNEL = "evenkeel";
+/** Milliseconds that another tab has to answer. */
+const PATIENCE = 500;
+
+/**
+ * Return the token, which the address brings once; a reload of the tab keeps it, and a new tab is given it by one that
+ * has it.
+ */
+export async function takeToken(): Promise<string> {
   const url = new URL(location.href);
-  const token = url.searchParams.get("token");
-  if (token !== null) {
-    sessionStorage.setItem(TOKEN, token);
+  const brought = url.searchParams.get("token");
+  if (brought !== null) {
     url.searchParams.delete("token");
     history.replaceState(null, "", url);
   }
-  return token ?? sessionStorage.getItem(TOKEN) ?? "";
+  const token = brought ?? sessionStorage.getItem(TOKEN) ?? (await askOtherTabs());
+  if (token === "") return "";
+  sessionStorage.setItem(TOKEN, token);
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.addEventListener("message", (event: MessageEvent<unknown>) => {
+    if (event.data === "token?") channel.postMessage({ token });
+  });
+  return token;
+}
+
+function askOtherTabs(): Promise<string> {
+  const channel = new BroadcastChannel(CHANNEL);
+  return new Promise<string>((done) => {
+    const end = (token: string): void => {
+      clearTimeout(timer);
+      channel.close();
+      done(token);
+    };
+    const timer = setTimeout(() => {
+      end("");
+    }, PATIENCE);
+    channel.addEventListener("message", (event: MessageEvent<{ token?: unknown } | string>) => {
+      if (typeof event.data === "object" && typeof event.data.token === "string") end(event.data.token);
+    });
+    channel.postMessage("token?");
+  });
 }
 
 export class Client {
@@ -95,6 +129,10 @@ export class Client {
 
   suggest(body: SuggestBody, signal: AbortSignal): Promise<EditedManifest> {
     return this.send("/api/suggest", signal, body);
+  }
+
+  report(body: ReportBody, signal: AbortSignal): Promise<SavedReport> {
+    return this.send("/api/report", signal, body);
   }
 
   patch(body: PatchBody, signal: AbortSignal): Promise<PatchAnswer> {

@@ -8,9 +8,8 @@ import { App } from "./views/App";
 
 const root = document.getElementById("app");
 const embedded = document.getElementById("evenkeel-report");
-if (root) {
-  render(
-    embedded ? <ReportApp report={readReport(embedded.textContent)} /> : <App client={new Client(takeToken())} />,
-    root,
-  );
-}
+if (root && embedded) render(<ReportApp report={readReport(embedded.textContent)} />, root);
+else if (root)
+  void takeToken().then((token) => {
+    render(<App client={new Client(token)} />, root);
+  });

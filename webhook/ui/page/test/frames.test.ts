@@ -27,6 +27,8 @@ function course(after: Record<string, number>, steps = TRACE.length): RolloutFie
     condition: "",
     oldPods: 0,
     oldPending: 0,
+    running: 2,
+    peaks: [],
     after: [after],
     skews: [0],
   };

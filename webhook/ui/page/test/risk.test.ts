@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AuditedEntry } from "../src/api-types";
-import { byRisk, filtered, type Risk } from "../src/model/risk";
+import { byRisk, calmWord, filtered, type Risk } from "../src/model/risk";
 
 function workload(name: string, risks: Risk[], rank: number): AuditedEntry {
   const problems = risks.map((risk) => ({ risk }));
@@ -26,4 +26,20 @@ test.each([
   ["nothing", null, []],
 ])("filter %j with risk %s", (text, risk, names) => {
   expect(filtered(ALL, { text, risk }).map((found) => found.name)).toEqual(names);
+});
+
+test.each([
+  ["pending, but not for its spread", { pending: 1 }, "warning"],
+  ["replicas without a pod", { replicas: 3 }, "warning"],
+  ["no node has the key", { constraints: [{ domains: 0 }] }, "note"],
+  ["no pod", { running: 0, replicas: 0 }, "note"],
+  ["all is there", {}, "good"],
+])("%s", (_name, part, tone) => {
+  const base = { running: 1, replicas: 1, pending: 0, constraints: [{ domains: 2 }], problems: [] };
+  expect(calmWord({ ...base, ...part } as unknown as AuditedEntry).tone).toBe(tone);
+});
+
+test("pods that pend for another reason than their spread are found, too", () => {
+  const found = [{ ...workload("full", [], 1), pending: 2 }, ...ALL];
+  expect(filtered(found, { text: "", risk: "without-node" }).map((each) => each.name)).toEqual(["full"]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { DisplacedPod, SimulateAnswer } from "../src/api-types";
-import { endsOf, evictedOf } from "../src/model/whatif";
+import type { DisplacedPod, DomainStages, SimulateAnswer, WhatIf } from "../src/api-types";
+import { chancesOf, editedRequest, endsOf, evictedOf, uncountedOf } from "../src/model/whatif";
 
 function pod(name: string, part: Partial<DisplacedPod>): DisplacedPod {
   return { name, namespace: "shop", lostNode: "n1", own: false, outcome: "recovered", ...part } as DisplacedPod;
@@ -22,14 +22,39 @@ test("evicted are pods that go for displaced ones and for replicas, not those th
   expect(evictedOf(answer(null))).toEqual([]);
 });
 
-test("a pod of the workload that is evicted for a replica runs no more", () => {
-  expect(endsOf(answer([LOST], [FOR_NEW]), null)).toEqual({
-    running: 3,
-    pending: 1,
-    reasons: [{ message: "no room", pods: 1 }],
-  });
+test("the numbers at the end are the answer's, with a reason for each pod that pends", () => {
+  const ends = { running: 3, pending: 1 };
+  const found = { ...answer([LOST], [FOR_NEW]), ends };
+  expect(endsOf(found)).toEqual({ ...ends, reasons: [{ message: "no room", pods: 1 }] });
 });
 
-test("without actions a pod of another revision that is evicted was not counted", () => {
-  expect(endsOf(answer(null, [FOR_NEW]), null)).toMatchObject({ running: 4, pending: 0 });
+test("an edited copy replaces what runs: rolled out alone, or before nodes change", () => {
+  const state = { replicas: 7, actions: [] };
+  const actions = [{ drain: "n1" }];
+  expect(editedRequest("m", state, true)).toEqual({ rollout: { manifest: "m", replicas: 7 } });
+  expect(editedRequest("m", { ...state, actions }, true)).toEqual({
+    simulate: { manifest: "m", applied: true, replicas: 7, actions },
+  });
+  expect(editedRequest("m", state, false)).toEqual({ simulate: { manifest: "m" } });
+});
+
+test("pods with several best nodes are counted, scheduled or displaced: 2 of 3", () => {
+  const steps = [
+    { name: "a", node: "n1", tied: ["n1", "n2"] },
+    { name: "b", node: "n2", tied: ["n2"] },
+  ];
+  const displaced = [pod("c", { node: "n3", tied: ["n3", "n4"] })];
+  expect(chancesOf({ steps, whatIf: { displaced } } as unknown as SimulateAnswer)).toEqual({ pods: 3, tied: 2 });
+});
+
+test("a cordoned node's pods run on without counting: 5 before, 4 right after, none displaced", () => {
+  const stages = {
+    nodeTaintsPolicy: "Honor",
+    before: { a: 3, b: 2 },
+    disrupted: { a: 2, b: 2 },
+  } as unknown as DomainStages;
+  const whatIf = { displaced: [] as DisplacedPod[] } as WhatIf;
+  expect(uncountedOf(whatIf, stages)).toBe(1);
+  expect(uncountedOf({ ...whatIf, displaced: [LOST] }, stages)).toBe(0);
+  expect(uncountedOf(whatIf, { ...stages, nodeTaintsPolicy: "Ignore" })).toBe(0);
 });

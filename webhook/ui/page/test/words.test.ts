@@ -27,8 +27,8 @@ test("the command is the one that answers the same", () => {
     replicas: 9,
     actions: [{ lose: { topologyKey: "topology.kubernetes.io/zone", value: "a" } }],
   };
-  const body = whatIfBody("m", state, NOW);
-  expect(whatIfCommand(state, body, { kind: "file", name: "my cluster.json" })).toBe(
+  const request = { simulate: whatIfBody("m", state, NOW) };
+  expect(whatIfCommand(state, request, { kind: "file", name: "my cluster.json" })).toBe(
     "evenkeel simulate deployment/web -n shop --cluster 'my cluster.json' --lose topology.kubernetes.io/zone=a --replicas 5",
   );
 });

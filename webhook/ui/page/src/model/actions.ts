@@ -1,12 +1,8 @@
 /** What happens to nodes in a what-if: as the API takes it, as a link writes it, and in words. */
-import type { ActionBody, TaintedNode } from "../api-types";
+import { MOST_ADDED, TAINT_EFFECTS, type ActionBody } from "../api-types";
 import { shortKey } from "./words";
 
-/** As many actions as one request may have. */
-export const MOST_ACTIONS = 100;
 const MOST_NAME = 253;
-const MOST_ADDED = 5000;
-const EFFECTS: readonly TaintedNode["effect"][] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /** Return an action as a link has it: its parts, joined by colons. */
 export function encodeAction(action: ActionBody): string {
@@ -45,7 +41,7 @@ export function decodeAction(text: string): ActionBody | null {
     case "cordon":
       return parts.length === 2 ? { cordon: first } : null;
     case "taint": {
-      const known = EFFECTS.find((name) => name === effect);
+      const known = TAINT_EFFECTS.find((name) => name === effect);
       return known && second !== "" && parts.length === 5
         ? { taint: { node: first, key: second, value, effect: known } }
         : null;
@@ -81,6 +77,12 @@ export function actionWords(action: ActionBody): ActionWords {
   }
   const count = action.add?.count ?? 1;
   return { before: `Add ${count} ${count === 1 ? "node" : "nodes"} like `, name: action.add?.like ?? "", after: "" };
+}
+
+/** Return an action in words as one text. */
+export function actionSentence(action: ActionBody): string {
+  const { before, name, after } = actionWords(action);
+  return `${before}${name}${after}`;
 }
 
 /** Return the options of `evenkeel simulate` for an action. */

@@ -16,6 +16,8 @@ export interface ComparedDomains {
   stages: DomainStages | null;
   /** Whether these are all domains. */
   complete: boolean;
+  /** The global minimum of the counts before, where it is known besides; null where it follows from them. */
+  minimum: number | null;
 }
 
 /**
@@ -36,6 +38,7 @@ export function comparedDomains(answer: SimulateAnswer, explain: ExplainAnswer |
       after: found.after,
       stages: stage ?? null,
       complete: true,
+      minimum: null,
     };
   });
   const others = stages
@@ -46,14 +49,20 @@ export function comparedDomains(answer: SimulateAnswer, explain: ExplainAnswer |
       after: stage.recovered,
       stages: stage,
       complete: true,
+      minimum: null,
     }));
   const found = [...placed, ...others].sort((a, b) => a.constraint - b.constraint);
-  return found.length || !explain ? found : explain.constraints.map(unchanged);
+  return found.length || !explain ? found : currentDomains(explain);
+}
+
+/** Return the domains of every constraint that an explanation has in force, as they are. */
+export function currentDomains(explain: ExplainAnswer): ComparedDomains[] {
+  return explain.constraints.map(unchanged);
 }
 
 function applied(
   found: DomainChange | DomainStages,
-): Omit<ComparedDomains, "before" | "after" | "stages" | "complete"> {
+): Omit<ComparedDomains, "before" | "after" | "stages" | "complete" | "minimum"> {
   const { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin } = found;
   return { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin };
 }
@@ -64,7 +73,8 @@ function unchanged(found: ExplainAnswer["constraints"][number], constraint: numb
     found.domains.filter((domain) => domain.counted).map((domain) => [domain.value, domain.matching]),
   );
   const base = { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin };
-  return { ...base, before: counts, after: counts, stages: null, complete: allDomains };
+  const minimum = allDomains ? null : found.globalMinimum;
+  return { ...base, before: counts, after: counts, stages: null, complete: allDomains, minimum };
 }
 
 /** A constraint whose skew is above maxSkew now. */

@@ -3,8 +3,8 @@
  *
  * A fragment comes from anyone: every part is bounded and checked, and what is not understood is left out and named.
  */
-import type { ActionBody } from "../api-types";
-import { decodeAction, encodeAction, MOST_ACTIONS } from "./actions";
+import { MOST_ACTIONS, MOST_PODS, type ActionBody } from "../api-types";
+import { decodeAction, encodeAction } from "./actions";
 
 /** The parts of a workload's page. */
 export const TABS = ["spread", "nodes", "what-if", "rollout", "manifest"] as const;
@@ -66,7 +66,6 @@ export interface ReadState {
 export const START: ClusterState = { view: "cluster", rows: null, table: false, colors: null, highlight: null };
 const MOST_FRAGMENT = 64_000;
 const MOST_NAME = 253;
-export const MOST_REPLICAS = 150_000;
 const MOST_STEP = 100_000;
 /** Characters of an edited manifest that a link takes; longer ones are not linked. */
 export const MOST_EDITED = 24_000;
@@ -153,7 +152,7 @@ function readWorkload(key: WorkloadKey, read: Reader): WorkloadState {
   if (tab !== null && !known) read.ignored.push("tab");
   return {
     ...workloadState(key, known ?? "spread"),
-    replicas: read.number("replicas", MOST_REPLICAS),
+    replicas: read.number("replicas", MOST_PODS),
     actions: read.actions(),
     edited: read.text("manifest", MOST_EDITED),
     step: read.number("step", MOST_STEP) ?? 0,

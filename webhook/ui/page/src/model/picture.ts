@@ -8,6 +8,9 @@ export interface PicturedConstraint {
   title: string;
   maxSkew: number;
   minimum: number;
+  /** Whether it filters nodes, so that what is above maxSkew is wrong, and not only unwanted. */
+  hard: boolean;
+  /** Domains with their pods before and after; those that are gone have null after. */
   domains: readonly { name: string; pods: number; after: number | null }[];
 }
 
@@ -24,10 +27,24 @@ const ROW = 26;
 /** Domains of a constraint that are drawn. */
 const MOST_ROWS = 60;
 
-/** Return the picture. */
-export function pictureOf(title: string, constraints: readonly PicturedConstraint[], theme: Theme): Picture {
+/**
+ * Return the picture.
+ *
+ * @param title What it is of.
+ * @param about Lines below: what happens, where and when, and what came of it.
+ */
+export function pictureOf(
+  title: string,
+  about: readonly string[],
+  constraints: readonly PicturedConstraint[],
+  theme: Theme,
+): Picture {
   const parts = [text(24, 34, title, theme.text, 17, true)];
   let y = 58;
+  for (const words of about) {
+    parts.push(text(24, y, words, theme.text, 13));
+    y += 20;
+  }
   for (const constraint of constraints) {
     parts.push(text(24, y + 14, constraint.title, theme.muted, 13));
     y += 28;
@@ -41,18 +58,24 @@ export function pictureOf(title: string, constraints: readonly PicturedConstrain
     const domains = left > 0 ? foremost(constraint.domains).slice(0, MOST_ROWS) : constraint.domains;
     const [top, bottom] = [y, y + domains.length * ROW];
     for (const { name, pods, after } of domains) {
-      const shown = after ?? pods;
+      const shown = after ?? 0;
+      const above = constraint.hard ? theme.bad : theme.warn;
       parts.push(text(24, y + 16, name.length > 24 ? `${name.slice(0, 23)}…` : name, theme.text, 13));
       parts.push(
         rect(LABEL, y + 5, BAR, 14, theme.node),
         rect(LABEL, y + 5, x(Math.min(shown, scale.limit)) - LABEL, 14, theme.accent),
       );
-      if (shown > scale.limit) parts.push(rect(x(scale.limit), y + 3, x(shown) - x(scale.limit), 18, theme.bad));
+      if (pods > shown) parts.push(rect(x(shown), y + 8, x(pods) - x(shown), 8, theme.line));
+      if (shown > scale.limit) parts.push(rect(x(scale.limit), y + 3, x(shown) - x(scale.limit), 18, above));
       parts.push(
         text(
           LABEL + BAR + 12,
           y + 16,
-          after === null ? number(pods) : `${number(pods)} → ${number(after)}`,
+          after === null
+            ? `${number(pods)} → gone`
+            : after === pods
+              ? number(pods)
+              : `${number(pods)} → ${number(after)}`,
           theme.text,
           13,
         ),
@@ -61,6 +84,9 @@ export function pictureOf(title: string, constraints: readonly PicturedConstrain
     }
     parts.push(line(x(scale.minimum), top, bottom, theme.muted, "3 3"));
     if (scale.limit <= scale.end) parts.push(line(x(scale.limit), top, bottom, theme.bad, ""));
+    const legend = `dashed: minimum ${number(scale.minimum)}; line: ${constraint.hard ? "most allowed" : "wanted at most"} ${number(scale.limit)}; gray: lost`;
+    parts.push(text(LABEL, y + 14, legend, theme.muted, 12));
+    y += 20;
     if (left > 0) {
       parts.push(text(24, y + 16, `and ${count(left, "more domain")}`, theme.muted, 13));
       y += ROW;

@@ -1,11 +1,42 @@
 /** What a what-if asks of the server, and what its answer says in numbers. */
-import type { BoundStep, DisplacedPod, PendingStep, SimulateAnswer, WhatIfBody } from "../api-types";
+import type {
+  BoundStep,
+  DisplacedPod,
+  DomainStages,
+  ExplainAnswer,
+  PendingStep,
+  ReportBody,
+  RolloutBody,
+  SimulateAnswer,
+  WhatIf,
+  WhatIfBody,
+  WorkloadDetail,
+} from "../api-types";
 import { actionOptions, quoted } from "./actions";
 import type { WorkloadKey, WorkloadState } from "./fragment";
 import { shortKind } from "./words";
 
 /** Replicas of a workload now; null for what has none. */
 export type Replicas = { wanted: number; placed: number } | null;
+
+/** A request of a what-if: the manifest is rolled out in place of what runs, or its replicas are scheduled. */
+export type WhatIfRequest = { rollout: RolloutBody } | { simulate: WhatIfBody };
+
+/**
+ * Return the request of a what-if of an edited copy, which replaces the pods that run.
+ *
+ * @param rolledOut Whether rollouts of its kind are simulated; replicas of others are scheduled beside those that run.
+ */
+export function editedRequest(
+  manifest: string,
+  state: Pick<WorkloadState, "replicas" | "actions">,
+  rolledOut: boolean,
+): WhatIfRequest {
+  const replicas = state.replicas === null ? {} : { replicas: state.replicas };
+  if (!rolledOut) return { simulate: whatIfBody(manifest, state, null) };
+  if (state.actions.length === 0) return { rollout: { manifest, ...replicas } };
+  return { simulate: { manifest, applied: true, ...replicas, actions: [...state.actions] } };
+}
 
 /** Return the request of a what-if: more replicas are scheduled, fewer are scaled down as the controller does. */
 export function whatIfBody(
@@ -31,7 +62,11 @@ export function rebalanceCommand(key: WorkloadKey, source: { kind: string; name:
 }
 
 /** Return the command that gives the same answer in a terminal. */
-export function whatIfCommand(state: WorkloadState, body: WhatIfBody, source: { kind: string; name: string }): string {
+export function whatIfCommand(
+  state: WorkloadState,
+  request: WhatIfRequest,
+  source: { kind: string; name: string },
+): string {
   const edited = state.edited !== null;
   const words = [
     "evenkeel simulate",
@@ -41,9 +76,38 @@ export function whatIfCommand(state: WorkloadState, body: WhatIfBody, source: { 
   if (source.kind === "file") words.push(`--cluster ${quoted(source.name)}`);
   else if (edited) words.push("--live");
   words.push(...state.actions.map(actionOptions));
+  if ("rollout" in request) return [...words, "--rollout"].join(" ");
+  const body = request.simulate;
   if (typeof body.replicas === "number") words.push(`--replicas ${body.replicas}`);
   if (typeof body.scale === "number") words.push(`--scale ${body.scale}`);
   return words.join(" ");
+}
+
+/** Return the request of a report of the view that is shown. */
+export function reportBody(
+  manifest: string,
+  state: WorkloadState,
+  detail: WorkloadDetail,
+  explain: ExplainAnswer | null,
+  cluster: { map: { source: { kind: string; name: string } } },
+): ReportBody {
+  const { source } = cluster.map;
+  if (state.tab === "rollout")
+    return { view: "rollout", manifest, command: whatIfCommand(state, { rollout: { manifest } }, source) };
+  const request: WhatIfRequest =
+    state.edited === null
+      ? { simulate: whatIfBody(manifest, state, explain?.replicas ?? null) }
+      : editedRequest(manifest, state, detail.rolledOut);
+  const command = whatIfCommand(state, request, source);
+  if (state.tab !== "what-if") {
+    const object =
+      state.edited === null ? quoted(`${shortKind(state.kind).toLowerCase()}/${state.name}`) : "-f edited.yaml";
+    const where = source.kind === "file" ? `--cluster ${quoted(source.name)}` : "--live";
+    return { view: "explain", manifest, command: `evenkeel explain ${object} -n ${quoted(state.namespace)} ${where}` };
+  }
+  return "rollout" in request
+    ? { view: "rollout", ...request.rollout, command }
+    : { view: "simulate", ...request.simulate, command };
 }
 
 export function isBound(step: BoundStep | PendingStep): step is BoundStep {
@@ -65,42 +129,38 @@ export interface Ends {
   reasons: readonly { message: string; pods: number }[];
 }
 
-/** Return where the pods of the workload end. */
-export function endsOf(answer: SimulateAnswer, now: Replicas): Ends {
+/** Return where the pods of the workload end, as the answer counts them, and why some have no node. */
+export function endsOf(answer: SimulateAnswer): Ends {
   const messages: string[] = [];
-  let running: number;
   if (answer.rollout) {
     const { likely } = answer.rollout;
     messages.push(...likely.pending.map(() => likely.condition));
-    // Counted by what happened: the answer holds no list of all pods.
-    running =
-      answer.rollout.kind === "scale" ? scaledTo(answer, now) - messages.length : answer.steps.filter(isBound).length;
   } else {
-    const whatIf = answer.whatIf;
-    // Without actions only pods of other revisions are evicted, which are not counted here.
-    const later = whatIf ? (answer.evicted?.filter((pod) => pod.own) ?? []) : [];
-    const own = [...(whatIf?.displaced.filter((pod) => pod.own) ?? []), ...later];
-    running = whatIf
-      ? (whatIf.ownStayed ?? 0) - later.length + own.filter((pod) => pod.outcome === "recovered").length
-      : (answer.replicas?.placed ?? now?.placed ?? 0);
-    running += answer.steps.filter(isBound).length;
+    const own = [...(answer.whatIf?.displaced ?? []), ...(answer.whatIf ? (answer.evicted ?? []) : [])];
     for (const pod of own)
-      if (pod.outcome === "pending" || pod.outcome === "notTried")
+      if (pod.own && (pod.outcome === "pending" || pod.outcome === "notTried"))
         messages.push(pod.condition ?? pod.why ?? pod.message ?? "");
     for (const step of answer.steps) if (!isBound(step)) messages.push(step.condition || step.message);
   }
   const pods = new Map<string, number>();
   for (const message of messages) pods.set(message, (pods.get(message) ?? 0) + 1);
   return {
-    running,
-    pending: messages.length,
+    running: answer.ends?.running ?? answer.steps.filter(isBound).length,
+    pending: answer.ends?.pending ?? messages.length,
     reasons: [...pods].map(([message, found]) => ({ message, pods: found })),
   };
 }
 
-function scaledTo(answer: SimulateAnswer, now: Replicas): number {
-  const trace = answer.rollout?.likely.trace ?? [];
-  const created = trace.filter((step) => step.action === "created").length;
-  const deleted = trace.filter((step) => step.action === "deleted").length;
-  return (answer.replicas?.placed ?? now?.placed ?? 0) + (answer.rollout?.placedBefore ?? 0) + created - deleted;
+/** Return how many pods were scheduled, and how many of them had several best nodes, of which one was taken. */
+export function chancesOf(answer: SimulateAnswer): { pods: number; tied: number } {
+  const moved = (answer.whatIf?.displaced ?? []).filter((pod) => pod.node !== undefined);
+  const ties = [...answer.steps.filter(isBound), ...moved].map((step) => step.tied?.length ?? 0);
+  return { pods: ties.length, tied: ties.filter((tied) => tied > 1).length };
+}
+
+/** Return the largest number of pods of a constraint's domains that run on but are no longer counted. */
+export function uncountedOf(answer: WhatIf, stages: DomainStages): number {
+  if (stages.nodeTaintsPolicy !== "Honor") return 0;
+  const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((a, b) => a + b, 0);
+  return Math.max(0, sum(stages.before) - sum(stages.disrupted) - answer.displaced.length);
 }

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { foremost, skewScale, type SkewScale } from "../model/skew";
 import { count, number } from "../model/words";
-import { Name } from "./text";
+import { DomainName } from "./text";
 
 export interface DomainCount {
   name: string;
@@ -13,8 +13,8 @@ export interface DomainCount {
   note?: string;
   /** Whether the next pod fits here; null where that is not the question. */
   takes?: boolean | null;
-  /** Whether it is left out of the minimum. */
-  left?: boolean;
+  /** Why it is left out of the minimum, in words. */
+  left?: string;
 }
 
 interface Props {
@@ -79,10 +79,15 @@ export function DomainBars({
         </thead>
         <tbody>
           {shown.map((domain) => (
-            <tr key={domain.name} data-testid="domain" data-domain={domain.name} class={domain.left ? "left-out" : ""}>
+            <tr
+              key={domain.name}
+              data-testid="domain"
+              data-domain={domain.name}
+              class={domain.left === undefined ? "" : "left-out"}
+            >
               <th scope="row">
-                <Name>{domain.name}</Name>
-                {domain.left && <span class="quiet"> {compared ? "gone" : "not counted"}</span>}
+                <DomainName>{domain.name}</DomainName>
+                {domain.left !== undefined && <span class="quiet"> {domain.left}</span>}
               </th>
               <td class="number">{number(domain.pods)}</td>
               {compared && (

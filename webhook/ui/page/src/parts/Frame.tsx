@@ -1,5 +1,6 @@
 /** What surrounds every view: the name, where to go, what is looked at, light or dark. */
 import type { ComponentChildren } from "preact";
+import { isPlain } from "./Link";
 import { LiveRegion } from "./live";
 import { useChoice, type Choice } from "./theme";
 
@@ -51,7 +52,7 @@ export function Frame({ navigation, about, children }: Props) {
                   aria-current={target.current ? "page" : undefined}
                   data-testid={`nav-${target.label.split(" ")[0]?.toLowerCase() ?? ""}`}
                   onClick={(event) => {
-                    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+                    if (!isPlain(event)) return;
                     event.preventDefault();
                     target.act();
                   }}
@@ -62,7 +63,7 @@ export function Frame({ navigation, about, children }: Props) {
             </nav>
           )}
           <label class="theme">
-            <span class="hidden">Colors</span>
+            <span class="hidden">Light or dark</span>
             <select
               value={theme}
               data-testid="theme"

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { RequestError } from "../client";
 
 export interface Request<T> {
-  /** The last answer; kept while a newer one is on its way. */
+  /** The last answer; kept while a newer one is on its way, and gone where that fails: it answers something else. */
   data: T | null;
   error: RequestError | null;
   loading: boolean;
@@ -34,8 +34,7 @@ export function useRequest<T>(key: string | null, send: (signal: AbortSignal) =>
           if (!controller.signal.aborted) setState({ data, error: null, loading: false });
         })
         .catch((error: unknown) => {
-          if (!controller.signal.aborted)
-            setState((before) => ({ ...before, error: asRequestError(error), loading: false }));
+          if (!controller.signal.aborted) setState({ data: null, error: asRequestError(error), loading: false });
         });
     }, delay);
     return () => {

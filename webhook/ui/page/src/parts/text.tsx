@@ -9,6 +9,11 @@ export function Name({ children }: { children: string }) {
   return <bdi class="name">{printable(children)}</bdi>;
 }
 
+/** A domain: the value of a label, which may be empty. */
+export function DomainName({ children }: { children: string }) {
+  return children === "" ? <span class="quiet">(empty)</span> : <Name>{children}</Name>;
+}
+
 /** A workload's kind, namespace and name. */
 export function Title({ kind, namespace, name }: { kind: string; namespace: string; name: string }) {
   return (
@@ -96,9 +101,12 @@ export function Limits({ title, items }: { title: string; items: readonly string
 /** Why a request failed, and every field that is wrong. */
 export function Failure({ error }: { error: RequestError }) {
   // A single problem is the error already.
-  const others = error.problems.filter((problem) => problem.line > 0 || !error.message.includes(problem.message));
+  const single = error.problems.length === 1 && error.message.includes(error.problems[0]?.message ?? "");
+  const others = single ? [] : error.problems;
+  // What is only too much for the page is no mistake of anybody.
+  const tone = error.problems.length > 0 && !error.problems.some((problem) => problem.severity === "error");
   return (
-    <Notice tone="error" title={error.message} testId="error">
+    <Notice tone={tone ? "warning" : "error"} title={error.message} testId="error">
       {others.length > 0 && (
         <ul>
           {others.map((problem, at) => (

@@ -187,7 +187,11 @@ function Domains({ domains }: { domains: PlannedDomains }) {
         {domains.new && (
           <>
             {" "}
-            <Badge tone="note">new constraint</Badge>
+            <Badge tone="note">
+              {domains.changes.length
+                ? domains.changes.map(({ field, before, after }) => `${field} ${before} → ${after}`).join(", ")
+                : "new constraint"}
+            </Badge>
           </>
         )}
         {domains.gone && (

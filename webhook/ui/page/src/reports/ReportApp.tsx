@@ -1,6 +1,6 @@
 /** A report in one file: the views of the page with the answer that the file holds, and no server. */
 import { useEffect, useState } from "preact/hooks";
-import type { AuditAnswer, SimulateAnswer } from "../api-types";
+import type { AuditAnswer, ReportAbout, SimulateAnswer } from "../api-types";
 import { shortKind } from "../model/words";
 import { Frame } from "../parts/Frame";
 import { Fact, Limits, Name, Notice, Title } from "../parts/text";
@@ -21,7 +21,7 @@ const TITLES: Record<Report["kind"], string> = {
 };
 
 export function ReportApp({ report }: { report: Report | string }) {
-  const title = typeof report === "string" ? "Report" : report.title || TITLES[report.kind];
+  const title = typeof report === "string" ? "Report" : report.about.title || TITLES[report.kind];
   useEffect(() => {
     document.title = `${title} · Evenkeel`;
   }, [title]);
@@ -46,9 +46,54 @@ export function ReportApp({ report }: { report: Report | string }) {
       <h1 data-testid="report-title">
         <Name>{title}</Name>
       </h1>
-      <Limits title="What this report leaves out" items={report.notes} />
+      <About about={report.about} />
       <Body report={report} />
     </Frame>
+  );
+}
+
+/** What happened to what, in which cluster, when, and what came of it. */
+function About({ about }: { about: ReportAbout }) {
+  const { action, verdict, cluster, readAt, writtenAt, command } = about;
+  return (
+    <section class="report-about" aria-label="About this report" data-testid="report-about">
+      {action !== "" && (
+        <p class="lead">
+          <Name>{`What if ${action}`}</Name>
+        </p>
+      )}
+      {verdict !== "" && (
+        <p data-testid="report-verdict">
+          <strong>
+            <Name>{verdict}</Name>
+          </strong>
+        </p>
+      )}
+      <p class="quiet">
+        {cluster !== "" && (
+          <>
+            Cluster <Name>{cluster}</Name>
+            {readAt !== "" && (
+              <>
+                , as of <time dateTime={readAt}>{readAt}</time>
+              </>
+            )}
+            .{" "}
+          </>
+        )}
+        Written <time dateTime={writtenAt}>{writtenAt}</time>
+        {command !== "" && (
+          <>
+            {" "}
+            by{" "}
+            <code>
+              <Name>{command}</Name>
+            </code>
+          </>
+        )}
+        .
+      </p>
+    </section>
   );
 }
 
@@ -82,9 +127,9 @@ function Simulation({ answer }: { answer: SimulateAnswer }) {
   const [step, setStep] = useState(0);
   return (
     <>
-      <OutcomeFacts answer={answer} now={answer.replicas} />
+      <OutcomeFacts answer={answer} />
       <h2 class="hidden">Domains before and after</h2>
-      <Outcome answer={answer} now={answer.replicas} explain={null} />
+      <Outcome answer={answer} explain={null} />
       {answer.rollout && (
         <RolloutView answer={answer} rollout={answer.rollout} around={null} step={step} onStep={setStep} />
       )}

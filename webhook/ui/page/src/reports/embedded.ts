@@ -1,12 +1,10 @@
 /** The report that a document holds: what `-o json` of its command prints, and where it comes from. */
-import type { AuditAnswer, ExplainAnswer, LintReport, PlanReport, SimulateAnswer } from "../api-types";
+import type { AuditAnswer, ExplainAnswer, LintReport, PlanReport, ReportAbout, SimulateAnswer } from "../api-types";
 
 interface About {
   /** The version of Evenkeel that wrote it. */
   evenkeel: string;
-  title: string;
-  /** What was left out, or is not known. */
-  notes: string[];
+  about: ReportAbout;
 }
 
 export type Report = About &
@@ -31,20 +29,21 @@ export function readReport(text: string): Report | string {
     return "The report in this file is damaged: write it again.";
   }
   if (typeof value !== "object" || value === null) return "The report in this file is damaged: write it again.";
-  const { kind, version, document, evenkeel, title, notes } = value as Record<string, unknown>;
+  const { kind, version, document, evenkeel, about } = value as Record<string, unknown>;
   if (
     version !== VERSION ||
     typeof kind !== "string" ||
     !KINDS.includes(kind) ||
     typeof document !== "object" ||
-    document === null
+    document === null ||
+    typeof about !== "object" ||
+    about === null
   )
     return "This page does not know the report in this file: it was written by another release.";
   return {
     kind,
     document,
     evenkeel: typeof evenkeel === "string" ? evenkeel : "",
-    title: typeof title === "string" ? title : "",
-    notes: Array.isArray(notes) ? notes.filter((note) => typeof note === "string") : [],
+    about,
   } as Report;
 }

@@ -1,7 +1,7 @@
 /** What happens to nodes in a what-if: a list, and a form that adds to it. */
 import { useId, useMemo, useState } from "preact/hooks";
-import type { ActionBody, TaintedNode } from "../api-types";
-import { actionWords, MOST_ACTIONS } from "../model/actions";
+import { MOST_ACTIONS, MOST_ADDED, TAINT_EFFECTS, type ActionBody, type TaintedNode } from "../api-types";
+import { actionWords } from "../model/actions";
 import type { Cluster } from "../model/cluster";
 import { printable } from "../model/words";
 import { Name } from "../parts/text";
@@ -21,7 +21,6 @@ const VERBS = [
   { verb: "add", label: "Add nodes" },
 ] as const;
 type Verb = (typeof VERBS)[number]["verb"];
-const EFFECTS: readonly TaintedNode["effect"][] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 /** Values that a field offers; any other may be typed. */
 const MOST_OFFERED = 300;
 
@@ -124,7 +123,7 @@ export function ActionsForm({ cluster, actions, onChange }: Props) {
             <input
               type="number"
               min={1}
-              max={5000}
+              max={MOST_ADDED}
               value={amount}
               onInput={(event) => {
                 setAmount(event.currentTarget.valueAsNumber);
@@ -176,7 +175,7 @@ export function ActionsForm({ cluster, actions, onChange }: Props) {
                   setEffect(event.currentTarget.value as TaintedNode["effect"]);
                 }}
               >
-                {EFFECTS.map((name) => (
+                {TAINT_EFFECTS.map((name) => (
                   <option key={name} value={name}>
                     {name}
                   </option>
@@ -219,7 +218,7 @@ function make(verb: Verb, entry: Entry): ActionBody | null {
       return { cordon: entry.target };
     case "add":
       return Number.isInteger(entry.amount)
-        ? { add: { like: entry.target, count: Math.min(5000, Math.max(1, entry.amount)) } }
+        ? { add: { like: entry.target, count: Math.min(MOST_ADDED, Math.max(1, entry.amount)) } }
         : null;
     case "taint": {
       const [key = "", ...value] = entry.taint.split("=");

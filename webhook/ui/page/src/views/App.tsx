@@ -43,12 +43,12 @@ export function App({ client }: { client: Client }) {
       window.removeEventListener("popstate", read);
     };
   }, []);
-  const go = useCallback((next: PageState, replace = false) => {
+  const go = useCallback((next: PageState, replace = false, stays = false) => {
     const address = encode(next);
     if (replace) replaceAddress(address);
     else pushAddress(address);
     setRead({ state: next, ignored: [] });
-    if (!replace) window.scrollTo(0, 0);
+    if (!replace && !stays) window.scrollTo(0, 0);
   }, []);
   const heading = state.view === "workload" ? printable(state.name) : TITLES[state.view];
   useEffect(() => {
@@ -86,7 +86,7 @@ interface ViewProps {
   client: Client;
   cluster: Cluster;
   state: PageState;
-  go: (state: PageState, replace?: boolean) => void;
+  go: (state: PageState, replace?: boolean, stays?: boolean) => void;
 }
 
 function View({ client, cluster, state, go }: ViewProps) {

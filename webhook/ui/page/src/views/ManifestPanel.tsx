@@ -2,6 +2,7 @@
 import type { ManifestProblem, WorkloadDetail } from "../api-types";
 import type { Client } from "../client";
 import { count, printable } from "../model/words";
+import { Command } from "../parts/Command";
 import { useRequest } from "../parts/request";
 import { Badge, Failure, Name } from "../parts/text";
 import { YamlEditor } from "../parts/YamlEditor";
@@ -98,9 +99,7 @@ function Changes({ client, original, manifest, readable }: ChangesProps) {
           {data.command !== "" && (
             <>
               <h3>Apply it with</h3>
-              <pre>
-                <code>{data.command}</code>
-              </pre>
+              <Command text={data.command} />
             </>
           )}
         </>

@@ -2,19 +2,19 @@
 import type { DisplacedPod, ExplainAnswer, SimulateAnswer, WhatIf } from "../api-types";
 import { comparedDomains, type ComparedDomains } from "../model/compared";
 import { minimumOf, skewOf } from "../model/skew";
-import { endsOf, evictedOf, type Replicas } from "../model/whatif";
+import { chancesOf, endsOf, evictedOf, uncountedOf } from "../model/whatif";
 import { count, number, origin, shortKey } from "../model/words";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
 import { Badge, Fact, Limits, Name, Notice } from "../parts/text";
 
 interface Props {
   answer: SimulateAnswer;
-  now: Replicas;
 }
 
 /** The numbers of an answer. */
-export function OutcomeFacts({ answer, now }: Props) {
-  const ends = endsOf(answer, now);
+export function OutcomeFacts({ answer }: Props) {
+  const ends = endsOf(answer);
+  const old = answer.rollout?.kind === "rollout" ? answer.rollout.likely.oldPods : 0;
   const evicted = evictedOf(answer);
   const { whatIf } = answer;
   return (
@@ -26,6 +26,7 @@ export function OutcomeFacts({ answer, now }: Props) {
         testId="fact-running"
       />
       <Fact label="Pending" value={ends.pending} tone={ends.pending ? "error" : "good"} testId="fact-pending" />
+      {old > 0 && <Fact label="Old pods left" value={old} tone="error" />}
       {whatIf && whatIf.lostNodes.length > 0 && <Fact label="Nodes lost" value={whatIf.lostNodes.length} />}
       {whatIf && whatIf.addedNodes.length > 0 && <Fact label="Nodes added" value={whatIf.addedNodes.length} />}
       {whatIf && whatIf.displaced.length > 0 && <Fact label="Pods displaced" value={whatIf.displaced.length} />}
@@ -35,13 +36,14 @@ export function OutcomeFacts({ answer, now }: Props) {
 }
 
 /** Everything else of an answer. */
-export function Outcome({ answer, now, explain }: Props & { explain: ExplainAnswer | null }) {
-  const ends = endsOf(answer, now);
+export function Outcome({ answer, explain }: Props & { explain: ExplainAnswer | null }) {
+  const ends = endsOf(answer);
+  const chances = chancesOf(answer);
   const compared = comparedDomains(answer, explain);
   return (
     <div class="stack" data-testid="outcome">
       {compared.map((domains) => (
-        <Domains key={domains.constraint} domains={domains} after />
+        <Domains key={domains.constraint} domains={domains} after whatIf={answer.whatIf} />
       ))}
       {explain?.constraints.length === 0 && (
         <p class="quiet">No constraint is in force, so there are no domains to compare.</p>
@@ -57,6 +59,19 @@ export function Outcome({ answer, now, explain }: Props & { explain: ExplainAnsw
           </p>
         </Notice>
       ))}
+      {chances.tied > 0 && (
+        <Notice tone="note" title="This is one of several ends." testId="chance">
+          {count(chances.tied, "pod")} of {number(chances.pods)} had several best nodes, of which the first by name was
+          taken; kube-scheduler takes one at random.{" "}
+          {answer.rollout ? (
+            "The worst course of other choices is in Rollout."
+          ) : (
+            <>
+              <code>evenkeel simulate --runs 100</code> shows how the ends differ.
+            </>
+          )}
+        </Notice>
+      )}
       {answer.whatIf && <Displaced whatIf={answer.whatIf} />}
       <Evicted pods={evictedOf(answer)} />
       {!answer.complete && (
@@ -76,12 +91,22 @@ export function Outcome({ answer, now, explain }: Props & { explain: ExplainAnsw
 }
 
 /** The domains of one constraint, now or compared. */
-export function Domains({ domains, after }: { domains: ComparedDomains; after: boolean }) {
+export function Domains({
+  domains,
+  after,
+  whatIf = null,
+}: {
+  domains: ComparedDomains;
+  after: boolean;
+  whatIf?: WhatIf | null;
+}) {
   const order = new Intl.Collator("en", { numeric: true });
   const names = Object.keys({ ...domains.before, ...(after ? domains.after : {}) }).sort((a, b) => order.compare(a, b));
   const counts = after ? domains.after : domains.before;
   const hard = domains.whenUnsatisfiable === "DoNotSchedule";
-  const skew = skewOf(domains, counts);
+  const minimum = (after ? null : domains.minimum) ?? minimumOf(domains, counts);
+  const skew =
+    after || domains.minimum === null ? skewOf(domains, counts) : Math.max(0, ...Object.values(counts)) - minimum;
   const over = skew > domains.maxSkew;
   const shown = names.map((name): DomainCount => {
     const lost = after && !(name in domains.after);
@@ -89,7 +114,7 @@ export function Domains({ domains, after }: { domains: ComparedDomains; after: b
       name,
       pods: domains.before[name] ?? 0,
       after: after ? (domains.after[name] ?? 0) : null,
-      ...(lost ? { left: true } : {}),
+      ...(lost ? { left: whatIf && whatIf.lostNodes.length > 0 ? "gone" : "not counted" } : {}),
     };
   });
   return (
@@ -98,9 +123,13 @@ export function Domains({ domains, after }: { domains: ComparedDomains; after: b
         <h3 title={domains.topologyKey}>
           <Name>{shortKey(domains.topologyKey)}</Name>
         </h3>
-        <Badge tone={over ? (hard ? "error" : "warning") : "good"}>
-          skew {number(skew)} of {number(domains.maxSkew)}
-        </Badge>
+        {Object.keys(counts).length === 0 ? (
+          <Badge tone="note">no domain</Badge>
+        ) : (
+          <Badge tone={over ? (hard ? "error" : "warning") : "good"}>
+            skew {number(skew)} of {number(domains.maxSkew)}
+          </Badge>
+        )}
       </div>
       <p class="quiet">
         {domains.whenUnsatisfiable}, {origin(domains.origin)}
@@ -108,24 +137,33 @@ export function Domains({ domains, after }: { domains: ComparedDomains; after: b
       </p>
       <DomainBars
         domains={shown}
-        minimum={minimumOf(domains, counts)}
+        minimum={minimum}
         maxSkew={domains.maxSkew}
         hard={hard}
         caption={`Pods of each ${shortKey(domains.topologyKey)}${after ? ", before and after" : ""}`}
         before={after ? "Before" : "Pods"}
         beside={[...Object.values(domains.before), ...Object.values(domains.after)]}
       />
-      {domains.stages && after && <Stages stages={domains.stages} />}
+      {domains.stages && after && (
+        <Stages stages={domains.stages} uncounted={whatIf ? uncountedOf(whatIf, domains.stages) : 0} />
+      )}
     </article>
   );
 }
 
-function Stages({ stages }: { stages: WhatIf["domains"][number] }) {
+function Stages({ stages, uncounted }: { stages: WhatIf["domains"][number]; uncounted: number }) {
   const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((a, b) => a + b, 0);
   return (
     <p class="quiet">
       Counted pods: {number(sum(stages.before))} before, {number(sum(stages.disrupted))} right after it happens,{" "}
       {number(sum(stages.recovered))} once displaced pods are scheduled again.
+      {uncounted > 0 && (
+        <strong data-testid="uncounted">
+          {" "}
+          {count(uncounted, "pod")} of these {uncounted === 1 ? "runs" : "run"} on, but no longer{" "}
+          {uncounted === 1 ? "counts" : "count"}: nodeTaintsPolicy Honor leaves out nodes that refuse the pod.
+        </strong>
+      )}
     </p>
   );
 }

@@ -4,6 +4,7 @@ import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { workloadState, type PageState } from "../model/fragment";
 import { count, number } from "../model/words";
+import { Link } from "../parts/Link";
 import { useRequest } from "../parts/request";
 import { Badge, Empty, Failure, Limits, Name, Title, Waiting } from "../parts/text";
 
@@ -53,14 +54,9 @@ function Group({ group, cluster, go }: { group: PendingGroup; cluster: Cluster; 
       <div class="panel-head">
         <h2>
           {target && (
-            <button
-              class="link"
-              onClick={() => {
-                go(workloadState(target));
-              }}
-            >
+            <Link to={workloadState(target)} go={go}>
               <Title {...target} />
-            </button>
+            </Link>
           )}
         </h2>
         <Badge tone="error">{count(group.count, "pending pod")}</Badge>
@@ -82,7 +78,7 @@ function Group({ group, cluster, go }: { group: PendingGroup; cluster: Cluster; 
       )}
       {group.message !== "" && (
         <p>
-          <span class="quiet">The scheduler's message: </span>
+          <span class="quiet">Evenkeel expects: </span>
           <Name>{group.message}</Name>
         </p>
       )}
@@ -94,7 +90,7 @@ function Group({ group, cluster, go }: { group: PendingGroup; cluster: Cluster; 
       ))}
       {first && first.condition !== "" && first.condition !== group.message && (
         <p>
-          <span class="quiet">The cluster says: </span>
+          <span class="quiet">kube-scheduler's message: </span>
           <Name>{first.condition}</Name>
         </p>
       )}

@@ -13,19 +13,14 @@ interface Props {
   cluster: Cluster;
   detail: WorkloadDetail;
   manifest: string;
-  /** The kind of the manifest's object. */
-  kind: string;
   edited: boolean;
   step: number;
   onStep: (step: number) => void;
   onEdit: (edits: FieldEdit[]) => void;
 }
 
-/** Kinds whose controllers are modeled. */
-const ROLLED_OUT: ReadonlySet<string> = new Set(["Deployment", "StatefulSet"]);
-
-export function RolloutPanel({ client, cluster, detail, manifest, kind, edited, step, onStep, onEdit }: Props) {
-  const simulated = ROLLED_OUT.has(kind);
+export function RolloutPanel({ client, cluster, detail, manifest, edited, step, onStep, onEdit }: Props) {
+  const simulated = detail.rolledOut;
   const { data, error } = useRequest(simulated ? manifest : null, (signal) => client.rollout({ manifest }, signal));
   const around = useMemo(() => {
     const nodes = new Map(cluster.names.map((name, node) => [name, node]));
@@ -39,7 +34,7 @@ export function RolloutPanel({ client, cluster, detail, manifest, kind, edited, 
   }, [cluster, detail]);
   if (!simulated)
     return (
-      <Notice tone="note" title={`A ${kind} is not rolled out step by step here.`}>
+      <Notice tone="note" title="This kind is not rolled out step by step here.">
         Rollouts of Deployments and StatefulSets are simulated.
       </Notice>
     );

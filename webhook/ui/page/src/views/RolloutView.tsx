@@ -23,6 +23,8 @@ const OUTCOMES: Record<RolloutFields["outcome"], { tone: Tone; title: string }> 
 };
 /** Milliseconds that a step is shown. */
 const PACE = 700;
+/** Milliseconds that all steps together take at most. */
+const LONGEST = 30_000;
 
 export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
   const [worst, setWorst] = useState(false);
@@ -33,12 +35,17 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
     () => (around && constraint ? framesOf(course, constraint, at, around) : null),
     [course, constraint, at, around],
   );
-  const { tone, title } = OUTCOMES[rollout.outcome];
+  const { tone, title } = OUTCOMES[course.outcome];
+  const over = answer.domains.flatMap((found, position) => {
+    const skew = course.skews[position] ?? 0;
+    return found.whenUnsatisfiable === "DoNotSchedule" && skew > found.maxSkew ? [{ found, skew }] : [];
+  });
+  const other = rollout.worst && (worst ? rollout.likely : rollout.worst);
   return (
     <div class="stack">
       <Notice
-        tone={tone}
-        title={rollout.outcome === rollout.likely.outcome ? title : `In its worst course: ${title}`}
+        tone={tone === "good" && over.length > 0 ? "warning" : tone}
+        title={worst ? `In its worst course: ${title}` : title}
         testId="rollout-outcome"
       >
         <p>
@@ -46,7 +53,15 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
           {rollout.exact
             ? `All ${count(rollout.courses, "course")} were simulated.`
             : `${count(rollout.courses, "course")} were simulated; there are more.`}
+          {other &&
+            other.outcome !== course.outcome &&
+            ` ${worst ? "The likely course ends otherwise" : "The worst course ends otherwise"}: ${OUTCOMES[other.outcome].title}`}
         </p>
+        {over.map(({ found, skew }) => (
+          <p key={found.constraint}>
+            {shortKey(found.topologyKey)} ends at skew {number(skew)}, above maxSkew {number(found.maxSkew)}.
+          </p>
+        ))}
         {course.condition !== "" && (
           <p>
             <Name>{course.condition}</Name>
@@ -63,13 +78,30 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
         {rollout.kind === "rollout" && (
           <Fact label="Old pods left" value={course.oldPods} tone={course.oldPods ? "error" : "good"} />
         )}
-        {rollout.peaks.map((peak, position) => (
-          <Fact
-            key={position}
-            label={`Largest ${shortKey(answer.domains[position]?.topologyKey ?? "")} skew, after step ${number(peak.step)}`}
-            value={peak.skew}
-          />
-        ))}
+        {rollout.pendingBefore > 0 && <Fact label="Without a node before" value={rollout.pendingBefore} />}
+        {answer.domains.map(({ topologyKey, maxSkew, whenUnsatisfiable }, position) => {
+          const [skew, peak] = [course.skews[position] ?? 0, course.peaks[position]];
+          const bad = whenUnsatisfiable === "DoNotSchedule" ? "error" : "warning";
+          const key = shortKey(topologyKey);
+          return (
+            <>
+              <Fact
+                key={`end ${position}`}
+                label={`${key} skew at the end, of maxSkew ${number(maxSkew)}`}
+                value={skew}
+                tone={skew > maxSkew ? bad : "good"}
+                testId={`end-skew-${position}`}
+              />
+              {peak && peak.skew > skew && (
+                <Fact
+                  key={`peak ${position}`}
+                  label={`Largest ${key} skew, after step ${number(peak.step)}`}
+                  value={peak.skew}
+                />
+              )}
+            </>
+          );
+        })}
       </dl>
       <div class="toolbar">
         {rollout.worst && (
@@ -116,6 +148,7 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
         <Player
           frames={frames}
           maxSkew={constraint.maxSkew}
+          hard={constraint.whenUnsatisfiable === "DoNotSchedule"}
           trace={course.trace}
           step={Math.min(step, frames.frames.length - 1)}
           onStep={onStep}
@@ -135,13 +168,14 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
 interface PlayerProps {
   frames: Frames;
   maxSkew: number;
+  hard: boolean;
   trace: readonly TracedStep[];
   step: number;
   topologyKey: string;
   onStep: (step: number) => void;
 }
 
-function Player({ frames, maxSkew, trace, step, topologyKey, onStep }: PlayerProps) {
+function Player({ frames, maxSkew, hard, trace, step, topologyKey, onStep }: PlayerProps) {
   const [playing, setPlaying] = useState(false);
   const last = frames.frames.length - 1;
   useEffect(() => {
@@ -150,9 +184,12 @@ function Player({ frames, maxSkew, trace, step, topologyKey, onStep }: PlayerPro
       setPlaying(false);
       return;
     }
-    const timer = setTimeout(() => {
-      onStep(step + 1);
-    }, PACE);
+    const timer = setTimeout(
+      () => {
+        onStep(step + 1);
+      },
+      Math.min(PACE, LONGEST / last),
+    );
     return () => {
       clearTimeout(timer);
     };
@@ -234,7 +271,7 @@ function Player({ frames, maxSkew, trace, step, topologyKey, onStep }: PlayerPro
       </div>
       <p class="step-words" data-testid="step-words">
         <Name>{sentence(trace, step)}</Name>{" "}
-        <Badge tone={frame.skew > maxSkew ? "warning" : "good"}>
+        <Badge tone={frame.skew > maxSkew ? (hard ? "error" : "warning") : "good"}>
           skew {number(frame.skew)} of {number(maxSkew)}
         </Badge>
         {frame.pending > 0 && (

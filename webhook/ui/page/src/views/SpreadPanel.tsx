@@ -4,6 +4,7 @@ import { violations } from "../model/compared";
 import { minimumOf } from "../model/skew";
 import { rejectionWords } from "../model/verdicts";
 import { count, inline, number, origin, shortKey } from "../model/words";
+import { Command } from "../parts/Command";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
 import { Badge, Fact, Guarantees, Limits, Name, Notice } from "../parts/text";
 
@@ -83,9 +84,9 @@ function Summary({ explain, command }: { explain: ExplainAnswer; command: string
             ))}
           </ul>
           {command !== null && (
-            <p>
-              The fewest evictions that bring it back: <code>{command}</code>
-            </p>
+            <div>
+              The fewest evictions that bring it back: <Command text={command} />
+            </div>
           )}
         </Notice>
       )}
@@ -132,7 +133,7 @@ function Constraint({ constraint, at, policy }: { constraint: ConstraintStats; a
     name: domain.value,
     pods: domain.matching,
     after: null,
-    left: !domain.counted,
+    ...(domain.counted ? {} : { left: "not counted" }),
     takes: domain.feasibleNodes > 0,
     note: domainNote(domain, constraint),
   }));
@@ -222,10 +223,11 @@ function policyWords(constraint: ConstraintStats): string {
 }
 
 function domainNote(domain: ConstraintStats["domains"][number], constraint: ConstraintStats): string {
-  if (!domain.counted) return `${count(domain.feasibleNodes, "node")} take it`;
+  const takes = `${count(domain.feasibleNodes, "node")} ${domain.feasibleNodes === 1 ? "takes" : "take"} it`;
+  if (!domain.counted) return takes;
   const skew = domain.skew === null ? "" : `, skew ${number(domain.skew)}`;
   if (domain.fits === false) return `refused: skew ${number(domain.skew ?? 0)} > ${number(constraint.maxSkew)}`;
-  return domain.feasibleNodes > 0 ? `${count(domain.feasibleNodes, "node")} take it${skew}` : `no node takes it${skew}`;
+  return domain.feasibleNodes > 0 ? `${takes}${skew}` : `no node takes it${skew}`;
 }
 
 function Refusing({ explain }: { explain: ExplainAnswer }) {

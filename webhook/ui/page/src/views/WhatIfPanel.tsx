@@ -1,12 +1,13 @@
 /** What if: other numbers of replicas, lost and new nodes, another constraint; before and after side by side. */
 import { useState } from "preact/hooks";
-import type { ExplainAnswer, FieldEdit, WorkloadDetail } from "../api-types";
+import { MOST_PODS, MOST_ROLLED_OUT, type ExplainAnswer, type FieldEdit, type WorkloadDetail } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
-import { MOST_REPLICAS, type WorkloadState } from "../model/fragment";
-import { comparedDomains } from "../model/compared";
-import { whatIfBody, whatIfCommand } from "../model/whatif";
+import type { WorkloadState } from "../model/fragment";
+import { comparedDomains, currentDomains } from "../model/compared";
+import { editedRequest, whatIfBody, whatIfCommand, type WhatIfRequest } from "../model/whatif";
 import { count, number } from "../model/words";
+import { Command } from "../parts/Command";
 import { NumberInput } from "../parts/NumberInput";
 import { useRequest } from "../parts/request";
 import { Failure, Name, Notice, Waiting } from "../parts/text";
@@ -29,26 +30,39 @@ interface Props {
 const PAUSE = 60;
 
 export function WhatIfPanel({ client, cluster, detail, explain, manifest, state, change, onEdit }: Props) {
-  const now = detail.explain?.replicas ?? explain.replicas;
+  const edited = state.edited !== null;
+  const running = detail.explain?.replicas ?? null;
   // Pods that run are of another revision than an edited copy, which then has none of its own.
-  const own = explain.replicas;
+  const wanted = explain.replicas;
+  const own = edited && running && wanted ? { wanted: wanted.wanted, placed: running.placed } : wanted;
   const [against, setAgainst] = useState<"now" | "original">("now");
-  const body = whatIfBody(manifest, state, own);
-  const original = whatIfBody(detail.manifest, state, now);
-  const { data, error, loading } = useRequest(JSON.stringify(body), (signal) => client.simulate(body, signal), PAUSE);
-  const compares = state.edited !== null && against === "original";
+  const replaces = edited && detail.rolledOut;
+  const request: WhatIfRequest = edited
+    ? editedRequest(manifest, state, detail.rolledOut)
+    : { simulate: whatIfBody(manifest, state, own) };
+  const original = whatIfBody(detail.manifest, state, running);
+  const { data, error, loading } = useRequest(
+    JSON.stringify(request),
+    (signal) =>
+      "rollout" in request ? client.rollout(request.rollout, signal) : client.simulate(request.simulate, signal),
+    PAUSE,
+  );
+  const compares = edited && against === "original";
   const other = useRequest(
     compares ? JSON.stringify(original) : null,
     (signal) => client.simulate(original, signal),
     PAUSE,
   );
-  const command = whatIfCommand(state, body, cluster.map.source);
+  const command = whatIfCommand(state, request, cluster.map.source);
+  // What runs is of the constraints in the cluster, whatever a copy says; an answer has it without a bound.
+  const current =
+    !edited && data ? comparedDomains(data, explain) : detail.explain ? currentDomains(detail.explain) : [];
   return (
     <div class="whatif">
       <section class="panel controls" aria-label="What happens">
         <h2>What if</h2>
         {own ? (
-          <ReplicaSlider now={own} state={state} change={change} />
+          <ReplicaSlider now={own} replaces={replaces} state={state} change={change} />
         ) : (
           <p class="quiet">This kind has no number of replicas: its next pod is scheduled.</p>
         )}
@@ -80,88 +94,100 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
               change({ actions: [], replicas: null });
             }}
           >
-            Undo everything here
+            Undo changes of nodes and replicas
           </button>
         )}
       </section>
       <div class={`results ${loading || other.loading ? "stale" : ""}`} aria-busy={loading}>
-        {state.edited !== null && (
+        {edited && (
           <Notice tone="note">
-            Replicas of the copy are scheduled as new pods beside those that run. <Name>{explain.editing}</Name> Rollout
-            shows how they replace them.
+            {replaces ? (
+              "After is how a rolling update of what runs to the copy ends. Rollout shows each step."
+            ) : (
+              <>
+                Replicas of the copy are scheduled as new pods beside those that run: how this kind replaces its pods is
+                not simulated. <Name>{explain.editing}</Name>
+              </>
+            )}
           </Notice>
         )}
         {error && <Failure error={error} />}
         {other.error && <Failure error={other.error} />}
-        {!data && !error && <Waiting>Scheduling…</Waiting>}
-        {data && (
-          <>
-            <div class="sides">
-              <section aria-label="Before" class="side-column">
-                <div class="side-head">
-                  <h2>{compares ? "Original manifest" : "Now"}</h2>
-                  {state.edited !== null && (
-                    <select
-                      aria-label="Compare with"
-                      value={against}
-                      onChange={(event) => {
-                        setAgainst(event.currentTarget.value as "now" | "original");
-                      }}
-                    >
-                      <option value="now">Compare with now</option>
-                      <option value="original">Compare with the original manifest</option>
-                    </select>
-                  )}
-                </div>
-                {compares ? (
-                  other.data && (
-                    <>
-                      <OutcomeFacts answer={other.data} now={now} />
-                      <Outcome answer={other.data} now={now} explain={detail.explain} />
-                    </>
-                  )
-                ) : (
-                  <>
-                    {now && (
-                      <dl class="facts">
-                        <div class="fact">
-                          <dt>Replicas with a node</dt>
-                          <dd data-testid="now-placed">{number(now.placed)}</dd>
-                        </div>
-                        <div class="fact">
-                          <dt>Missing</dt>
-                          <dd>{number(Math.max(0, now.wanted - now.placed))}</dd>
-                        </div>
-                      </dl>
-                    )}
-                    {!now && <p class="quiet">The cluster as it is.</p>}
-                    <div class="stack">
-                      {comparedDomains(data, explain).map((domains) => (
-                        <Domains key={domains.constraint} domains={domains} after={false} />
-                      ))}
-                    </div>
-                  </>
-                )}
-              </section>
-              <section aria-label="After" class="side-column">
-                <div class="side-head">
-                  <h2>After</h2>
-                </div>
-                <OutcomeFacts answer={data} now={own} />
-                <Outcome answer={data} now={own} explain={explain} />
-              </section>
-            </div>
-            <details class="command">
-              <summary>The same in a terminal</summary>
-              <pre data-testid="command">
-                <code>{command}</code>
-              </pre>
-              {state.edited !== null && (
-                <p class="quiet">Save the edited manifest as edited.yaml first (Save, Manifest).</p>
+        <div class="sides">
+          <section aria-label="Before" class="side-column" data-testid="before">
+            <div class="side-head">
+              <h2>{compares ? "Original manifest" : "Now"}</h2>
+              {edited && (
+                <select
+                  aria-label="Compare with"
+                  value={against}
+                  onChange={(event) => {
+                    setAgainst(event.currentTarget.value as "now" | "original");
+                  }}
+                >
+                  <option value="now">Compare with now</option>
+                  <option value="original">Compare with the original manifest</option>
+                </select>
               )}
-            </details>
-          </>
-        )}
+            </div>
+            {compares ? (
+              other.data && (
+                <>
+                  <OutcomeFacts answer={other.data} />
+                  <Outcome answer={other.data} explain={detail.explain} />
+                </>
+              )
+            ) : (
+              <>
+                {running && (
+                  <dl class="facts">
+                    <div class="fact">
+                      <dt>Replicas with a node</dt>
+                      <dd data-testid="now-placed">{number(running.placed)}</dd>
+                    </div>
+                    <div class="fact">
+                      <dt>Missing</dt>
+                      <dd>{number(Math.max(0, running.wanted - running.placed))}</dd>
+                    </div>
+                  </dl>
+                )}
+                {!running && <p class="quiet">The cluster as it is.</p>}
+                <div class="stack">
+                  {current.map((domains) => (
+                    <Domains key={domains.constraint} domains={domains} after={false} />
+                  ))}
+                </div>
+              </>
+            )}
+          </section>
+          <section aria-label="After" class="side-column" data-testid="after">
+            <div class="side-head">
+              <h2>After</h2>
+              {loading && data && <Waiting>Scheduling…</Waiting>}
+            </div>
+            {!data && !error && <Waiting>Scheduling…</Waiting>}
+            {!data && error && <p class="quiet">There is no answer: the reason is above.</p>}
+            {data && (
+              <>
+                {data.rollout && data.rollout.outcome !== data.rollout.likely.outcome && (
+                  <Notice tone="warning" title="Its worst course ends otherwise: see Rollout." />
+                )}
+                <OutcomeFacts answer={data} />
+                <Outcome answer={data} explain={explain} />
+              </>
+            )}
+          </section>
+        </div>
+        <details class="command">
+          <summary>The same in a terminal</summary>
+          <Command text={command} testId="command" />
+          {edited && <p class="quiet">Save the edited manifest as edited.yaml first (Save, Manifest).</p>}
+          {edited && state.actions.length > 0 && (
+            <p class="quiet">
+              The command adds the replicas of the copy to those that run; the page rolls it out first.
+            </p>
+          )}
+        </details>
       </div>
     </div>
   );
@@ -169,15 +195,18 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
 
 function ReplicaSlider({
   now,
+  replaces,
   state,
   change,
 }: {
   now: { wanted: number; placed: number };
+  /** Whether all replicas are made anew. */
+  replaces: boolean;
   state: WorkloadState;
   change: Props["change"];
 }) {
   const value = state.replicas ?? now.wanted;
-  const least = state.actions.length ? now.placed : 0;
+  const least = state.actions.length && !replaces ? now.placed : 0;
   const [most, setMost] = useState(() => Math.max(12, 2 * now.wanted, value));
   const pick = (next: number): void => {
     if (next > most) setMost(next);
@@ -191,7 +220,7 @@ function ReplicaSlider({
           aria-label="Number of replicas"
           eager
           least={least}
-          most={MOST_REPLICAS}
+          most={replaces ? MOST_ROLLED_OUT : MOST_PODS}
           value={Math.max(least, value)}
           testId="replicas-number"
           onPick={pick}

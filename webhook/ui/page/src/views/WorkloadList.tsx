@@ -1,8 +1,10 @@
 /** Workloads by risk with their skew, for the page and for the report of an audit. */
 import { useMemo } from "preact/hooks";
 import type { AuditedWorkload } from "../api-types";
-import { filtered, RISKS, riskLabel, type Risk } from "../model/risk";
+import { workloadState, type PageState } from "../model/fragment";
+import { calmWord, CHOICES, filtered, isChosen, missingOf, riskLabel } from "../model/risk";
 import { count, number, printable } from "../model/words";
+import { Link } from "../parts/Link";
 import { SkewBar } from "../parts/SkewBar";
 import { Badge, Empty, Name, Title } from "../parts/text";
 import { VirtualRows } from "../parts/VirtualRows";
@@ -14,7 +16,7 @@ interface Props {
   risk: string | null;
   onFilter: (filter: string, risk: string | null) => void;
   /** Opens a workload; absent where there is no page of it. */
-  onOpen?: (workload: AuditedWorkload) => void;
+  onOpen?: (state: PageState) => void;
   /** What is said where there is none at all. */
   none: string;
 }
@@ -22,14 +24,13 @@ interface Props {
 const SHOWN_CONSTRAINTS = 2;
 
 export function WorkloadList({ workloads, filter, risk, onFilter, onOpen, none }: Props) {
-  const known = RISKS.find((found) => found.risk === risk)?.risk ?? null;
+  const known = CHOICES.find((found) => found.choice === risk)?.choice ?? null;
   const shown = useMemo(() => filtered(workloads, { text: filter, risk: known }), [workloads, filter, known]);
   const counts = useMemo(() => {
-    const found = new Map<Risk, number>();
-    for (const workload of workloads)
-      for (const problem of new Set(workload.problems.map((problem) => problem.risk)))
-        found.set(problem, (found.get(problem) ?? 0) + 1);
-    return found;
+    const found = CHOICES.map(
+      ({ choice }) => [choice, workloads.filter((one) => isChosen(one, choice)).length] as const,
+    );
+    return new Map(found.filter(([, held]) => held > 0));
   }, [workloads]);
   return (
     <section class="panel" aria-label="Workloads">
@@ -52,17 +53,17 @@ export function WorkloadList({ workloads, filter, risk, onFilter, onOpen, none }
         </span>
       </div>
       <div class="chips" role="group" aria-label="Risks">
-        {RISKS.filter((found) => counts.has(found.risk) || found.risk === known).map((found) => (
+        {CHOICES.filter((found) => counts.has(found.choice) || found.choice === known).map((found) => (
           <button
-            key={found.risk}
+            key={found.choice}
             class={`chip ${found.severity}`}
-            aria-pressed={found.risk === known}
-            data-testid={`risk-${found.risk}`}
+            aria-pressed={found.choice === known}
+            data-testid={`risk-${found.choice}`}
             onClick={() => {
-              onFilter(filter, found.risk === known ? null : found.risk);
+              onFilter(filter, found.choice === known ? null : found.choice);
             }}
           >
-            {found.label} <span class="chip-count">{number(counts.get(found.risk) ?? 0)}</span>
+            {found.label} <span class="chip-count">{number(counts.get(found.choice) ?? 0)}</span>
           </button>
         ))}
       </div>
@@ -112,30 +113,23 @@ export function WorkloadList({ workloads, filter, risk, onFilter, onOpen, none }
   );
 }
 
-function Row({
-  workload,
-  onOpen,
-}: {
-  workload: AuditedWorkload;
-  onOpen: ((workload: AuditedWorkload) => void) | undefined;
-}) {
+function Row({ workload, onOpen }: { workload: AuditedWorkload; onOpen: ((state: PageState) => void) | undefined }) {
   const [problem, ...others] = workload.problems;
   const more = workload.constraints.length - SHOWN_CONSTRAINTS;
   const missing = missingOf(workload);
+  const calm = calmWord(workload);
   return (
     <>
       <span role="cell" class="w-name">
         {onOpen ? (
-          <button
-            class="link"
-            data-testid="workload"
-            data-name={`${workload.kind}/${workload.namespace}/${workload.name}`}
-            onClick={() => {
-              onOpen(workload);
-            }}
+          <Link
+            to={workloadState(workload)}
+            go={onOpen}
+            testId="workload"
+            name={`${workload.kind}/${workload.namespace}/${workload.name}`}
           >
             <Title {...workload} />
-          </button>
+          </Link>
         ) : (
           <Title {...workload} />
         )}
@@ -155,7 +149,7 @@ function Row({
             </span>
           </>
         ) : (
-          <Unproblematic workload={workload} />
+          <Badge tone={calm.tone}>{calm.word}</Badge>
         )}
       </span>
       <span role="cell" class="w-pods number">
@@ -178,17 +172,6 @@ function Row({
       </span>
     </>
   );
-}
-
-/** Without a constraint nothing is measured, so that nothing is even either. */
-function Unproblematic({ workload }: { workload: AuditedWorkload }) {
-  if (workload.constraints.length === 0) return <Badge tone="note">No constraint</Badge>;
-  return <Badge tone="good">Even</Badge>;
-}
-
-/** Return how many replicas are wanted of which there is no pod, not even a pending one. */
-function missingOf({ running, replicas, pending }: AuditedWorkload): number {
-  return running === null || replicas === null ? 0 : Math.max(0, replicas - running - pending);
 }
 
 /** Return how many more replicas fit, in words. */

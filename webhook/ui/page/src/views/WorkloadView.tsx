@@ -1,15 +1,17 @@
 /** One workload: how it is spread, every node, what if, its rollout and its manifest; all of them of one copy. */
 import { useCallback, useRef, useState } from "preact/hooks";
-import type { ExplainAnswer, FieldEdit, WorkloadDetail } from "../api-types";
+import type { ExplainAnswer, FieldEdit, SimulateAnswer, WorkloadDetail } from "../api-types";
 import type { Client, RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
 import { encode, MOST_EDITED, TABS, type PageState, type Tab, type WorkloadState } from "../model/fragment";
+import { actionSentence } from "../model/actions";
 import { comparedDomains } from "../model/compared";
 import { pictureOf } from "../model/picture";
 import { minimumOf } from "../model/skew";
-import { rebalanceCommand, whatIfBody } from "../model/whatif";
-import { shortKind } from "../model/words";
+import { editedRequest, endsOf, rebalanceCommand, reportBody, whatIfBody, type WhatIfRequest } from "../model/whatif";
+import { count, shortKind } from "../model/words";
 import { announce } from "../parts/live";
+import { Link } from "../parts/Link";
 import { Menu } from "../parts/Menu";
 import { asRequestError, useRequest, useSend } from "../parts/request";
 import { fileName, savePng, saveText } from "../parts/save";
@@ -25,7 +27,7 @@ interface Props {
   client: Client;
   cluster: Cluster;
   state: WorkloadState;
-  go: (state: PageState, replace?: boolean) => void;
+  go: (state: PageState, replace?: boolean, stays?: boolean) => void;
 }
 
 const LABELS: Record<Tab, string> = {
@@ -42,15 +44,9 @@ export function WorkloadView(props: Props) {
   return (
     <>
       <nav class="crumbs" aria-label="Breadcrumb">
-        <a
-          href="#/workloads"
-          onClick={(event) => {
-            event.preventDefault();
-            go({ view: "workloads", filter: "", risk: null });
-          }}
-        >
+        <Link to={{ view: "workloads", filter: "", risk: null }} go={go}>
           Workloads
-        </a>
+        </Link>
         <span aria-hidden="true"> / </span>
         <Name>{state.namespace}</Name>
       </nav>
@@ -70,17 +66,20 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
   // While it is typed it may be no manifest at all: the check says so, at the line.
   const typing = state.tab === "manifest";
   const explained = useRequest(edited && !typing ? manifest : null, (signal) => client.explain(manifest, signal));
-  const explain = edited ? (explained.data ?? detail.explain) : detail.explain;
+  // What cannot be read has no numbers, least of all those of the original.
+  const explain = edited ? explained.data : detail.explain;
   const [failed, setFailed] = useState<RequestError | null>(null);
   const send = useSend();
   // As it is now: what an answer changes is added to what the person changed meanwhile.
   const latest = useRef(state);
   latest.current = state;
+  const moved = useRef<Moved>({ names: "", at: 0 });
   const applied = useRef(Promise.resolve());
   const change = useCallback(
-    (part: Partial<WorkloadState>, replace = true) => {
+    (part: Partial<WorkloadState>, replace = isMoved(part, moved.current)) => {
+      moved.current = { names: Object.keys(part).join(), at: performance.now() };
       latest.current = { ...latest.current, ...part };
-      go(latest.current, replace);
+      go(latest.current, replace, true);
     },
     [go],
   );
@@ -168,10 +167,31 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
         aria-labelledby={`tab-${state.tab}`}
         class={explained.loading && edited ? "stale" : ""}
       >
-        <Panel {...{ client, cluster, state, detail, manifest, explain, change, onEdit, onManifest, edited }} />
+        {edited && !typing && !explain && !explained.error ? (
+          <Waiting>Explaining the copy…</Waiting>
+        ) : (
+          <Panel {...{ client, cluster, state, detail, manifest, explain, change, onEdit, onManifest, edited }} />
+        )}
       </div>
     </>
   );
+}
+
+/** What was changed last, and when. */
+interface Moved {
+  names: string;
+  at: number;
+}
+
+/** Milliseconds within which changes of the same parts are one: a dragged slider, a typed word. */
+const ONE_MOVE = 1000;
+
+/** Return whether a change goes on with the last one, so that Back undoes both; steps of a rollout are none to undo. */
+function isMoved(part: Partial<WorkloadState>, last: Moved): boolean {
+  const names = Object.keys(part);
+  if (names.length === 1 && names[0] === "step") return true;
+  const dragged = names.includes("replicas") || (names.includes("edited") && last.names === names.join());
+  return dragged && names.join() === last.names && performance.now() - last.at < ONE_MOVE;
 }
 
 interface PanelProps {
@@ -212,13 +232,7 @@ function Panel({ client, cluster, state, detail, manifest, explain, edited, chan
     case "what-if":
       return <WhatIfPanel {...{ client, cluster, detail, explain, manifest, state, change, onEdit }} />;
     case "rollout":
-      return (
-        <RolloutPanel
-          kind={shortKind(explain.object.kind)}
-          {...{ client, cluster, detail, manifest, edited, onStep, onEdit }}
-          step={state.step}
-        />
-      );
+      return <RolloutPanel {...{ client, cluster, detail, manifest, edited, onStep, onEdit }} step={state.step} />;
   }
 }
 
@@ -271,7 +285,7 @@ interface SavingProps {
   settled: () => Promise<WorkloadState>;
 }
 
-function Saving({ client, state, detail, manifest, explain, onFail, settled }: SavingProps) {
+function Saving({ client, cluster, state, detail, manifest, explain, onFail, settled }: SavingProps) {
   const theme = useTheme();
   const send = useSend();
   const [copied, setCopied] = useState(false);
@@ -286,19 +300,38 @@ function Saving({ client, state, detail, manifest, explain, onFail, settled }: S
       }
     });
   };
+  const request: WhatIfRequest =
+    state.edited === null
+      ? { simulate: whatIfBody(manifest, state, explain?.replicas ?? null) }
+      : editedRequest(manifest, state, detail.rolledOut);
+  const simulate = (signal: AbortSignal): Promise<SimulateAnswer> =>
+    "rollout" in request ? client.rollout(request.rollout, signal) : client.simulate(request.simulate, signal);
   const picture = async (signal: AbortSignal): Promise<ReturnType<typeof pictureOf>> => {
-    const answer = await client.simulate(whatIfBody(manifest, state, explain?.replicas ?? null), signal);
+    const answer = await simulate(signal);
     const constraints = comparedDomains(answer, explain).map((found) => ({
       title: `${found.topologyKey}, ${found.whenUnsatisfiable}, maxSkew ${found.maxSkew}`,
       maxSkew: found.maxSkew,
       minimum: minimumOf(found, found.after),
+      hard: found.whenUnsatisfiable === "DoNotSchedule",
       domains: Object.keys({ ...found.before, ...found.after }).map((name) => ({
         name,
         pods: found.before[name] ?? 0,
-        after: found.after[name] ?? 0,
+        after: found.after[name] ?? null,
       })),
     }));
-    return pictureOf(`${shortKind(state.kind)} ${state.namespace}/${state.name}`, constraints, theme);
+    const { source, kubernetesVersion } = cluster.map;
+    const ends = endsOf(answer);
+    const happens = [
+      ...(state.edited === null ? [] : ["an edited copy is rolled out"]),
+      ...state.actions.map(actionSentence),
+      ...(state.replicas === null ? [] : [`${state.replicas} replicas`]),
+    ];
+    const about = [
+      ...(happens.length ? [`What if: ${happens.join(", ")}`] : []),
+      `${count(ends.running, "replica")} with a node, ${ends.pending} pending`,
+      `Cluster ${source.name || "live"} of ${source.readAt}, Kubernetes ${kubernetesVersion}`,
+    ];
+    return pictureOf(`${shortKind(state.kind)} ${state.namespace}/${state.name}`, about, constraints, theme);
   };
   return (
     <div class="saving">
@@ -322,6 +355,17 @@ function Saving({ client, state, detail, manifest, explain, onFail, settled }: S
         label="Save"
         testId="save"
         choices={[
+          {
+            label: "This view as a report (HTML)",
+            testId: "save-report",
+            disabled: !explain,
+            act: () => {
+              guarded(async (signal) => {
+                const { html } = await client.report(reportBody(manifest, state, detail, explain, cluster), signal);
+                saveText(`${name}-${state.tab}.html`, "text/html", html);
+              });
+            },
+          },
           {
             label: "Manifest (YAML)",
             act: () => {
@@ -360,7 +404,7 @@ function Saving({ client, state, detail, manifest, explain, onFail, settled }: S
             label: "What if (JSON)",
             act: () => {
               guarded(async (signal) => {
-                const answer = await client.simulate(whatIfBody(manifest, state, explain?.replicas ?? null), signal);
+                const answer = await simulate(signal);
                 saveText(`${name}-simulate.json`, "application/json", JSON.stringify(answer, null, 2));
               });
             },

@@ -1,6 +1,6 @@
 /** All workloads by risk, while the audit runs and after. */
 import { useMemo } from "preact/hooks";
-import { workloadState, type ListState, type PageState } from "../model/fragment";
+import { type ListState, type PageState } from "../model/fragment";
 import { byRisk } from "../model/risk";
 import { count, number } from "../model/words";
 import { Failure, Notice, Waiting } from "../parts/text";
@@ -44,9 +44,7 @@ export function WorkloadsView({ audit, all, state, go }: Props) {
           onFilter={(filter, risk) => {
             go({ ...state, filter, risk }, true);
           }}
-          onOpen={(workload) => {
-            go(workloadState(workload));
-          }}
+          onOpen={go}
           none="This cluster has no workload that the audit looks at."
         />
       )}
