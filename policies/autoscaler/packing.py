@@ -41,7 +41,7 @@ from policies.scheduler.result import Rejections
 _COUNTED: Final = frozenset({Plugin.POD_TOPOLOGY_SPREAD, Plugin.INTER_POD_AFFINITY})
 
 
-class NodeRejection(NamedTuple):
+class FirstRejection(NamedTuple):
     """Why a node takes no pod of a group: what the first filter says that rejects it.
 
     Attributes:
@@ -53,12 +53,12 @@ class NodeRejection(NamedTuple):
     by_skew: bool = False
 
 
-_SKEW: Final = NodeRejection(SKEW_TOO_LARGE.texts, by_skew=True)
-_NO_KEY: Final = NodeRejection(MISSING_KEY.texts)
-_ANTI_AFFINITY: Final = NodeRejection(ANTI_AFFINITY.texts)
-_EXISTING: Final = NodeRejection(EXISTING.texts)
+_SKEW: Final = FirstRejection(SKEW_TOO_LARGE.texts, by_skew=True)
+_NO_KEY: Final = FirstRejection(MISSING_KEY.texts)
+_ANTI_AFFINITY: Final = FirstRejection(ANTI_AFFINITY.texts)
+_EXISTING: Final = FirstRejection(EXISTING.texts)
 #: What rejects nodes of the cluster for good; nobody asks why.
-_NEVER: Final = NodeRejection(())
+_NEVER: Final = FirstRejection(())
 
 
 #: A domain, by its topology key and its value.
@@ -68,7 +68,7 @@ _Domain: TypeAlias = tuple[str, str]
 class _Refusal(NamedTuple):
     """Why spread or anti-affinity rejects a node; of a skew, which constraint, and the minimum."""
 
-    rejection: NodeRejection
+    rejection: FirstRejection
     constraint: int = 0
     minimum: int = 0
 
@@ -81,7 +81,7 @@ class _OnNewNodes(NamedTuple):
         counted: Whether pods on them count, for each constraint.
     """
 
-    rejection: NodeRejection | None
+    rejection: FirstRejection | None
     counted: tuple[bool, ...]
 
 
@@ -226,13 +226,13 @@ def _open_nodes(view: NodeView, request: SchedulingRequest) -> list[int]:
     return np.flatnonzero(passed).tolist()
 
 
-def _first(rejections: Iterable[Rejections], position: int) -> NodeRejection | None:
+def _first(rejections: Iterable[Rejections], position: int) -> FirstRejection | None:
     """Return what the first filter says that rejects a node; None if none does."""
     for each in rejections:
         number = int(each.of_node[position])
         if number:
             reason = each.reasons[number - 1]
-            return NodeRejection(reason.texts, by_skew=reason == SKEW_TOO_LARGE)
+            return FirstRejection(reason.texts, by_skew=reason == SKEW_TOO_LARGE)
     return None
 
 
@@ -370,7 +370,7 @@ class Packing:
                 self._open_of(number).append(spot)
         return spot
 
-    def check(self, number: int, spot: int) -> NodeRejection | None:
+    def check(self, number: int, spot: int) -> FirstRejection | None:
         """Return why a node that was added takes no pod of a group; None if it does."""
         facts = self.facts.pods[number]
         if facts.by_filters:
@@ -382,7 +382,7 @@ class Packing:
         refusal = None if rejection is not None else self._refused(number, self._labels(spot))
         return rejection if refusal is None else refusal.rejection
 
-    def check_new(self, number: int, group: ScaledGroup) -> NodeRejection | None:
+    def check_new(self, number: int, group: ScaledGroup) -> FirstRejection | None:
         """Return why a new node of a group would take no pod of a group; None if it would."""
         name = next(self.new_names(group))
         if self.facts.pods[number].by_filters:
@@ -496,12 +496,12 @@ class Packing:
             self._open[number] = list(self._open[number])
         return self._open[number]
 
-    def _lacking(self, facts: PodGroupFacts, spot: int) -> NodeRejection | None:
+    def _lacking(self, facts: PodGroupFacts, spot: int) -> FirstRejection | None:
         room = self._room_of(spot)
         short = [name for name, amount in facts.compared.items() if amount > room[name]]
         if not short:
             return None
-        return NodeRejection(tuple(TOO_MANY_PODS if name == PODS else insufficient(name) for name in short))
+        return FirstRejection(tuple(TOO_MANY_PODS if name == PODS else insufficient(name) for name in short))
 
     def _refused(self, number: int, labels: Mapping[str, str], new: tuple[bool, ...] = ()) -> _Refusal | None:
         """Return why spread or anti-affinity rejects a node, as ``podtopologyspread.filtering`` has it.

@@ -14,7 +14,7 @@ from policies.autoscaler.balancing import balance, similar
 from policies.autoscaler.estimator import ExpansionOption, estimate
 from policies.autoscaler.expander import Priorities
 from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.packing import NodeRejection, Packing
+from policies.autoscaler.packing import FirstRejection, Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup
 from policies.config.node_groups import CloudProvider, Expander
 
@@ -55,7 +55,7 @@ class Considered:
     left: Sequence[PodGroup]
     options: tuple[ExpansionOption, ...]
     matching: Mapping[str, tuple[int, ...]]
-    rejected: Mapping[int, Mapping[str, NodeRejection]]
+    rejected: Mapping[int, Mapping[str, FirstRejection]]
 
 
 def consider(
@@ -75,7 +75,7 @@ def consider(
     left = _left(packing, pods)
     growing = [group for group in groups if group.size < group.max_size]
     matching: dict[str, tuple[int, ...]] = {}
-    rejected: dict[int, dict[str, NodeRejection]] = {
+    rejected: dict[int, dict[str, FirstRejection]] = {
         number: {} for number, each in enumerate(left) if each.pods
     }
     for group in growing if rejected else ():
