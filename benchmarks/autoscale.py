@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from policies.autoscaler.autoscaler import Autoscaler
-from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.scale_up import AutoscalerSettings
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
@@ -45,7 +45,7 @@ def run() -> None:
     """Print what it costs, and how that grows."""
     print(f"Cluster Autoscaler, {PODS:,} pending pods, {NODES:,} full nodes, {GROUPS} node groups:")
     for balances in (False, True):
-        autoscaler = Autoscaler(groups=_groups(), settings=AutoscalerSettings(balances=balances))
+        autoscaler = ClusterAutoscaler(groups=_groups(), settings=AutoscalerSettings(balances=balances))
         whole, found = _timed(partial(_simulate, _queue(PODS), autoscaler))
         half, _ = _timed(partial(_simulate, _queue(PODS // 2), autoscaler))
         scaled = found.simulation.autoscaled
@@ -58,17 +58,17 @@ def run() -> None:
         print(f"    twice the pods: {whole / half:.1f} x; if the nodes were there: {there:.2f} s")
 
 
-def _groups() -> tuple[NodeGroup, ...]:
+def _groups() -> tuple[ScaledGroup, ...]:
     return tuple(
         _group(f"{cpu}-{zone}", cpu, zone) for cpu in SIZES[: GROUPS // len(ZONES)] for zone in ZONES
     )
 
 
-def _group(name: str, cpu: int, zone: str) -> NodeGroup:
+def _group(name: str, cpu: int, zone: str) -> ScaledGroup:
     allocatable = {"cpu": cpu * 1000, "memory": cpu * 4 << 30, "pods": 110}
     labels = {ZONE: zone, "node.kubernetes.io/instance-type": f"cpu-{cpu}"}
     node = Node(name, labels, (), unschedulable=False, allocatable=allocatable)
-    return NodeGroup(name=name, template=node, capacity=allocatable, size=NODES // GROUPS, max_size=100)
+    return ScaledGroup(name=name, template=node, capacity=allocatable, size=NODES // GROUPS, max_size=100)
 
 
 def _new(nodes: Any) -> list[Node]:
@@ -120,7 +120,7 @@ def _pod(name: str, app: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _simulate(queue: SchedulingQueue, autoscaler: Autoscaler | None) -> SimulatedQueue:
+def _simulate(queue: SchedulingQueue, autoscaler: ClusterAutoscaler | None) -> SimulatedQueue:
     return simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=autoscaler))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from policies.autoscaler.expander import best_options
-from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.packing import ClusterFacts, Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
 from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
@@ -81,13 +81,13 @@ class ScaledUp:
     """
 
     loops: tuple[Loop, ...]
-    nodes: tuple[tuple[Node, NodeGroup], ...]
+    nodes: tuple[tuple[Node, ScaledGroup], ...]
     unhelped: tuple[Unhelped, ...]
     complete: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Autoscaler:
+class ClusterAutoscaler:
     """Cluster Autoscaler with its node groups.
 
     Attributes:
@@ -96,11 +96,11 @@ class Autoscaler:
         karpenter_nodes: How many nodes of the cluster are in no node group since they are Karpenter's.
     """
 
-    groups: tuple[NodeGroup, ...]
+    groups: tuple[ScaledGroup, ...]
     settings: AutoscalerSettings
     karpenter_nodes: int = 0
 
-    def grown(self, nodes: Iterable[tuple[Node, NodeGroup]]) -> Autoscaler:
+    def grown(self, nodes: Iterable[tuple[Node, ScaledGroup]]) -> ClusterAutoscaler:
         """Return it with groups that have further nodes."""
         more = [group.name for _, group in nodes]
         groups = tuple(replace(group, size=group.size + more.count(group.name)) for group in self.groups)
@@ -126,7 +126,7 @@ class Autoscaler:
         """
         grouped = group_pods(pods)
         facts = ClusterFacts(cluster, grouped)
-        loops, nodes, current = list[Loop](), list[tuple[Node, NodeGroup]](), self
+        loops, nodes, current = list[Loop](), list[tuple[Node, ScaledGroup]](), self
         while True:
             packing = Packing(facts)
             for node, group in nodes:
@@ -154,14 +154,16 @@ class Autoscaler:
         return Loop(group=name, tied=tied, nodes=added, pods=len(option.pods)) if added else None
 
 
-def _made(loop: Loop, groups: Sequence[NodeGroup], packing: Packing) -> Iterator[tuple[Node, NodeGroup]]:
+def _made(loop: Loop, groups: Sequence[ScaledGroup], packing: Packing) -> Iterator[tuple[Node, ScaledGroup]]:
     for group in groups:
         names = packing.new_names(group)
         for _ in range(loop.nodes.get(group.name, 0)):
             yield group.node(next(names)), group
 
 
-def _unhelped(found: Considered, pods: Sequence[PodGroup], groups: Sequence[NodeGroup]) -> Iterator[Unhelped]:
+def _unhelped(
+    found: Considered, pods: Sequence[PodGroup], groups: Sequence[ScaledGroup]
+) -> Iterator[Unhelped]:
     """Yield the pods that fit nowhere, with the reasons."""
     for number, group in enumerate(pods):
         namespace = group.request.pod.namespace
@@ -175,6 +177,6 @@ def _unhelped(found: Considered, pods: Sequence[PodGroup], groups: Sequence[Node
             yield Unhelped(pods=tuple(f"{namespace}/{pod.name}" for pod in left), why={**why, **full})
 
 
-def new_node(node: Node, group: NodeGroup) -> NewNode:
+def new_node(node: Node, group: ScaledGroup) -> NewNode:
     """Return a node as it is reported."""
     return NewNode(name=node.name, group=group.name, zone=node.labels.get(ZONE, ""))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.node_group import ScaledGroup
 from policies.config.node_groups import CloudProvider
 from policies.model.topology_keys import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
 
@@ -62,13 +62,13 @@ _OF_PROVIDER: Final[Mapping[CloudProvider, frozenset[str]]] = MappingProxyType(
 )
 
 
-def similar(one: NodeGroup, other: NodeGroup, provider: CloudProvider) -> bool:
+def similar(one: ScaledGroup, other: ScaledGroup, provider: CloudProvider) -> bool:
     """Return whether two groups are so alike that new nodes are shared among them.
 
     >>> from policies.autoscaler.node_group import Node
-    >>> def group(zone: str) -> NodeGroup:
+    >>> def group(zone: str) -> ScaledGroup:
     ...     node = Node(zone, {ZONE: zone}, (), False, {"cpu": 4000})
-    ...     return NodeGroup(name=zone, template=node, capacity={"cpu": 4000}, size=0, max_size=3)
+    ...     return ScaledGroup(name=zone, template=node, capacity={"cpu": 4000}, size=0, max_size=3)
     >>> similar(group("a"), group("b"), CloudProvider.OTHER)
     True
     """
@@ -98,13 +98,13 @@ def _without(labels: Mapping[str, str], ignored: frozenset[str]) -> dict[str, st
     return {key: value for key, value in labels.items() if key not in ignored}
 
 
-def balance(groups: Sequence[NodeGroup], nodes: int) -> dict[str, int]:
+def balance(groups: Sequence[ScaledGroup], nodes: int) -> dict[str, int]:
     """Share new nodes among groups, the smallest first; return how many each gets that gets any.
 
     >>> from policies.autoscaler.node_group import Node
     >>> node = Node("", {}, (), False, {})
     >>> sizes = {"a": 2, "b": 0, "c": 0}
-    >>> balance([NodeGroup(name=name, template=node, capacity={}, size=size, max_size=3)
+    >>> balance([ScaledGroup(name=name, template=node, capacity={}, size=size, max_size=3)
     ...          for name, size in sizes.items()], 3)
     {'b': 2, 'c': 1}
     """

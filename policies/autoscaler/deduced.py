@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from policies.autoscaler.autoscaler import Autoscaler
-from policies.autoscaler.node_group import GroupOrigin, NodeGroup
+from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_group import GroupOrigin, ScaledGroup
 from policies.autoscaler.scale_up import MOST_NODES, AutoscalerSettings
 from policies.config.node_groups import CloudProvider
 from policies.model.node import Node, without_transient
@@ -41,7 +41,7 @@ class _Shape(NamedTuple):
     cpu: int
 
 
-def deduce(cluster: ClusterIndex) -> Autoscaler:
+def deduce(cluster: ClusterIndex) -> ClusterAutoscaler:
     """Return the node groups that the nodes of a cluster show, one for each zone, by their names.
 
     Of a group nobody knows how many nodes it may have: as many as one scale-up may add. What its nodes have
@@ -59,7 +59,7 @@ def deduce(cluster: ClusterIndex) -> Autoscaler:
     )
     groups = sorted(_groups(shapes), key=lambda group: group.name)
     settings = AutoscalerSettings(provider=provider)
-    return Autoscaler(groups=tuple(groups), settings=settings, karpenter_nodes=karpenter)
+    return ClusterAutoscaler(groups=tuple(groups), settings=settings, karpenter_nodes=karpenter)
 
 
 def _any_has(nodes: Sequence[Node], key: str) -> bool:
@@ -86,7 +86,7 @@ def _shape(node: Node, own: frozenset[str]) -> _Shape:
     return _Shape(pool, node.labels.get(ZONE, ""), labels, node.taints, node.allocatable.get("cpu", 0))
 
 
-def _groups(shapes: dict[_Shape, list[Node]]) -> Iterable[NodeGroup]:
+def _groups(shapes: dict[_Shape, list[Node]]) -> Iterable[ScaledGroup]:
     taken = Counter[str]()
     for shape, nodes in shapes.items():
         labels = dict(shape.labels)
@@ -98,7 +98,7 @@ def _groups(shapes: dict[_Shape, list[Node]]) -> Iterable[NodeGroup]:
         keys = set.intersection(*(set(node.allocatable) for node in nodes))
         least = {key: min(node.allocatable[key] for node in nodes) for key in sorted(keys)}
         template = Node(name, labels, shape.taints, unschedulable=False, allocatable=least)
-        yield NodeGroup(
+        yield ScaledGroup(
             name=name,
             template=template,
             capacity=least,

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import PendingPod, PodGroup
 from policies.model.topology_keys import HOSTNAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class ExpansionOption:
     """One way to scale up: nodes of one group, and the pods that they help.
 
     Attributes:
@@ -26,14 +26,14 @@ class Option:
         similar: The groups that the nodes may be shared with.
     """
 
-    group: NodeGroup
+    group: ScaledGroup
     nodes: int
     pods: tuple[PendingPod, ...]
-    similar: tuple[NodeGroup, ...] = ()
+    similar: tuple[ScaledGroup, ...] = ()
 
 
 def estimate(
-    packing: Packing, group: NodeGroup, numbers: Iterable[int], pods: Sequence[PodGroup], most: int
+    packing: Packing, group: ScaledGroup, numbers: Iterable[int], pods: Sequence[PodGroup], most: int
 ) -> tuple[int, tuple[PendingPod, ...]]:
     """Return how many new nodes of a group get pods, and these pods.
 
@@ -51,7 +51,7 @@ def estimate(
     return len(run.used), tuple(run.scheduled)
 
 
-def _score(pods: PodGroup, group: NodeGroup) -> float:
+def _score(pods: PodGroup, group: ScaledGroup) -> float:
     """Return how large a pod is: its share of a node's cpu and of its memory, added up."""
     requests, allocatable = dict(pods.request.pod.requests), group.template.allocatable
     return sum(
@@ -64,7 +64,7 @@ def _score(pods: PodGroup, group: NodeGroup) -> float:
 class _Estimation:
     """One estimate. Pods go to the nodes in turn."""
 
-    def __init__(self, packing: Packing, group: NodeGroup, pods: Sequence[PodGroup], most: int) -> None:
+    def __init__(self, packing: Packing, group: ScaledGroup, pods: Sequence[PodGroup], most: int) -> None:
         self._packing, self._group, self._pods, self._most = packing, group, pods, most
         self._first = packing.spots
         self._names = packing.new_names(group)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from policies.autoscaler.estimator import Option
+from policies.autoscaler.estimator import ExpansionOption
 from policies.config.node_groups import Expander
 from policies.config.node_groups_loader import matches
 
@@ -18,8 +18,8 @@ Priorities: TypeAlias = Mapping[int, Sequence[str]]
 
 
 def best_options(
-    expanders: Sequence[Expander], options: Sequence[Option], priorities: Priorities
-) -> tuple[Option, ...]:
+    expanders: Sequence[Expander], options: Sequence[ExpansionOption], priorities: Priorities
+) -> tuple[ExpansionOption, ...]:
     """Return the options of which one is taken at random.
 
     Args:
@@ -35,7 +35,9 @@ def best_options(
     return left
 
 
-def _best(expander: Expander, options: tuple[Option, ...], priorities: Priorities) -> tuple[Option, ...]:
+def _best(
+    expander: Expander, options: tuple[ExpansionOption, ...], priorities: Priorities
+) -> tuple[ExpansionOption, ...]:
     match expander:
         case Expander.RANDOM:
             return options
@@ -51,7 +53,7 @@ def _best(expander: Expander, options: tuple[Option, ...], priorities: Prioritie
     return tuple(option for option, each in zip(options, wasted, strict=True) if each == min(wasted))
 
 
-def waste(option: Option) -> float:
+def waste(option: ExpansionOption) -> float:
     """Return the shares of cpu and memory of the new nodes that the pods leave, added up."""
     total = 0.0
     for name in ("cpu", "memory"):
@@ -61,7 +63,9 @@ def waste(option: Option) -> float:
     return total
 
 
-def _first_by_priority(options: tuple[Option, ...], priorities: Priorities) -> tuple[Option, ...]:
+def _first_by_priority(
+    options: tuple[ExpansionOption, ...], priorities: Priorities
+) -> tuple[ExpansionOption, ...]:
     """Return the options of the highest priority whose patterns match any; all where none does."""
     for _, patterns in sorted(priorities.items(), key=lambda entry: -entry[0]):
         found = tuple(

@@ -19,7 +19,7 @@ class GroupOrigin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NodeGroup:
+class ScaledGroup:
     """A node group.
 
     Attributes:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.pod_groups import PodGroup
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.interpod_terms import InterPodTerm
@@ -41,7 +41,7 @@ from policies.scheduler.result import Rejections
 _COUNTED: Final = frozenset({Plugin.POD_TOPOLOGY_SPREAD, Plugin.INTER_POD_AFFINITY})
 
 
-class Rejection(NamedTuple):
+class FirstRejection(NamedTuple):
     """Why a node takes no pod of a group: what the first filter says that rejects it.
 
     Attributes:
@@ -53,12 +53,12 @@ class Rejection(NamedTuple):
     by_skew: bool = False
 
 
-_SKEW: Final = Rejection(SKEW_TOO_LARGE.texts, by_skew=True)
-_NO_KEY: Final = Rejection(MISSING_KEY.texts)
-_ANTI_AFFINITY: Final = Rejection(ANTI_AFFINITY.texts)
-_EXISTING: Final = Rejection(EXISTING.texts)
+_SKEW: Final = FirstRejection(SKEW_TOO_LARGE.texts, by_skew=True)
+_NO_KEY: Final = FirstRejection(MISSING_KEY.texts)
+_ANTI_AFFINITY: Final = FirstRejection(ANTI_AFFINITY.texts)
+_EXISTING: Final = FirstRejection(EXISTING.texts)
 #: What rejects nodes of the cluster for good; nobody asks why.
-_NEVER: Final = Rejection(())
+_NEVER: Final = FirstRejection(())
 
 
 #: A domain, by its topology key and its value.
@@ -68,7 +68,7 @@ _Domain: TypeAlias = tuple[str, str]
 class _Refusal(NamedTuple):
     """Why spread or anti-affinity rejects a node; of a skew, which constraint, and the minimum."""
 
-    rejection: Rejection
+    rejection: FirstRejection
     constraint: int = 0
     minimum: int = 0
 
@@ -81,7 +81,7 @@ class _OnNewNodes(NamedTuple):
         counted: Whether pods on them count, for each constraint.
     """
 
-    rejection: Rejection | None
+    rejection: FirstRejection | None
     counted: tuple[bool, ...]
 
 
@@ -122,7 +122,7 @@ class _Tally:
             self.least += 1
 
 
-class PodFacts:
+class PodGroupFacts:
     """What follows for a group of pods from the nodes of a cluster as it is.
 
     Attributes:
@@ -159,7 +159,7 @@ class PodFacts:
         """Return whether pods on a node of the cluster count for a constraint."""
         return self._counted[constraint][position]
 
-    def on(self, group: NodeGroup, alone: Callable[[NodeGroup], ClusterIndex]) -> _OnNewNodes:
+    def on(self, group: ScaledGroup, alone: Callable[[ScaledGroup], ClusterIndex]) -> _OnNewNodes:
         """Return how new nodes of a group meet the pods.
 
         Args:
@@ -226,13 +226,13 @@ def _open_nodes(view: NodeView, request: SchedulingRequest) -> list[int]:
     return np.flatnonzero(passed).tolist()
 
 
-def _first(rejections: Iterable[Rejections], position: int) -> Rejection | None:
+def _first(rejections: Iterable[Rejections], position: int) -> FirstRejection | None:
     """Return what the first filter says that rejects a node; None if none does."""
     for each in rejections:
         number = int(each.of_node[position])
         if number:
             reason = each.reasons[number - 1]
-            return Rejection(reason.texts, by_skew=reason == SKEW_TOO_LARGE)
+            return FirstRejection(reason.texts, by_skew=reason == SKEW_TOO_LARGE)
     return None
 
 
@@ -260,7 +260,7 @@ class ClusterFacts:
 
     def __init__(self, cluster: ClusterIndex, groups: Sequence[PodGroup]) -> None:
         self.cluster = cluster
-        self.pods = [PodFacts(group, cluster) for group in groups]
+        self.pods = [PodGroupFacts(group, cluster) for group in groups]
         self.names = cluster.nodes.names()
         self.labels = [node.labels for node in cluster.nodes.listed()]
         self.resources = sorted({name for facts in self.pods for name in (*facts.compared, *facts.taken)})
@@ -278,11 +278,11 @@ class ClusterFacts:
                 self._free.append((allocatable - used).tolist())
         return {name: free[position] for name, free in zip(self.resources, self._free, strict=True)}
 
-    def on(self, number: int, group: NodeGroup) -> _OnNewNodes:
+    def on(self, number: int, group: ScaledGroup) -> _OnNewNodes:
         """Return how new nodes of a group meet a group of pods."""
         return self.pods[number].on(group, self._only_node)
 
-    def _only_node(self, group: NodeGroup) -> ClusterIndex:
+    def _only_node(self, group: ScaledGroup) -> ClusterIndex:
         alone = self._alone.get(group.name)
         if alone is None:
             alone = self._alone[group.name] = ClusterIndex()
@@ -319,7 +319,7 @@ class Packing:
 
     def __init__(self, facts: ClusterFacts) -> None:
         self.facts = facts
-        self.added: list[tuple[Node, NodeGroup]] = []
+        self.added: list[tuple[Node, ScaledGroup]] = []
         # What forks share until one of them changes it.
         self._room: dict[int, dict[str, int]] = {}
         self._own_room = set[int]()
@@ -355,7 +355,7 @@ class Packing:
         """How many nodes there are."""
         return len(self.facts.names) + len(self.added)
 
-    def add(self, group: NodeGroup, name: str) -> int:
+    def add(self, group: ScaledGroup, name: str) -> int:
         """Add a node of a group; return its spot."""
         spot, node = self.spots, group.node(name)
         self.added.append((node, group))
@@ -370,7 +370,7 @@ class Packing:
                 self._open_of(number).append(spot)
         return spot
 
-    def check(self, number: int, spot: int) -> Rejection | None:
+    def check(self, number: int, spot: int) -> FirstRejection | None:
         """Return why a node that was added takes no pod of a group; None if it does."""
         facts = self.facts.pods[number]
         if facts.by_filters:
@@ -382,7 +382,7 @@ class Packing:
         refusal = None if rejection is not None else self._refused(number, self._labels(spot))
         return rejection if refusal is None else refusal.rejection
 
-    def check_new(self, number: int, group: NodeGroup) -> Rejection | None:
+    def check_new(self, number: int, group: ScaledGroup) -> FirstRejection | None:
         """Return why a new node of a group would take no pod of a group; None if it would."""
         name = next(self.new_names(group))
         if self.facts.pods[number].by_filters:
@@ -496,12 +496,12 @@ class Packing:
             self._open[number] = list(self._open[number])
         return self._open[number]
 
-    def _lacking(self, facts: PodFacts, spot: int) -> Rejection | None:
+    def _lacking(self, facts: PodGroupFacts, spot: int) -> FirstRejection | None:
         room = self._room_of(spot)
         short = [name for name, amount in facts.compared.items() if amount > room[name]]
         if not short:
             return None
-        return Rejection(tuple(TOO_MANY_PODS if name == PODS else insufficient(name) for name in short))
+        return FirstRejection(tuple(TOO_MANY_PODS if name == PODS else insufficient(name) for name in short))
 
     def _refused(self, number: int, labels: Mapping[str, str], new: tuple[bool, ...] = ()) -> _Refusal | None:
         """Return why spread or anti-affinity rejects a node, as ``podtopologyspread.filtering`` has it.
@@ -580,7 +580,7 @@ class Packing:
         self._synced = len(self.added), len(self._placed)
         return self._engine
 
-    def new_names(self, group: NodeGroup) -> Iterator[str]:
+    def new_names(self, group: ScaledGroup) -> Iterator[str]:
         """Yield names for nodes of a group that no node has."""
         taken, number = {node.name for node, _ in self.added}, 0
         while True:

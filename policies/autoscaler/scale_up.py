@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from policies.autoscaler.balancing import balance, similar
-from policies.autoscaler.estimator import Option, estimate
+from policies.autoscaler.estimator import ExpansionOption, estimate
 from policies.autoscaler.expander import Priorities
-from policies.autoscaler.node_group import NodeGroup
-from policies.autoscaler.packing import Packing, Rejection
+from policies.autoscaler.node_group import ScaledGroup
+from policies.autoscaler.packing import FirstRejection, Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup
 from policies.config.node_groups import CloudProvider, Expander
 
@@ -53,13 +53,16 @@ class Considered:
     """
 
     left: Sequence[PodGroup]
-    options: tuple[Option, ...]
+    options: tuple[ExpansionOption, ...]
     matching: Mapping[str, tuple[int, ...]]
-    rejected: Mapping[int, Mapping[str, Rejection]]
+    rejected: Mapping[int, Mapping[str, FirstRejection]]
 
 
 def consider(
-    packing: Packing, pods: Sequence[PodGroup], groups: Sequence[NodeGroup], settings: AutoscalerSettings
+    packing: Packing,
+    pods: Sequence[PodGroup],
+    groups: Sequence[ScaledGroup],
+    settings: AutoscalerSettings,
 ) -> Considered:
     """Return what a loop could do.
 
@@ -72,7 +75,9 @@ def consider(
     left = _left(packing, pods)
     growing = [group for group in groups if group.size < group.max_size]
     matching: dict[str, tuple[int, ...]] = {}
-    rejected: dict[int, dict[str, Rejection]] = {number: {} for number, each in enumerate(left) if each.pods}
+    rejected: dict[int, dict[str, FirstRejection]] = {
+        number: {} for number, each in enumerate(left) if each.pods
+    }
     for group in growing if rejected else ():
         for number, why in rejected.items():
             rejection = packing.check_new(number, group)
@@ -86,7 +91,7 @@ def consider(
             most = _most(packing, (group, *alike), settings)
             nodes, pods_of = estimate(packing, group, matching[group.name], left, most)
             if pods_of:
-                options.append(Option(group=group, nodes=nodes, pods=pods_of, similar=alike))
+                options.append(ExpansionOption(group=group, nodes=nodes, pods=pods_of, similar=alike))
     return Considered(left=left, options=tuple(options), matching=matching, rejected=rejected)
 
 
@@ -115,7 +120,7 @@ def _left(packing: Packing, pods: Sequence[PodGroup]) -> list[PodGroup]:
     ]
 
 
-def _most(packing: Packing, groups: Sequence[NodeGroup], settings: AutoscalerSettings) -> int:
+def _most(packing: Packing, groups: Sequence[ScaledGroup], settings: AutoscalerSettings) -> int:
     """Return how many nodes an option may have that is shared among groups."""
     most = min(MOST_NODES, sum(group.room for group in groups))
     if settings.max_nodes_total:
@@ -124,11 +129,11 @@ def _most(packing: Packing, groups: Sequence[NodeGroup], settings: AutoscalerSet
 
 
 def similar_groups(
-    group: NodeGroup,
-    groups: Sequence[NodeGroup],
+    group: ScaledGroup,
+    groups: Sequence[ScaledGroup],
     matching: Mapping[str, tuple[int, ...]],
     settings: AutoscalerSettings,
-) -> tuple[NodeGroup, ...]:
+) -> tuple[ScaledGroup, ...]:
     """Return the groups that are similar to one and take all the pods that it takes."""
     if not settings.balances:
         return ()
@@ -143,7 +148,7 @@ def similar_groups(
     )
 
 
-def scale_up(option: Option, nodes: int, settings: AutoscalerSettings) -> dict[str, int]:
+def scale_up(option: ExpansionOption, nodes: int, settings: AutoscalerSettings) -> dict[str, int]:
     """Return how many nodes each group gets if an option is taken.
 
     Args:

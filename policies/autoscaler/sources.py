@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from policies.autoscaler.autoscaler import Autoscaler
-from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.scale_up import AutoscalerSettings
 from policies.config import node_groups
 from policies.config.node_groups import GroupEntry, NodeGroups
@@ -58,7 +58,7 @@ NAME_TAKEN: Final = "name-taken"
 VALUE_INVALID: Final = "value-invalid"
 
 
-def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) -> Autoscaler:
+def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) -> ClusterAutoscaler:
     """Return Cluster Autoscaler as documents describe it.
 
     Args:
@@ -69,7 +69,7 @@ def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) ->
         DocumentError: A document is not what it should be, or there is no node group; holds every error.
     """
     problems: list[str] = []
-    groups: list[NodeGroup] = []
+    groups: list[ScaledGroup] = []
     document: NodeGroups | None = None
     for entry in objects:
         found = ErrorList()
@@ -99,7 +99,7 @@ def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) ->
         problems.append(f"no node group: neither {node_groups.KIND} nor an object with {annotations}")
     if problems:
         raise DocumentError(problems)
-    return Autoscaler(groups=tuple(groups), settings=_settings(document))
+    return ClusterAutoscaler(groups=tuple(groups), settings=_settings(document))
 
 
 def _repeated(names: list[str]) -> list[str]:
@@ -121,14 +121,14 @@ def _settings(document: NodeGroups | None) -> AutoscalerSettings:
     )
 
 
-def _group_of(entry: GroupEntry, cluster: ClusterIndex) -> NodeGroup:
+def _group_of(entry: GroupEntry, cluster: ClusterIndex) -> ScaledGroup:
     labels = {**entry.labels, **({ZONE: entry.zone} if entry.zone else {})}
     allocatable = _amounts(entry.allocatable)
     capacity = allocatable if entry.capacity is None else _amounts(entry.capacity)
     taints = tuple(Taint(taint.key, taint.value, taint.effect) for taint in entry.taints)
     node = Node(entry.name, labels, taints, unschedulable=False, allocatable=allocatable)
     size = _count(labels, cluster) if entry.size is None else entry.size
-    return NodeGroup(name=entry.name, template=node, capacity=capacity, size=size, max_size=entry.max_size)
+    return ScaledGroup(name=entry.name, template=node, capacity=capacity, size=size, max_size=entry.max_size)
 
 
 def _amounts(raw: Mapping[str, Any]) -> dict[str, int]:
@@ -140,7 +140,7 @@ def _count(labels: Mapping[str, str], cluster: ClusterIndex) -> int:
     return sum(labels.items() <= node.labels.items() for node in cluster.nodes.listed())
 
 
-def _of_cluster_api(value: Mapping[str, Any], found: ErrorList) -> list[NodeGroup]:
+def _of_cluster_api(value: Mapping[str, Any], found: ErrorList) -> list[ScaledGroup]:
     """Return the node group of an object with both sizes; none of one that is not scaled."""
     annotations = member(member(value, "metadata"), "annotations")
     sizes = [_size(annotations, key, found) for key in (_MIN, _MAX)]
@@ -172,7 +172,7 @@ def _of_cluster_api(value: Mapping[str, Any], found: ErrorList) -> list[NodeGrou
     )
     replicas = member(value, "spec").get("replicas")
     size = replicas if isinstance(replicas, int) else 0
-    return [NodeGroup(name=name, template=template, capacity=capacity, size=size, max_size=sizes[1])]
+    return [ScaledGroup(name=name, template=template, capacity=capacity, size=size, max_size=sizes[1])]
 
 
 def _size(annotations: Mapping[str, Any], key: str, found: ErrorList) -> int | None:

@@ -15,7 +15,7 @@ from webhook.lint.files import read_text, shown_file
 
 with late_imports():
     from policies.autoscaler import deduced, sources
-    from policies.autoscaler.autoscaler import Autoscaler
+    from policies.autoscaler.autoscaler import ClusterAutoscaler
 
 #: What stands for a file: node groups as the nodes of the cluster show them.
 DEDUCED: Final = "deduced"
@@ -38,7 +38,7 @@ class Autoscale:
 
     source: str | None
 
-    def read(self, cluster: ClusterIndex) -> Autoscaler | None:
+    def read(self, cluster: ClusterIndex) -> ClusterAutoscaler | None:
         """Return Cluster Autoscaler with its node groups; None without the option.
 
         Raises:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from policies.autoscaler.autoscaler import Autoscaler, Loop, NewNode, Unhelped, new_node
+from policies.autoscaler.autoscaler import ClusterAutoscaler, Loop, NewNode, Unhelped, new_node
 from policies.autoscaler.balancing import similar
-from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.pod_groups import PendingPod
 from policies.manifests.wire import Count
 from policies.model.topology_keys import HOSTNAME, ZONE
@@ -101,7 +101,10 @@ class Autoscaled:
 
 
 def autoscale(
-    queue: Sequence[QueuedPod], steps: list[Step], simulation: ClusterSimulation, autoscaler: Autoscaler
+    queue: Sequence[QueuedPod],
+    steps: list[Step],
+    simulation: ClusterSimulation,
+    autoscaler: ClusterAutoscaler,
 ) -> tuple[list[Step], Autoscaled]:
     """Add nodes for the pods of a queue that are pending, and let the scheduler place them.
 
@@ -144,7 +147,7 @@ def autoscale(
     )
 
 
-def _size(before: NodeGroup, after: NodeGroup) -> GroupSize:
+def _size(before: ScaledGroup, after: ScaledGroup) -> GroupSize:
     return GroupSize(
         name=before.name,
         origin=before.origin.value,
@@ -156,7 +159,7 @@ def _size(before: NodeGroup, after: NodeGroup) -> GroupSize:
 
 
 def alternatives(
-    queue: Sequence[QueuedPod], start: Callable[[], ClusterSimulation], autoscaler: Autoscaler
+    queue: Sequence[QueuedPod], start: Callable[[], ClusterSimulation], autoscaler: ClusterAutoscaler
 ) -> tuple[Alternative, ...]:
     """Return what would be if constraints had minDomains, and if there were node groups in all zones.
 
@@ -176,7 +179,10 @@ def alternatives(
 
 
 def _alternative(
-    what: AlternativeKind, queue: Sequence[QueuedPod], simulation: ClusterSimulation, autoscaler: Autoscaler
+    what: AlternativeKind,
+    queue: Sequence[QueuedPod],
+    simulation: ClusterSimulation,
+    autoscaler: ClusterAutoscaler,
 ) -> Alternative:
     steps, scaled = autoscale(queue, simulation.schedule_all(queue), simulation, autoscaler)
     request = queue[0].request
@@ -192,7 +198,7 @@ def _alternative(
 
 
 def with_min_domains(
-    queue: Sequence[QueuedPod], simulation: ClusterSimulation, autoscaler: Autoscaler
+    queue: Sequence[QueuedPod], simulation: ClusterSimulation, autoscaler: ClusterAutoscaler
 ) -> list[QueuedPod] | None:
     """Return pods whose constraints require as many domains as there may be; None if they do so already."""
     labels = [node.labels for node in simulation.cluster.nodes.listed()]
@@ -221,7 +227,7 @@ def with_min_domains(
     return [replace(entry, request=made[id(entry.request)]) for entry in queue] if changed else None
 
 
-def in_all_zones(autoscaler: Autoscaler, simulation: ClusterSimulation) -> Autoscaler | None:
+def in_all_zones(autoscaler: ClusterAutoscaler, simulation: ClusterSimulation) -> ClusterAutoscaler | None:
     """Return Cluster Autoscaler with twins of its groups in zones that lack them; None if none does."""
     nodes = simulation.cluster.nodes.listed()
     zones = {node.labels[ZONE] for node in nodes if ZONE in node.labels}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from policies.autoscaler.autoscaler import Autoscaler
+from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.manifests.wire import INLINE, Count, sent
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.placement.core.recovery import DisplacedPod, Rescheduling
@@ -90,7 +90,7 @@ def simulate(
     queue: Sequence[QueuedPod],
     simulation: ClusterSimulation,
     again: Rescheduling | None = None,
-    autoscaler: Autoscaler | None = None,
+    autoscaler: ClusterAutoscaler | None = None,
 ) -> Simulation:
     """Schedule pods one after another; those that fit nowhere stay pending, and the next is tried.
 

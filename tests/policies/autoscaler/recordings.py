@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from policies.autoscaler.autoscaler import Autoscaler
+from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.autoscaler.expander import best_options
-from policies.autoscaler.node_group import NodeGroup
+from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.packing import ClusterFacts, Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, group_pods
 from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
@@ -33,7 +33,7 @@ class RecordedCluster:
 
     index: ClusterIndex
     pods: list[PendingPod]
-    autoscaler: Autoscaler
+    autoscaler: ClusterAutoscaler
 
 
 def read_case(case: Mapping[str, Any]) -> RecordedCluster:
@@ -53,7 +53,7 @@ def read_case(case: Mapping[str, Any]) -> RecordedCluster:
         pods.append(PendingPod(obj["metadata"]["name"], requests[key], owners[0].get("uid", "")))
     groups = tuple(_group(group) for group in case["groups"])
     settings = case["settings"]
-    autoscaler = Autoscaler(
+    autoscaler = ClusterAutoscaler(
         groups=groups,
         settings=AutoscalerSettings(
             balances=settings["balanceSimilarNodeGroups"],
@@ -65,12 +65,12 @@ def read_case(case: Mapping[str, Any]) -> RecordedCluster:
     return RecordedCluster(index=index, pods=pods, autoscaler=autoscaler)
 
 
-def _group(raw: Mapping[str, Any]) -> NodeGroup:
+def _group(raw: Mapping[str, Any]) -> ScaledGroup:
     found = ErrorList()
     template = read_node(raw["template"], found)
     capacity = read_amounts(raw["template"]["status"]["capacity"], FieldPath(), found)
     assert not found.errors
-    return NodeGroup(
+    return ScaledGroup(
         name=raw["name"], template=template, capacity=capacity, size=raw["size"], max_size=raw["maxSize"]
     )
 

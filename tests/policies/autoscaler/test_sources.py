@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.autoscaler.autoscaler import Autoscaler
+from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.autoscaler.deduced import deduce
 from policies.autoscaler.node_group import GroupOrigin
 from policies.autoscaler.sources import read_autoscaler
@@ -54,7 +54,7 @@ spec:
 NODE_POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
 
 
-def _read(text: str, *nodes: dict[str, Any]) -> Autoscaler:
+def _read(text: str, *nodes: dict[str, Any]) -> ClusterAutoscaler:
     cluster = _cluster(*nodes)
     objects = [entry for document in load_strictly(text, "f.yaml") for entry in objects_or_itself(document)]
     return read_autoscaler(objects, cluster)
