@@ -17,12 +17,15 @@ from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKinds
 from webhook.cli.targets import spellings
 from webhook.cli.terminal import reading_progress
-from webhook.lint.files import shown_file
+from webhook.lint.files import SUFFIXES, shown_file
 
 #: The name that means standard input.
 STDIN: Final = "-"
 #: Bytes from which reading a file is shown: packed, they may take half a second.
 LONG_FILE: Final = 2**18
+
+#: Why what looks like an address cannot be read.
+_ADDRESS: Final = "only files and folders are read, no addresses: download it first"
 
 _NAMESPACE = FieldPath(("metadata", "namespace"))
 
@@ -36,11 +39,11 @@ def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
     """
     found: list[ManifestObject] = []
     problems: list[str] = []
-    for file in dict.fromkeys(files):
+    for file in _with_files_of_folders(files):
         try:
             documents = load(read_content(file), shown_file(file))
         except OSError as error:
-            problems.append(f"{shown_file(file)}: {error.strerror}")
+            problems.append(f"{shown_file(file)}: {_ADDRESS if '://' in file else error.strerror}")
         except DocumentError as error:
             problems += error.problems
         else:
@@ -53,6 +56,17 @@ def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
     if problems:
         raise DocumentError(problems)
     return found
+
+
+def _with_files_of_folders(files: tuple[str, ...]) -> Iterator[str]:
+    """Yield files, each once, and in place of a folder its own manifests, without those of folders in it.
+
+    A folder without any is yielded itself: it cannot be read.
+    """
+    for file in dict.fromkeys(files):
+        path = Path(file)
+        inside = sorted(each for each in path.glob("*") if each.suffix in SUFFIXES) if path.is_dir() else []
+        yield from map(str, inside) if inside else (file,)
 
 
 def snapshot_progress(file: str) -> AbstractContextManager[Callable[[str], None]]:
@@ -105,7 +119,7 @@ def choose(
     elif not chosen:
         problem = f"no {shown(name)}, but {_listed(making, several=several)}"
     else:
-        problem = f"{len(chosen)} to choose from, say which with --name: {_listed(chosen, several=several)}"
+        problem = f"{len(chosen)} to choose from, say which as KIND/NAME: {_listed(chosen, several=several)}"
     raise DocumentError([f"{holds} {problem}"])
 
 

@@ -28,8 +28,7 @@ from webhook.cli.manifest import snapshot_progress
 from webhook.cli.options import cluster_option, format_option, scheduler_config_option
 from webhook.cli.terminal import ExitCode, finish
 from webhook.kube.snapshot import SnapshotFile
-from webhook.lint.discovery import SUFFIXES
-from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
+from webhook.lint.files import STDIN, SUFFIXES, UNREADABLE, read_text, shown_file
 from webhook.lint.files import unreadable as unreadable_finding
 
 

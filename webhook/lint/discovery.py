@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from webhook.lint.files import GIT, STDIN, is_below, repository_root, shown_path
+from webhook.lint.files import GIT, STDIN, SUFFIXES, is_below, repository_root, shown_path
 from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
 from webhook.lint.tool_error import ToolError
 from webhook.lint.tracked import TrackedFiles
 
-#: What is read of a folder.
-SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 #: The file that makes a folder a Helm chart.
 CHART: Final = "Chart.yaml"
 #: The files that make a folder a kustomization.

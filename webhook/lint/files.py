@@ -19,6 +19,8 @@ from webhook.atomic_write import atomic_write
 
 #: The name that means standard input.
 STDIN: Final = "-"
+#: What is read of a folder.
+SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 #: Bytes of a file that are read; a dump of all that a large cluster holds is a third of it.
 MAX_FILE: Final = 2**28
 #: Bytes that are read at once; nearly all files are smaller.

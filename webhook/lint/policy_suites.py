@@ -21,8 +21,7 @@ from policies.manifests.fields import ErrorList, FieldPath, field_names
 from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKind
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
-from webhook.lint.discovery import SUFFIXES
-from webhook.lint.files import read_text
+from webhook.lint.files import SUFFIXES, read_text
 
 #: The files of a suite that are no samples: the policies, what names them, and the cluster.
 POLICY: Final = "policy.yaml"

@@ -15,6 +15,7 @@ from policies.placement.core import placement
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
 from webhook.cli.main import command as main
+from webhook.cli.manifest import read_objects
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions
 
@@ -66,7 +67,7 @@ def test_choice(place: Any, documents: list[Any], name: str, kind: str) -> None:
         pytest.param([], "", "holds no Kubernetes object", id="nothing at all"),
         pytest.param([WEB, DATABASE], "", "StatefulSet/db (line", id="two"),
         pytest.param([WEB, DATABASE], "Job/db", "Deployment/web (line 1)", id="none of the name"),
-        pytest.param([WEB, a_workload(namespace="b")], "web", "--name", id="two of the name"),
+        pytest.param([WEB, a_workload(namespace="b")], "web", "KIND/NAME", id="two of the name"),
     ],
 )
 def test_no_choice(place: Any, documents: list[Any], name: str, told: str) -> None:
@@ -81,6 +82,27 @@ def test_a_list_with_what_is_no_object(place: Any) -> None:
     """Nothing of it is left out without a word."""
     with pytest.raises(DocumentError, match=r'web\.yaml:.*: items\[1\]: Invalid value: "text"'):
         place({"apiVersion": "v1", "kind": "List", "items": [WEB, "text"]})
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    """Its own manifests are read, in their order; files of other kinds and folders in it are not."""
+    for name in ("b.yaml", "a.yml", "c.txt", "d/e.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{{apiVersion: v1, kind: Pod, metadata: {{name: {name[0]}}}}}\n")
+
+    names = [entry.value["metadata"]["name"] for entry in read_objects((str(tmp_path),))]
+    assert ["a", "b"] == names
+
+
+@pytest.mark.parametrize(
+    ("file", "told"), [("https://a.example/web.yaml", "no addresses"), ("folder", "Is a directory")]
+)
+def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, told: str) -> None:
+    """Neither an address nor a folder without manifests is passed over."""
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    with pytest.raises(DocumentError, match=told):
+        read_objects((file,))
 
 
 def test_services_along(place: Any) -> None:
