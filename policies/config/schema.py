@@ -272,7 +272,7 @@ def _validator(schema: Schema) -> jsonschema.Draft202012Validator:
 @lru_cache(maxsize=1)
 def node_groups_validator() -> jsonschema.Draft202012Validator:
     """Return the validator of NodeGroups documents, made once."""
-    return jsonschema.Draft202012Validator(build_node_groups_schema())
+    return _validator(build_node_groups_schema())
 
 
 def _object(kind: type) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class LossResult(NamedTuple):
     loss: Annotated[ClusterLoss, INLINE]
 
 
-class LostDomain(NamedTuple):
+class LossOfDomain(NamedTuple):
     """The loss of one domain.
 
     Attributes:
@@ -83,7 +83,7 @@ class SurviveAllAnswer:
     verdict: str
     pending_before: Count
     budgets_read: bool
-    losses: Sequence[LostDomain]
+    losses: Sequence[LossOfDomain]
     notes: Sequence[str]
     not_modeled: Sequence[str]
 
@@ -111,7 +111,7 @@ def render(report: ClusterSurvivalReport) -> bytes:
         verdict=verdict(report),
         pending_before=report.waiting,
         budgets_read=report.budgets_known,
-        losses=[LostDomain(impact, results.get(impact.domain)) for impact in report.impacts],
+        losses=[LossOfDomain(impact, results.get(impact.domain)) for impact in report.impacts],
         notes=list(notes(report)),
         not_modeled=report.unmodeled,
     )
