@@ -80,7 +80,7 @@ def _survive(commands: Commands, *arguments: str) -> Done:
         pytest.param(["zone", "-f", "stuck.yaml", "--allow-missing", "1"], 0, "survives", "", id="0: 1 less"),
         pytest.param(["zone", "-f", "web.yaml", "--unreachable"], 1, "does not", "", id="1: an outage"),
         pytest.param(["zone", "-f", "both.yaml"], 1, "shop/api", "", id="1: one of two does not"),
-        pytest.param(["zone", "-f", "both.yaml", "--name", "web"], 0, "shop/web", "", id="0: one by name"),
+        pytest.param(["zone", "-f", "both.yaml", "deploy/web"], 0, "shop/web", "", id="0: one by name"),
         pytest.param(["rack", "-f", "web.yaml"], 2, "", "KEY", id="2: no such key"),
         pytest.param(["zone", "-f", "daemon.yaml"], 2, "", "daemon.yaml:", id="2: nothing to judge"),
         pytest.param(["zone", "-f", "twice.yaml"], 2, "", "twice.yaml:", id="2: one twice"),
