@@ -13,7 +13,8 @@ from docs.generator.markdown import table
 from docs.generator.release_evidence import Evidence, read_evidence
 from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.scheduler.releases import CHANGES, ReleaseChange, judged_as, parse_release
+from policies.scheduler.release_changes import CHANGES, ReleaseChange
+from policies.scheduler.releases import judged_as, parse_release
 
 
 def refreshed(text: str) -> str:

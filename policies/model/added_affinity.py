@@ -20,8 +20,9 @@ from policies.manifests.fields import (
     object_items,
     unsupported_value,
 )
-from policies.model.labels import label_key_errors, label_value_errors
+from policies.model.labels import REQUIREMENT_FIELDS, label_key_errors, label_value_errors
 from policies.model.node_affinity import (
+    EQUALITY,
     PREFERRED,
     REQUIRED,
     NodeAffinity,
@@ -38,8 +39,6 @@ _AFFINITY: Final = field_names(REQUIRED[-1], PREFERRED)
 _SELECTOR: Final = field_names("nodeSelectorTerms")
 _PREFERENCE: Final = field_names("weight", "preference")
 _TERM: Final = field_names("matchExpressions", "matchFields")
-_REQUIREMENT: Final = field_names("key", "operator", "values")
-_FIELD_OPERATORS: Final = (NodeOperator.IN, NodeOperator.NOT_IN)
 
 
 def read_added_affinity(raw: object, path: FieldPath, found: ErrorList) -> NodeAffinity:
@@ -70,7 +69,7 @@ def _read_term(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> Node
     for name, check in (("matchExpressions", _check_expression), ("matchFields", _check_field)):
         for position, requirement in enumerate(object_items(entry.get(name))):
             where = path.child(name).index(position)
-            found.unknown(requirement, where, known=_REQUIREMENT)
+            found.unknown(requirement, where, known=REQUIREMENT_FIELDS)
             values = requirement.get("values") or []
             if isinstance(values, list) and all(isinstance(value, str) for value in values):
                 check(requirement, values, where, found)
@@ -105,10 +104,10 @@ def _check_field(
     requirement: Mapping[str, Any], values: list[str], path: FieldPath, found: ErrorList
 ) -> None:
     operator = requirement.get("operator")
-    if operator in _FIELD_OPERATORS:
+    if operator in EQUALITY:
         if len(values) != 1:
             where = path.child("values")
             found.add(invalid_value(where, values, "must have one element", ADDED_AFFINITY_INVALID))
     elif operator in list(NodeOperator):
         where = path.child("operator")
-        found.add(unsupported_value(where, operator, _FIELD_OPERATORS, ADDED_AFFINITY_INVALID))
+        found.add(unsupported_value(where, operator, EQUALITY, ADDED_AFFINITY_INVALID))

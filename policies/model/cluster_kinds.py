@@ -24,6 +24,9 @@ ATTACHMENT: Final = ("storage.k8s.io/v1", "VolumeAttachment")
 BUDGET: Final = ("policy/v1", "PodDisruptionBudget")
 PRIORITY_CLASS: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 
+#: Objects in the same file as a workload that would be in the cluster, too.
+APPLIED_ALONG: Final = frozenset({SERVICE, NAMESPACE})
+
 #: The kinds that say where volumes are, and how new ones are made, by the field that lists them.
 STORAGE_LISTS: Final[dict[str, Kind]] = {
     "persistentVolumeClaims": CLAIM,

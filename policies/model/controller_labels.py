@@ -15,7 +15,7 @@ from policies.manifests.fields import ErrorList, descend, member
 from policies.model.labels import NAME_LENGTH, LabelSelector, Operator
 from policies.model.validation import INT32_MAX
 from policies.model.workload import ConstraintEntry, Workload
-from policies.model.workload_kinds import WorkloadKind
+from policies.model.workload_kinds import BUILT_IN_GROUPS, WorkloadKind
 
 #: Stands where a controller writes a hash or a random suffix. Valid in names and label values.
 PLACEHOLDER = "next"
@@ -26,7 +26,7 @@ REVISION_HASH = "controller-revision-hash"
 #: The label of applications that belong together: who selects by it means all of them.
 TOGETHER = "app.kubernetes.io/part-of"
 #: The groups whose controllers are known to add no labels but those of ``controller_labels``.
-KNOWN_GROUPS = frozenset({"", "apps", "batch", "argoproj.io"})
+KNOWN_GROUPS = BUILT_IN_GROUPS | {"argoproj.io"}
 #: Where a Rollout keeps the labels that its pods have for a while: ``spec.strategy``, Argo Rollouts 1.8.
 PASSING_LABELS = (
     ("canary", "canaryMetadata"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from policies.manifests.api_groups import is_of_kubernetes
 from policies.manifests.fields import FieldError, FieldPath
 from policies.manifests.scalars import has_placeholder
 from policies.model.api_rules import ApiRule
@@ -80,8 +81,8 @@ def embedded_errors(path: FieldPath, entries: list[Any]) -> list[FieldError]:
 def _may_embed(obj: Mapping[str, Any]) -> bool:
     """Return whether an object is a custom resource that is not about other objects."""
     group = str(obj.get("apiVersion")).rpartition("/")[0]
-    if "." not in group or group.endswith(".k8s.io"):
-        return False  # Kubernetes' own.
+    if is_of_kubernetes(group):
+        return False
     return not any(group == name or group.endswith(f".{name}") for name in _ABOUT_OTHERS)
 
 

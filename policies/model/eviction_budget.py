@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import METADATA, SPEC, STATUS, ErrorList
 from policies.model.labels import LabelSelector, check_label_selector
 from policies.model.scaling import scaled
 from policies.model.workload import DEFAULT_NAMESPACE
-
-_METADATA: Final = FieldPath(("metadata",))
-_SPEC: Final = FieldPath(("spec",))
-_STATUS: Final = FieldPath(("status",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +63,19 @@ class EvictionBudget:
 
 def read_eviction_budget(obj: Mapping[str, Any], found: ErrorList) -> EvictionBudget:
     """Read a PodDisruptionBudget; what is of the wrong type is recorded and read as absent."""
-    metadata = found.mapping(obj.get("metadata"), _METADATA)
-    spec = found.mapping(obj.get("spec"), _SPEC)
-    status = found.mapping(obj.get("status"), _STATUS)
+    metadata = found.mapping(obj.get("metadata"), METADATA)
+    spec = found.mapping(obj.get("spec"), SPEC)
+    status = found.mapping(obj.get("status"), STATUS)
     raw, before = spec.get("selector"), found.count
     if raw is not None:
-        check_label_selector(raw, _SPEC.child("selector"), found)
+        check_label_selector(raw, SPEC.child("selector"), found)
     allowed = status.get("disruptionsAllowed")
     return EvictionBudget(
-        namespace=found.text(metadata.get("namespace"), _METADATA.child("namespace")) or DEFAULT_NAMESPACE,
-        name=found.name(metadata, _METADATA),
+        namespace=found.text(metadata.get("namespace"), METADATA.child("namespace")) or DEFAULT_NAMESPACE,
+        name=found.name(metadata, METADATA),
         selector=None if raw is None or found.count > before else LabelSelector.parse(raw),
-        allowed=None if allowed is None else found.integer(allowed, _STATUS.child("disruptionsAllowed")),
+        allowed=None if allowed is None else found.integer(allowed, STATUS.child("disruptionsAllowed")),
         min_available=spec.get("minAvailable"),
         max_unavailable=spec.get("maxUnavailable"),
-        disrupted=frozenset(found.mapping(status.get("disruptedPods"), _STATUS.child("disruptedPods"))),
+        disrupted=frozenset(found.mapping(status.get("disruptedPods"), STATUS.child("disruptedPods"))),
     )

@@ -30,11 +30,12 @@ from policies.model.api_rules import ApiRule
 
 #: Longest name part of a label key, and longest label value, in bytes: ``LabelValueMaxLength``.
 NAME_LENGTH = 63
-#: Longest prefix of a label key, in bytes: ``DNS1123SubdomainMaxLength``.
-PREFIX_LENGTH = 253
+#: Longest DNS subdomain, as names of objects and prefixes of label keys are, in bytes:
+#: ``DNS1123SubdomainMaxLength``.
+SUBDOMAIN_LENGTH = 253
 #: Longest text whose verdict is kept: prefix, slash and name. Longer ones are refused anyway, and keeping
 #: them would let a client fill the memory.
-CACHED_LENGTH = PREFIX_LENGTH + 1 + NAME_LENGTH
+CACHED_LENGTH = SUBDOMAIN_LENGTH + 1 + NAME_LENGTH
 #: How many verdicts on label texts are kept: a cluster uses a few hundred keys.
 CACHED_TEXTS = 4096
 
@@ -46,7 +47,8 @@ SELECTOR_FIELDS = field_names("matchLabels", "matchExpressions")
 REQUIREMENT_FIELDS = field_names("key", "operator", "values")
 
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+#: A DNS subdomain, as names of objects are.
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 # The API server's own sentences, word by word: ``apimachinery/pkg/util/validation``.
 _REGEX = "regex used for validation is "
 _ENDS = "and must start and end with an alphanumeric character"
@@ -64,7 +66,7 @@ _VALUE_FORM = (
 )
 _SUBDOMAIN_FORM = (
     f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}"
-    f" (e.g. 'example.com', {_REGEX}'{_SUBDOMAIN.pattern}')"
+    f" (e.g. 'example.com', {_REGEX}'{SUBDOMAIN.pattern}')"
 )
 
 
@@ -242,9 +244,9 @@ def _prefix_problems(prefix: str) -> list[str]:
     if not prefix:
         return ["prefix part must be non-empty"]
     problems = []
-    if len(prefix.encode(errors="surrogatepass")) > PREFIX_LENGTH:
-        problems.append(f"prefix part must be no more than {PREFIX_LENGTH} bytes")
-    if not _SUBDOMAIN.fullmatch(prefix):
+    if len(prefix.encode(errors="surrogatepass")) > SUBDOMAIN_LENGTH:
+        problems.append(f"prefix part must be no more than {SUBDOMAIN_LENGTH} bytes")
+    if not SUBDOMAIN.fullmatch(prefix):
         problems.append(f"prefix part {_SUBDOMAIN_FORM}")
     return problems
 

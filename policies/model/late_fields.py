@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from policies.manifests.fields import FieldPath, member, object_items
+from policies.manifests.fields import STATUS, FieldPath, list_member, member, object_items
 from policies.model.interpod_terms import PREFERRED, REQUIRED
 from policies.model.resources import is_sidecar
 
@@ -46,14 +46,14 @@ def late_fields(
     """
     if spec.get("schedulingGates"):
         yield LateField.SCHEDULING_GATES, path.child("schedulingGates")
-    for position, container in enumerate(_listed(spec, "initContainers")):
+    for position, container in enumerate(list_member(spec, "initContainers")):
         if isinstance(container, dict) and is_sidecar(container):
             yield LateField.SIDECARS, path.child("initContainers").index(position).child("restartPolicy")
     if spec.get("affinity"):
         yield from _of_affinity(spec, path.child("affinity"))
     if spec.get("resources"):
         yield LateField.POD_RESOURCES, path.child("resources")
-    for position, volume in enumerate(_listed(spec, "volumes")):
+    for position, volume in enumerate(list_member(spec, "volumes")):
         if isinstance(volume, dict) and volume.get("image"):
             yield LateField.IMAGE_VOLUMES, path.child("volumes").index(position).child("image")
     if isinstance(status, dict):
@@ -64,7 +64,7 @@ def _of_affinity(spec: Mapping[str, Any], path: FieldPath) -> Iterator[tuple[Lat
     affinity = member(spec, "affinity")
     for kind in ("podAffinity", "podAntiAffinity"):
         for strength in (REQUIRED, PREFERRED):
-            for position, entry in enumerate(_listed(member(affinity, kind), strength)):
+            for position, entry in enumerate(list_member(member(affinity, kind), strength)):
                 where, term = path.child(kind, strength).index(position), entry
                 if strength == PREFERRED and isinstance(entry, dict):
                     where, term = where.child("podAffinityTerm"), member(entry, "podAffinityTerm")
@@ -75,14 +75,8 @@ def _of_affinity(spec: Mapping[str, Any], path: FieldPath) -> Iterator[tuple[Lat
 
 
 def _of_status(status: Mapping[str, Any]) -> Iterator[tuple[LateField, FieldPath]]:
-    path = FieldPath(("status",))
     for name in ("containerStatuses", "initContainerStatuses"):
         if any(entry.get("resources") for entry in object_items(status.get(name))):
-            yield LateField.RESIZE_STATUS, path.child(name)
+            yield LateField.RESIZE_STATUS, STATUS.child(name)
     if status.get("resources"):
-        yield LateField.POD_RESIZE_STATUS, path.child("resources")
-
-
-def _listed(holder: Mapping[str, Any], name: str) -> list[Any]:
-    entries = holder.get(name)
-    return entries if isinstance(entries, list) else []
+        yield LateField.POD_RESIZE_STATUS, STATUS.child("resources")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from policies.manifests.fields import ErrorList, FieldPath, invalid_value
+from policies.manifests.fields import ErrorList, FieldPath, invalid_value, member, object_items
 from policies.model.api_rules import ApiRule
 from policies.model.labels import Operator
 
@@ -73,13 +73,9 @@ def check_merge(
 
 def _selector_uses(selector: Mapping[str, Any]) -> dict[str, list[object]]:
     """Return, for every key a selector names, the values of each In expression and None for other uses."""
-    match_labels = selector.get("matchLabels")
-    uses: dict[str, list[object]] = (
-        {key: [None] for key in match_labels} if isinstance(match_labels, dict) else {}
-    )
-    expressions = selector.get("matchExpressions")
-    for expression in expressions if isinstance(expressions, list) else ():
-        if isinstance(expression, dict) and isinstance(key := expression.get("key"), str):
+    uses: dict[str, list[object]] = {key: [None] for key in member(selector, "matchLabels")}
+    for expression in object_items(selector.get("matchExpressions")):
+        if isinstance(key := expression.get("key"), str):
             values = expression.get("values") if expression.get("operator") == Operator.IN else None
             uses.setdefault(key, []).append(values)
     return uses

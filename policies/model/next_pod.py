@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from policies.manifests.fields import ErrorList, descend, member
+from policies.manifests.fields import ErrorList, descend, member, text_member
 from policies.manifests.wire import SentAs, sent
 from policies.model.controller_labels import (
     PLACEHOLDER,
@@ -119,8 +119,7 @@ def _owner(obj: Mapping[str, Any], kind: WorkloadKind, name: str, revision: Revi
         return Owner("apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER}" if revision is None else revision.name)
     if (kind.group, kind.kind) == ("batch", "CronJob"):
         return Owner("batch/v1", "Job", f"{name}-{PLACEHOLDER}")
-    api_version = obj.get("apiVersion")
-    return Owner(api_version if isinstance(api_version, str) else "", kind.kind, name)
+    return Owner(text_member(obj, "apiVersion"), kind.kind, name)
 
 
 def _narrowed(selector: LabelSelector, label: str, labels: object) -> LabelSelector:

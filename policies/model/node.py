@@ -6,17 +6,12 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import Any, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+from policies.manifests.fields import LABELS, METADATA, NAME, SPEC, STATUS, ErrorList, wrong_type
 from policies.model.quantity import read_amounts
 from policies.model.taints import TRANSIENT_TAINTS, Taint, read_taints
 
-_METADATA = FieldPath(("metadata",))
-_NAME = _METADATA.child("name")
-_LABELS = _METADATA.child("labels")
-_SPEC = FieldPath(("spec",))
-_TAINTS = _SPEC.child("taints")
-_UNSCHEDULABLE = _SPEC.child("unschedulable")
-_STATUS = FieldPath(("status",))
+_TAINTS = SPEC.child("taints")
+_UNSCHEDULABLE = SPEC.child("unschedulable")
 
 
 class Node(NamedTuple):
@@ -52,12 +47,12 @@ def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
 
     ``status.capacity`` stands in for an absent ``status.allocatable``, as the API server's defaults have it.
     """
-    metadata = found.mapping(obj.get("metadata"), _METADATA)
-    spec = found.mapping(obj.get("spec"), _SPEC)
-    status = found.mapping(obj.get("status"), _STATUS)
+    metadata = found.mapping(obj.get("metadata"), METADATA)
+    spec = found.mapping(obj.get("spec"), SPEC)
+    status = found.mapping(obj.get("status"), STATUS)
     name = metadata.get("name")
     if not isinstance(name, str) or not name:
-        found.add(wrong_type(_NAME, "a name", name))
+        found.add(wrong_type(NAME, "a name", name))
         name = ""
     unschedulable = spec.get("unschedulable")
     if not isinstance(unschedulable, bool | None):
@@ -65,10 +60,10 @@ def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
     member = "capacity" if status.get("allocatable") is None else "allocatable"
     return Node(
         name=name,
-        labels={} if metadata.get("labels") is None else found.labels(metadata["labels"], _LABELS),
+        labels={} if metadata.get("labels") is None else found.labels(metadata["labels"], LABELS),
         taints=read_taints(spec.get("taints"), _TAINTS, found),
         unschedulable=unschedulable is True,
-        allocatable=read_amounts(status.get(member), _STATUS.child(member), found),
+        allocatable=read_amounts(status.get(member), STATUS.child(member), found),
         images=tuple(_read_images(status.get("images"))),
     )
 

@@ -22,7 +22,9 @@ from policies.manifests.fields import (
     unsupported_value,
     wrong_type,
 )
+from policies.model import interpod_terms
 from policies.model.labels import label_key_problems, label_value_problems
+from policies.model.quantity import INT64_MAX
 
 #: The only field of a node that ``matchFields`` can look at.
 NAME_FIELD = "metadata.name"
@@ -30,14 +32,12 @@ NAME_FIELD = "metadata.name"
 NODE_OPERATOR_UNKNOWN = "node-operator-unknown"
 #: The rule that a requirement on another field than the name breaks.
 NODE_FIELD_UNKNOWN = "node-field-unknown"
-#: The largest value of Go's int64, to which Gt and Lt read what they compare.
-INT64_MAX = 2**63 - 1
 #: Digits of the largest int64.
 INT64_DIGITS = 19
 #: The way from a pod's spec to its required node affinity.
-REQUIRED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+REQUIRED = ("affinity", "nodeAffinity", interpod_terms.REQUIRED)
 #: Where the node affinity keeps the terms that a pod prefers.
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = interpod_terms.PREFERRED
 
 
 class NodeOperator(StrEnum):
@@ -52,8 +52,9 @@ class NodeOperator(StrEnum):
 
 
 _OPERATORS: frozenset[str] = frozenset(NodeOperator)
-_EQUALITY = (NodeOperator.IN, NodeOperator.NOT_IN)
-_COMPARISON = (NodeOperator.GREATER_THAN, NodeOperator.LESS_THAN)
+#: The operators that compare with values, and those that compare with one number.
+EQUALITY = (NodeOperator.IN, NodeOperator.NOT_IN)
+COMPARISON = (NodeOperator.GREATER_THAN, NodeOperator.LESS_THAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,11 +293,11 @@ def _is_usable_expression(requirement: NodeRequirement) -> bool:
     values = requirement.values
     if label_key_problems(requirement.key) or any(map(label_value_problems, values)):
         return False
-    if requirement.operator in _COMPARISON:
+    if requirement.operator in COMPARISON:
         return len(values) == 1 and parse_int64(values[0]) is not None
-    return bool(values) is (requirement.operator in _EQUALITY)
+    return bool(values) is (requirement.operator in EQUALITY)
 
 
 def _is_usable_field(requirement: NodeRequirement) -> bool:
     """Return whether the scheduler can match fields with it: one value, to be equal to or not."""
-    return requirement.operator in _EQUALITY and len(requirement.values) == 1
+    return requirement.operator in EQUALITY and len(requirement.values) == 1

@@ -6,7 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath, object_items, text_member, wrong_type
+from policies.manifests.fields import (
+    LABELS,
+    METADATA,
+    NAME,
+    SPEC,
+    STATUS,
+    ErrorList,
+    FieldPath,
+    object_items,
+    text_member,
+    wrong_type,
+)
 from policies.model.container_needs import NO_IMAGES, HostPort, Images, host_ports, images_of
 from policies.model.deletion_facts import seconds_of
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms, read_interpod_terms
@@ -33,14 +44,9 @@ NOT_STARTED: Final = 2**62
 #: The condition and the reason of a pod that the scheduler evicts.
 _DISRUPTION, _PREEMPTION = "DisruptionTarget", "PreemptionByScheduler"
 
-_METADATA = FieldPath(("metadata",))
-_NAMESPACE = _METADATA.child("namespace")
-_NAME = _METADATA.child("name")
-_LABELS = _METADATA.child("labels")
-_SPEC = FieldPath(("spec",))
-_NODE_NAME = _SPEC.child("nodeName")
-_STATUS = FieldPath(("status",))
-_PHASE = _STATUS.child("phase")
+_NAMESPACE = METADATA.child("namespace")
+_NODE_NAME = SPEC.child("nodeName")
+_PHASE = STATUS.child("phase")
 
 
 class BoundPod(NamedTuple):
@@ -148,11 +154,11 @@ def _members(obj: Mapping[str, Any], found: ErrorList) -> tuple[Mapping[str, Any
     """Return the metadata, the spec and the status of a pod of the cluster."""
     metadata, spec, status = obj.get("metadata"), obj.get("spec"), obj.get("status")
     if type(metadata) is not dict:
-        metadata = found.mapping(metadata, _METADATA)
+        metadata = found.mapping(metadata, METADATA)
     if type(spec) is not dict:
-        spec = found.mapping(spec, _SPEC)
+        spec = found.mapping(spec, SPEC)
     if type(status) is not dict:
-        status = found.mapping(status, _STATUS)
+        status = found.mapping(status, STATUS)
     return metadata, spec, status
 
 
@@ -162,7 +168,7 @@ def _identity(metadata: Mapping[str, Any], found: ErrorList) -> tuple[str, str]:
     if type(namespace) is not str:
         namespace = found.text(namespace, _NAMESPACE)
     if type(name) is not str or not name:
-        found.add(wrong_type(_NAME, "a name", name))
+        found.add(wrong_type(NAME, "a name", name))
         name = ""
     return namespace or DEFAULT_NAMESPACE, name
 
@@ -179,11 +185,11 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         node_name = found.text(node_name, _NODE_NAME)
     if type(phase) is not str:
         phase = found.text(phase, _PHASE)
-    amounts = held_amounts(spec, _SPEC, found, status)
+    amounts = held_amounts(spec, SPEC, found, status)
     return BoundPod(
         namespace,
         name,
-        {} if labels is None else found.labels(labels, _LABELS),
+        {} if labels is None else found.labels(labels, LABELS),
         node_name,
         phase in FINISHED_PHASES,
         metadata.get("deletionTimestamp") is not None,
@@ -191,7 +197,7 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         amounts.assumed,
         # The API server has validated the terms, and merged into them what it merges. One that it took and we
         # cannot read is no reason to lose the pod.
-        read_interpod_terms(spec, {}, namespace, _SPEC, ErrorList()),
+        read_interpod_terms(spec, {}, namespace, SPEC, ErrorList()),
         host_ports(spec),
         amounts.older,
         bool(spec.get("topologySpreadConstraints")),

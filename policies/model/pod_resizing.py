@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from policies.manifests.fields import ErrorList, FieldPath, object_items
+from policies.manifests.fields import STATUS, ErrorList, FieldPath, object_items, text_member
 from policies.model.quantity import read_quantities
-
-_STATUS = FieldPath(("status",))
 
 
 def may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
@@ -74,20 +72,27 @@ class Resizing:
     """
 
     def __init__(self, status: object, found: ErrorList, *, of_pod: bool = True) -> None:
-        raw = status if isinstance(status, dict) else {}
+        self._held: dict[str, list[dict[str, int]] | None] = {}
+        self._held_by_pod: list[dict[str, int]] | None = None
+        self._infeasible = False
+        if isinstance(status, dict):
+            self._read(status, found, of_pod=of_pod)
+
+    def _read(self, raw: dict[str, Any], found: ErrorList, *, of_pod: bool) -> None:
         self._held = {
-            _name_of(entry): _held_amounts(entry, where, found)
+            text_member(entry, "name"): _held_amounts(entry, where, found)
             for member in ("containerStatuses", "initContainerStatuses")
-            for where, entry in found.objects(raw.get(member), _STATUS.child(member))
+            for where, entry in found.objects(raw.get(member), STATUS.child(member))
         }
-        self._held_by_pod = _held_amounts(raw, _STATUS, found) if of_pod else None
-        conditions = list(found.objects(raw.get("conditions"), _STATUS.child("conditions")))
+        self._held_by_pod = _held_amounts(raw, STATUS, found) if of_pod else None
+        conditions = list(found.objects(raw.get("conditions"), STATUS.child("conditions")))
         reasons = [entry.get("reason") for _, entry in conditions if entry.get("type") == "PodResizePending"]
         self._infeasible = reasons[:1] == ["Infeasible"]
 
     def of_container(self, container: Mapping[str, Any], asked: dict[str, int]) -> dict[str, int]:
         """Return the amounts that count for a resizable container: no init container but a sidecar."""
-        return self._larger(asked, self._held.get(_name_of(container)))
+        held = self._held.get(text_member(container, "name")) if self._held else None
+        return self._larger(asked, held)
 
     def of_pod(self, asked: dict[str, int]) -> dict[str, int]:
         """Return the amounts that count for the pod as a whole, of resources that it requests so."""
@@ -102,11 +107,6 @@ class Resizing:
         for amounts in held:
             raise_to(larger, amounts)
         return larger
-
-
-def _name_of(entry: Mapping[str, Any]) -> str:
-    name = entry.get("name")
-    return name if isinstance(name, str) else ""
 
 
 def _held_amounts(entry: Mapping[str, Any], path: FieldPath, found: ErrorList) -> list[dict[str, int]] | None:

@@ -29,6 +29,8 @@ from policies.model.workload_kinds import REVISION_OWNERS
 INJECTED_ANNOTATION: Final = "evenkeel.dev/injected-by"
 #: What ``kubectl rollout restart`` changes in a template. ``kubectl apply`` leaves it where it is.
 RESTARTED_ANNOTATION: Final = "kubectl.kubernetes.io/restartedAt"
+#: What `kubectl apply` sent last.
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 #: Bytes of a digest. The chance that two of a million are equal by accident is one in 10^26.
 DIGEST_BYTES: Final = 16
 #: How deep a template is looked into. What is in a pod template ends at 12.

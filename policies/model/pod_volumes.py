@@ -6,13 +6,20 @@ Source: ``volumerestrictions/volume_restrictions.go`` and ``nodevolumelimits/csi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import object_items
+from policies.manifests.fields import list_member, object_items
 
 #: What stands for a part of an in-tree disk's id that is not known: ``UnspecifiedValue``.
 _UNSPECIFIED: Final = "UNSPECIFIED"
+#: The kind of Azure disks that a CSI driver mounts.
+_MANAGED: Final = "managed"
+#: An escape in a URL, a percent sign that no URL has, and what ends a path.
+_ESCAPE: Final = re.compile("%([0-9A-Fa-f]{2})")
+_NO_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_QUERY: Final = re.compile("[?#]")
 
 
 class ClaimVolume(NamedTuple):
@@ -83,8 +90,8 @@ class InTreePlugin(NamedTuple):
     driver: str
     topology_key: str
 
-    def handle(self, disk: str, zones: tuple[str, ...] = ()) -> str:
-        """Return the id by which the CSI driver knows a disk.
+    def handle(self, disk: str, zones: tuple[str, ...] = ()) -> str | None:
+        """Return the id by which the CSI driver knows a disk; None if it is not translated.
 
         Args:
             disk: Its name in the volume.
@@ -97,13 +104,39 @@ class InTreePlugin(NamedTuple):
         """
         match self.source:
             case "awsElasticBlockStore":
-                return disk.rpartition("/")[2]
+                return _aws_volume(disk)
             case "gcePersistentDisk" if len(zones) > 1:
-                region = zones[0].rpartition("-")[0]
-                return f"projects/{_UNSPECIFIED}/regions/{region}/disks/{disk}"
+                region = _google_region(zones)
+                return region and f"projects/{_UNSPECIFIED}/regions/{region}/disks/{disk}"
             case "gcePersistentDisk":
-                return f"projects/{_UNSPECIFIED}/zones/{zones[0] if zones else _UNSPECIFIED}/disks/{disk}"
+                zone = (zones[0] if zones else "") or _UNSPECIFIED
+                return f"projects/{_UNSPECIFIED}/zones/{zone}/disks/{disk}"
         return disk
+
+
+def _aws_volume(disk: str) -> str | None:
+    """Return the id of an EBS volume: ``KubernetesVolumeIDToEBSVolumeID``.
+
+    >>> _aws_volume("vol-1"), _aws_volume("aws:///vol-1"), _aws_volume("aws://eu-1a/disk")
+    ('vol-1', 'vol-1', None)
+    """
+    if not disk.startswith("aws://"):
+        return disk
+    _, slash, path = _QUERY.split(disk.removeprefix("aws://"), maxsplit=1)[0].partition("/")
+    # Few of those who write such ids escape anything in them; what an escape stands for is a part of the id.
+    path = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), path).strip("/")
+    is_id = bool(slash) and path.startswith("vol-") and "/" not in path
+    return path if is_id and disk.isprintable() and not _NO_ESCAPE.search(disk) else None
+
+
+def _google_region(zones: tuple[str, ...]) -> str | None:
+    """Return the region of the zones of a disk: ``gceGetRegionFromZones``.
+
+    >>> _google_region(("eu-west1-b", "eu-west1-c")), _google_region(("eu-west1-b", "b"))
+    ('eu-west1', None)
+    """
+    regions = {zone.rpartition("-")[0] if zone.count("-") == 2 else None for zone in zones}
+    return regions.pop() if len(regions) == 1 else None
 
 
 #: The plugins that CSI drivers took over and whose volumes count towards limits, by the field of a volume.
@@ -179,8 +212,13 @@ def csi_volumes(volume: Mapping[str, Any], zones: tuple[str, ...] = ()) -> Itera
     """
     for source in IN_TREE.keys() & volume.keys():
         plugin, disk = IN_TREE[source], volume[source]
-        if isinstance(disk, dict) and isinstance(name := disk.get(plugin.identifier), str):
-            yield CsiVolume(plugin.driver, plugin.handle(name, zones))
+        if not isinstance(disk, dict) or not isinstance(name := disk.get(plugin.identifier), str):
+            continue
+        # An Azure disk of the kind Dedicated or Shared is not translated.
+        kind = disk.get("kind") if source == "azureDisk" else None
+        handle = plugin.handle(name, zones)
+        if handle and str(kind or _MANAGED).lower() == _MANAGED:
+            yield CsiVolume(plugin.driver, handle)
 
 
 def _claim_of(volume: Mapping[str, Any], namespace: str, pod: str) -> ClaimVolume | None:
@@ -201,7 +239,6 @@ def _disks_of(volume: Mapping[str, Any]) -> Iterator[InlineDisk]:
     if isinstance(disk := volume.get("iscsi"), dict):
         yield InlineDisk(("iscsi", str(disk.get("iqn"))), disk.get("readOnly") is True)
     if isinstance(disk := volume.get("rbd"), dict):
-        monitors = disk.get("monitors")
-        for monitor in monitors if isinstance(monitors, list) else ():
+        for monitor in list_member(disk, "monitors"):
             image = (str(monitor), str(disk.get("pool") or ""), str(disk.get("image")))
             yield InlineDisk(("rbd", *image), disk.get("readOnly") is True)

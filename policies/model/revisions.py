@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, descend, member
+from policies.manifests.fields import ErrorList, descend, member, text_member
 from policies.model.pod_template import INJECTED_ANNOTATION, TemplateKey, template_key
 from policies.model.workload import Workload, controller_reference
 from policies.model.workload_kinds import KNOWN_KINDS
@@ -61,17 +61,17 @@ class Revision(NamedTuple):
 def read_revision(obj: Mapping[str, Any]) -> Revision | None:
     """Return the revision that a ReplicaSet or StatefulSet of the cluster holds; None if it has none."""
     metadata, spec = member(obj, "metadata"), member(obj, "spec")
-    template, name = member(spec, "template"), _text(metadata.get("name"))
+    template, name = member(spec, "template"), text_member(metadata, "name")
     key = stored_template_key(metadata, template)
     if not key.digest:
         return None
     if obj.get("kind") == _STATEFUL_SET.kind:
         status = member(obj, "status")
-        update = _text(status.get("updateRevision"))
+        update = text_member(status, "updateRevision")
         # Until the controller has observed the template, this is the revision before it.
         if not update or status.get("observedGeneration") != metadata.get("generation"):
             return None
-        return Revision(_STATEFUL_SET.name, name, _text(metadata.get("uid")), name, update, key, "", 0)
+        return Revision(_STATEFUL_SET.name, name, text_member(metadata, "uid"), name, update, key, "", 0)
     owner = controller_reference(metadata)
     if (
         owner is None
@@ -80,18 +80,18 @@ def read_revision(obj: Mapping[str, Any]) -> Revision | None:
         return None
     kind_name, revision_label = _OWNERS[group_kind]
     labels, own_labels = member(member(template, "metadata"), "labels"), member(metadata, "labels")
-    marked = _text(labels.get(revision_label))
+    marked = text_member(labels, revision_label)
     if not marked:
         return None
     return Revision(
         kind_name,
         owner["name"],
         # The same for all ReplicaSets of a Deployment, of which there are ten or more.
-        sys.intern(_text(owner.get("uid"))),
+        sys.intern(text_member(owner, "uid")),
         name,
         marked,
         key,
-        _text(metadata.get("creationTimestamp")),
+        text_member(metadata, "creationTimestamp"),
         _number(member(metadata, "annotations")),
         None if own_labels == labels else {k: v for k, v in own_labels.items() if isinstance(v, str)},
     )
@@ -107,7 +107,7 @@ def find_revision(workload: Workload, revisions: Collection[Revision]) -> Revisi
     """
     if not revisions:
         return None
-    uid, selector = _text(workload.metadata.get("uid")), workload.selector
+    uid, selector = text_member(workload.metadata, "uid"), workload.selector
     own = [
         revision
         for revision in revisions
@@ -132,7 +132,7 @@ def stored_template_key(metadata: Mapping[str, Any], template: Mapping[str, Any]
         template: The template.
     """
     key = template_key(template, injected=_is_injected(metadata))
-    written = _text(member(metadata, "annotations").get(TEMPLATE_DIGEST_ANNOTATION))
+    written = text_member(member(metadata, "annotations"), TEMPLATE_DIGEST_ANNOTATION)
     try:
         return key._replace(digest=bytes.fromhex(written)) if written else key
     except ValueError:
@@ -155,11 +155,7 @@ def _newest(revision: Revision) -> tuple[int, str, str]:
 
 def _number(annotations: Mapping[str, Any]) -> int:
     for name in _NUMBERS:
-        text = _text(annotations.get(name))
+        text = text_member(annotations, name)
         if text.isascii() and text.isdecimal():
             return int(text[:18])
     return 0
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

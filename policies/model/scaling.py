@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from policies.manifests.fields import object_items
+from policies.manifests.fields import list_member, object_items
 from policies.model.labels import LabelSelector
 from policies.model.workload import Workload
 
@@ -68,12 +68,8 @@ def reads_scheduler_config(workload: Workload) -> bool:
         isinstance(word, str) and word.startswith(SCHEDULER_CONFIG_OPTION)
         for container in object_items(workload.template.spec.get("containers"))
         for field in ("command", "args")
-        for word in _list(container.get(field))
+        for word in list_member(container, field)
     )
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _mentions(node: object, text: str) -> bool:

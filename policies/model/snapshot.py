@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+from policies.manifests.fields import METADATA, NAME, SPEC, ErrorList, text_member, wrong_type
 from policies.model.cluster_kinds import (
     NAMESPACE,
     REPLICA_SET,
@@ -31,10 +31,7 @@ SNAPSHOT_KINDS = frozenset({*SELECTING_OWNERS, SERVICE, NAMESPACE})
 #: The annotations that are kept start so: ours. kubectl's copy of what was applied alone can take 256 KiB.
 _KEPT_ANNOTATIONS = "evenkeel.dev/"
 
-_METADATA = FieldPath(("metadata",))
-_NAME = _METADATA.child("name")
-_SPEC = FieldPath(("spec",))
-_SELECTOR = _SPEC.child("selector")
+_SELECTOR = SPEC.child("selector")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +90,11 @@ class Snapshot:
         if kind not in SNAPSHOT_KINDS:
             return
         before = found.count
-        metadata = found.mapping(obj.get("metadata"), _METADATA)
-        name = found.text(metadata.get("name"), _NAME)
-        namespace = found.text(metadata.get("namespace"), _METADATA.child("namespace")) or DEFAULT_NAMESPACE
+        metadata = found.mapping(obj.get("metadata"), METADATA)
+        name = found.text(metadata.get("name"), NAME)
+        namespace = found.text(metadata.get("namespace"), METADATA.child("namespace")) or DEFAULT_NAMESPACE
         if not name and found.count == before:
-            found.add(wrong_type(_NAME, "a name", metadata.get("name")))
+            found.add(wrong_type(NAME, "a name", metadata.get("name")))
         if found.count == before:
             self.remove(*kind, namespace, name)
         entry = _read(kind, obj, metadata, found=found)
@@ -200,22 +197,18 @@ class Snapshot:
 
 def kind_of(obj: Mapping[str, Any]) -> tuple[str, str]:
     """Return an object's apiVersion and kind, empty where they are no text."""
-    api_version, kind = obj.get("apiVersion"), obj.get("kind")
-    return (
-        api_version if isinstance(api_version, str) else "",
-        kind if isinstance(kind, str) else "",
-    )
+    return text_member(obj, "apiVersion"), text_member(obj, "kind")
 
 
 def _read(
     kind: tuple[str, str], obj: Mapping[str, Any], metadata: Mapping[str, Any], *, found: ErrorList
 ) -> Namespace | PodController | dict[str, str]:
     """Read what is kept of an object: of a service, its selector."""
-    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
+    annotations = found.labels(metadata.get("annotations"), METADATA.child("annotations"))
     annotations = {key: text for key, text in annotations.items() if key.startswith(_KEPT_ANNOTATIONS)}
     if kind == NAMESPACE:
-        return Namespace(found.labels(metadata.get("labels"), _METADATA.child("labels")), annotations)
-    spec = found.mapping(obj.get("spec"), _SPEC)
+        return Namespace(found.labels(metadata.get("labels"), METADATA.child("labels")), annotations)
+    spec = found.mapping(obj.get("spec"), SPEC)
     raw = spec.get("selector")
     if raw is not None and SELECTING_OWNERS.get(kind, True):
         raw = {"matchLabels": found.labels(raw, _SELECTOR)}

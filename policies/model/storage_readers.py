@@ -11,7 +11,7 @@ from dataclasses import replace
 from sys import intern
 from typing import Any, Final
 
-from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+from policies.manifests.fields import METADATA, SPEC, STATUS, ErrorList, FieldPath, wrong_type
 from policies.model.cluster_kinds import (
     ATTACHMENT,
     CLAIM,
@@ -65,16 +65,12 @@ _SKU: Final = frozenset({"skuname", "storageaccounttype"})
 #: The mode of a volume that names none.
 _FILESYSTEM: Final = "Filesystem"
 
-_METADATA: Final = FieldPath(("metadata",))
-_SPEC: Final = FieldPath(("spec",))
-_STATUS: Final = FieldPath(("status",))
-
 
 def read_claim(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolumeClaim:
     """Read a PersistentVolumeClaim."""
     metadata, spec = _parts(obj, found)
-    return claim_of_spec(metadata, spec, _SPEC, found).with_state(
-        lost=_text(found.mapping(obj.get("status"), _STATUS), "phase", _STATUS, found) == "Lost"
+    return claim_of_spec(metadata, spec, SPEC, found).with_state(
+        lost=_text(found.mapping(obj.get("status"), STATUS), "phase", STATUS, found) == "Lost"
     )
 
 
@@ -82,15 +78,15 @@ def claim_of_spec(
     metadata: Mapping[str, Any], spec: Mapping[str, Any], path: FieldPath, found: ErrorList
 ) -> PersistentVolumeClaim:
     """Read a claim from its metadata and its spec, which is at ``path``."""
-    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
+    annotations = found.labels(metadata.get("annotations"), METADATA.child("annotations"))
     resources = found.mapping(spec.get("resources"), path.child("resources"))
     requests = found.mapping(resources.get("requests"), path.child("resources", "requests"))
     volume, selector = _text(spec, "volumeName", path, found), spec.get("selector")
     bound = bool(volume) and _BIND_COMPLETED in annotations
     return PersistentVolumeClaim(
-        namespace=intern(_text(metadata, "namespace", _METADATA, found) or DEFAULT_NAMESPACE),
-        name=found.name(metadata, _METADATA),
-        uid=_text(metadata, "uid", _METADATA, found),
+        namespace=intern(_text(metadata, "namespace", METADATA, found) or DEFAULT_NAMESPACE),
+        name=found.name(metadata, METADATA),
+        uid=_text(metadata, "uid", METADATA, found),
         volume=volume,
         state=ClaimState(
             shape=_shape(spec, annotations, requests.get("storage"), path, found),
@@ -109,20 +105,20 @@ def claim_of_spec(
 def read_volume(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolume:
     """Read a PersistentVolume."""
     metadata, spec = _parts(obj, found)
-    labels = found.labels(metadata.get("labels"), _METADATA.child("labels"))
-    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
-    capacity = found.mapping(spec.get("capacity"), _SPEC.child("capacity"))
-    status = found.mapping(obj.get("status"), _STATUS)
-    available = _text(status, "phase", _STATUS, found) == "Available"
+    labels = found.labels(metadata.get("labels"), METADATA.child("labels"))
+    annotations = found.labels(metadata.get("annotations"), METADATA.child("annotations"))
+    capacity = found.mapping(spec.get("capacity"), SPEC.child("capacity"))
+    status = found.mapping(obj.get("status"), STATUS)
+    available = _text(status, "phase", STATUS, found) == "Available"
     terms = _terms(spec, found)
     plugin = next((IN_TREE[source] for source in IN_TREE.keys() & spec.keys()), None)
     zones = (
         (label, frozenset(labels[label].split(_ZONE_DELIMITER))) for label in ZONE_LABELS if label in labels
     )
     csi = _csi_volume(spec, labels, found)
-    name = found.name(metadata, _METADATA)
+    name = found.name(metadata, METADATA)
     site = VolumeSite(
-        shape=_shape(spec, annotations, capacity.get("storage"), _SPEC, found),
+        shape=_shape(spec, annotations, capacity.get("storage"), SPEC, found),
         available=available,
         claimed=spec.get("claimRef") is not None,
         terminating=metadata.get("deletionTimestamp") is not None,
@@ -138,12 +134,12 @@ def read_volume(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolume:
 
 def read_class(obj: Mapping[str, Any], found: ErrorList) -> StorageClass:
     """Read a StorageClass; without a binding mode it binds at once, as the API server's default has it."""
-    metadata = found.mapping(obj.get("metadata"), _METADATA)
-    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
+    metadata = found.mapping(obj.get("metadata"), METADATA)
+    annotations = found.labels(metadata.get("annotations"), METADATA.child("annotations"))
     mode = _text(obj, "volumeBindingMode", FieldPath(), found)
     provisioner, topologies = _text(obj, "provisioner", FieldPath(), found), tuple(_topologies(obj, found))
     return StorageClass(
-        name=found.name(metadata, _METADATA),
+        name=found.name(metadata, METADATA),
         provisioner=intern(provisioner),
         waits=mode == "WaitForFirstConsumer",
         topologies=topologies,
@@ -155,9 +151,9 @@ def read_class(obj: Mapping[str, Any], found: ErrorList) -> StorageClass:
 def read_csi_node(obj: Mapping[str, Any], found: ErrorList) -> CsiNode:
     """Read a CSINode."""
     metadata, spec = _parts(obj, found)
-    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
+    annotations = found.labels(metadata.get("annotations"), METADATA.child("annotations"))
     limits, topology_keys = {}, {}
-    for path, driver in found.objects(spec.get("drivers"), _SPEC.child("drivers")):
+    for path, driver in found.objects(spec.get("drivers"), SPEC.child("drivers")):
         name = intern(_text(driver, "name", path, found))
         topology_keys[name] = tuple(_texts(driver.get("topologyKeys"), path.child("topologyKeys"), found))
         allocatable = found.mapping(driver.get("allocatable"), path.child("allocatable"))
@@ -166,26 +162,26 @@ def read_csi_node(obj: Mapping[str, Any], found: ErrorList) -> CsiNode:
             limits[name] = count
     migrated = annotations.get(_MIGRATED_PLUGINS, "")
     return CsiNode(
-        found.name(metadata, _METADATA), limits, topology_keys, frozenset(filter(None, migrated.split(",")))
+        found.name(metadata, METADATA), limits, topology_keys, frozenset(filter(None, migrated.split(",")))
     )
 
 
 def read_csi_driver(obj: Mapping[str, Any], found: ErrorList) -> CsiDriver:
     """Read a CSIDriver."""
     metadata, spec = _parts(obj, found)
-    reports = found.flag(spec.get("storageCapacity"), _SPEC.child("storageCapacity"))
-    return CsiDriver(found.name(metadata, _METADATA), reports)
+    reports = found.flag(spec.get("storageCapacity"), SPEC.child("storageCapacity"))
+    return CsiDriver(found.name(metadata, METADATA), reports)
 
 
 def read_csi_capacity(obj: Mapping[str, Any], found: ErrorList) -> CsiCapacity:
     """Read a CSIStorageCapacity."""
-    metadata = found.mapping(obj.get("metadata"), _METADATA)
+    metadata = found.mapping(obj.get("metadata"), METADATA)
     field = "capacity" if obj.get("maximumVolumeSize") is None else "maximumVolumeSize"
     limit = _size(obj.get(field), FieldPath((field,)), found)
     topology = obj.get("nodeTopology")
     return CsiCapacity(
-        namespace=_text(metadata, "namespace", _METADATA, found) or DEFAULT_NAMESPACE,
-        name=found.name(metadata, _METADATA),
+        namespace=_text(metadata, "namespace", METADATA, found) or DEFAULT_NAMESPACE,
+        name=found.name(metadata, METADATA),
         storage_class=_text(obj, "storageClassName", FieldPath(), found),
         topology=None if topology is None else _selector(topology, FieldPath(("nodeTopology",)), found),
         limit=None if obj.get(field) is None else whole_bytes(limit),
@@ -195,12 +191,12 @@ def read_csi_capacity(obj: Mapping[str, Any], found: ErrorList) -> CsiCapacity:
 def read_attachment(obj: Mapping[str, Any], found: ErrorList) -> VolumeAttachment:
     """Read a VolumeAttachment."""
     metadata, spec = _parts(obj, found)
-    source = found.mapping(spec.get("source"), _SPEC.child("source"))
+    source = found.mapping(spec.get("source"), SPEC.child("source"))
     return VolumeAttachment(
-        found.name(metadata, _METADATA),
-        _text(spec, "nodeName", _SPEC, found),
-        _text(spec, "attacher", _SPEC, found),
-        _text(source, "persistentVolumeName", _SPEC.child("source"), found),
+        found.name(metadata, METADATA),
+        _text(spec, "nodeName", SPEC, found),
+        _text(spec, "attacher", SPEC, found),
+        _text(source, "persistentVolumeName", SPEC.child("source"), found),
     )
 
 
@@ -217,7 +213,7 @@ READERS: Final = {
 
 
 def _parts(obj: Mapping[str, Any], found: ErrorList) -> tuple[dict[str, Any], dict[str, Any]]:
-    return found.mapping(obj.get("metadata"), _METADATA), found.mapping(obj.get("spec"), _SPEC)
+    return found.mapping(obj.get("metadata"), METADATA), found.mapping(obj.get("spec"), SPEC)
 
 
 def _is_zonal(
@@ -278,7 +274,7 @@ def _shape(
 
 
 def _controller_uid(metadata: Mapping[str, Any], found: ErrorList) -> str:
-    path = _METADATA.child("ownerReferences")
+    path = METADATA.child("ownerReferences")
     for at, reference in found.objects(metadata.get("ownerReferences"), path):
         if reference.get("controller") is True:
             return found.text(reference.get("uid"), at.child("uid"))
@@ -287,14 +283,14 @@ def _controller_uid(metadata: Mapping[str, Any], found: ErrorList) -> str:
 
 def _reference(spec: Mapping[str, Any], found: ErrorList) -> tuple[str, str, str]:
     """Return the namespace, the name and the uid of the claim that a volume refers to."""
-    path = _SPEC.child("claimRef")
+    path = SPEC.child("claimRef")
     reference = found.mapping(spec.get("claimRef"), path)
     namespace, name, uid = (_text(reference, name, path, found) for name in ("namespace", "name", "uid"))
     return intern(namespace), name, uid
 
 
 def _terms(spec: Mapping[str, Any], found: ErrorList) -> tuple[NodeSelectorTerm, ...] | None:
-    path = _SPEC.child("nodeAffinity")
+    path = SPEC.child("nodeAffinity")
     affinity = found.mapping(spec.get("nodeAffinity"), path)
     if affinity.get("required") is None:
         return None
@@ -308,8 +304,8 @@ def _terms(spec: Mapping[str, Any], found: ErrorList) -> tuple[NodeSelectorTerm,
 def _csi_volume(spec: Mapping[str, Any], labels: Mapping[str, str], found: ErrorList) -> CsiVolume | None:
     if spec.get("csi") is None:
         zones = labels.get(BETA_ZONE) or labels.get(ZONE) or ""
-        return next(csi_volumes(spec, tuple(filter(None, zones.split(_ZONE_DELIMITER)))), None)
-    path = _SPEC.child("csi")
+        return next(csi_volumes(spec, tuple(zones.split(_ZONE_DELIMITER))), None)
+    path = SPEC.child("csi")
     source = found.mapping(spec["csi"], path)
     driver, handle = _text(source, "driver", path, found), _text(source, "volumeHandle", path, found)
     return CsiVolume(intern(driver), handle) if driver and handle else None
@@ -359,8 +355,8 @@ def _topologies(
 
 def read_claim_templates(obj: Mapping[str, Any], found: ErrorList) -> tuple[PersistentVolumeClaim, ...]:
     """Read the claim templates of a StatefulSet."""
-    spec = found.mapping(obj.get("spec"), _SPEC)
-    path = _SPEC.child("volumeClaimTemplates")
+    spec = found.mapping(obj.get("spec"), SPEC)
+    path = SPEC.child("volumeClaimTemplates")
     return tuple(
         claim_of_spec(
             found.mapping(template.get("metadata"), at.child("metadata")),

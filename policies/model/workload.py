@@ -9,6 +9,9 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
 from policies.manifests.fields import (
+    LABELS,
+    METADATA,
+    SPEC,
     WRONG_TYPE,
     ErrorList,
     FieldError,
@@ -50,11 +53,7 @@ _HOOK: Final = "helm.sh/hook"
 _TEST_HOOKS: Final = frozenset({"test", "test-success", "test-failure"})
 #: The rules by whose errors a constraint is read that nobody has stored yet: the API server reports the rest.
 _READ_AT_ADMISSION: Final = frozenset({WRONG_TYPE})
-#: What no workload with a controller does without.
-SPEC = FieldPath(("spec",))
-_METADATA = FieldPath(("metadata",))
-_LABELS = _METADATA.child("labels")
-_ANNOTATIONS = _METADATA.child("annotations")
+_ANNOTATIONS = METADATA.child("annotations")
 
 
 class Owner(NamedTuple):
@@ -175,8 +174,8 @@ class Workload:
             # Its type was checked when the template was read.
             metadata, labels, annotations = member(obj, "metadata"), template.labels, template.annotations
         else:
-            metadata = found.mapping(obj.get("metadata"), _METADATA)
-            labels = found.labels(metadata.get("labels"), _LABELS)
+            metadata = found.mapping(obj.get("metadata"), METADATA)
+            labels = found.labels(metadata.get("labels"), LABELS)
             annotations = found.labels(metadata.get("annotations"), _ANNOTATIONS)
         if "stored" not in fields:
             fields["stored"] = bool(metadata.get("uid"))

@@ -100,6 +100,10 @@ KNOWN_KINDS = (
     WorkloadKind("serving.knative.dev", "Service", _TEMPLATE),
 )
 
+#: The groups of Kubernetes' own kinds among them. What a controller of another group fills in, and where its
+#: resource may have fields, is not known.
+BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
+
 #: A pod is its own template.
 POD_KIND = KNOWN_KINDS[0]
 

@@ -80,6 +80,11 @@ class DomainTally:
             if home != MISSING:
                 counted.matching[home] += amount
 
+    def recount(self, cluster: ClusterIndex) -> None:
+        """Count the pods again, of the same nodes."""
+        for counted, result in zip(self._counted, count_spread(self._request, cluster), strict=True):
+            counted.matching[:] = result.domains.matching
+
     def skews(self) -> tuple[int, ...]:
         """Return the skew of each constraint."""
         return tuple(skew(counted.applied, counted.matching[counted.existing]) for counted in self._counted)

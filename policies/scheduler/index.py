@@ -158,7 +158,7 @@ class ClusterIndex:
     def bind(self, pod: Pod, name: str, node_name: str) -> None:
         """Add a pod, as if it had been scheduled to a node."""
         with self._lock:
-            self._apply_pod(_as_bound(pod, name)._replace(node_name=node_name), broken=False)
+            self._apply_pod(_as_bound(pod, name, node_name=node_name), broken=False)
 
     def nominate(self, pod: Pod, name: str, node_name: str) -> None:
         """Let a pod wait for room on a node; pods of lower priority wait there no more.
@@ -169,7 +169,7 @@ class ClusterIndex:
             for key, other in list(self._nominated.items()):
                 if other.nominated_node == node_name and other.priority < pod.priority:
                     del self._nominated[key]
-            self._apply_pod(_as_bound(pod, name)._replace(nominated_node=node_name), broken=False)
+            self._apply_pod(_as_bound(pod, name, nominated_node=node_name), broken=False)
 
     def nominated_node(self, namespace: str, name: str) -> str:
         """Return the node on which a pod waits for room; empty if it does not."""
@@ -383,13 +383,13 @@ class ClusterIndex:
             self.volumes.add(volumes, slot, amount)
 
 
-def _as_bound(pod: Pod, name: str) -> BoundPod:
-    """Return a pod under a name as one of the cluster that is on no node yet."""
+def _as_bound(pod: Pod, name: str, *, node_name: str = "", nominated_node: str = "") -> BoundPod:
+    """Return a pod under a name as one of the cluster."""
     return BoundPod(
         namespace=pod.namespace,
         name=name,
         labels=dict(pod.labels),
-        node_name="",
+        node_name=node_name,
         finished=False,
         terminating=False,
         requests=pod.requests,
@@ -398,6 +398,7 @@ def _as_bound(pod: Pod, name: str) -> BoundPod:
         ports=pod.ports,
         volumes=pod.volumes,
         priority=pod.priority,
+        nominated_node=nominated_node,
     )
 
 

@@ -234,7 +234,9 @@ class _Known:
                 total += found if weight == 1 else found * weight
         most = total.max()
         best = positions[total == most]
-        names = tuple(map(view.names.__getitem__, best.tolist()))
+        # Of equal nodes there are hundreds.
+        every = view.derive("names", lambda: np.array(view.names, object))
+        names = tuple(every[best].tolist())
         return BestNodes(names, len(positions), int(most))
 
     def _filter(self, view: NodeView, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:

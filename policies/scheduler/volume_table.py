@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,10 @@ class VolumeTable:
         return self._attached
 
 
+#: The limit of a node that has none: more than any count.
+UNLIMITED: Final = 2**62
+
+
 class AttachedVolumes:
     """The distinct volumes of each CSI driver on every node slot."""
 
@@ -71,10 +76,12 @@ class AttachedVolumes:
         #: How many pods use each volume on every slot.
         self._users: SlotCounts[CsiVolume] = SlotCounts()
         #: How many volumes of each driver are attached, by slot.
-        self._counts: defaultdict[str, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+        self._counts: dict[str, NDArray[np.int64]] = {}
+        #: How many volumes of a driver each slot takes, of drivers that were asked for.
+        self._limits: dict[str, NDArray[np.int64]] = {}
         #: The slots that VolumeAttachments name for each volume.
         self._attachments: defaultdict[CsiVolume, set[int]] = defaultdict(set)
-        slots = dict(zip(nodes.names(), self._order.tolist(), strict=True))
+        slots = self._slots = dict(zip(nodes.names(), self._order.tolist(), strict=True))
         for attachment in storage.attachments():
             volume, slot = storage.volume(attachment.volume), slots.get(attachment.node)
             # One of an in-tree plugin is not translated here.
@@ -83,7 +90,7 @@ class AttachedVolumes:
             attached = CsiVolume(attachment.driver, volume.csi.handle)
             if slot not in self._attachments[attached]:
                 self._attachments[attached].add(slot)
-                self._counts[attached.driver][slot] += 1
+                self._count(attached.driver, slot, 1)
 
     def is_of(self, storage: Storage, nodes: NodeTable) -> bool:
         """Return whether it was made of storage and nodes as they are now."""
@@ -102,18 +109,39 @@ class AttachedVolumes:
         self._users.add(volume, slot, amount)
         after = self._users.holders(volume).get(slot, 0)
         if bool(before) != bool(after) and slot not in self._attachments.get(volume, ()):
-            self._counts[volume.driver][slot] += 1 if after else -1
+            self._count(volume.driver, slot, 1 if after else -1)
+
+    def _count(self, driver: str, slot: int, amount: int) -> None:
+        counts = self._counts.get(driver)
+        if counts is None or len(counts) <= slot:
+            counts = self._counts[driver] = _longer(counts, 2 * (slot + 1))
+        counts[slot] += amount
 
     def count(self, driver: str, slots: int) -> NDArray[np.int64]:
-        """Count the volumes of a driver on every slot, shape ``(s,)``."""
-        counted = np.zeros(slots, np.int64)
+        """Count the volumes of a driver on every slot, shape ``(s,)``; valid until the next change."""
         counts = self._counts.get(driver)
-        if counts:
-            counted[list(counts)] = list(counts.values())
-        return counted
+        return counts[:slots] if counts is not None and len(counts) >= slots else _longer(counts, slots)
+
+    def limits(self, driver: str, slots: int) -> NDArray[np.int64]:
+        """Return how many volumes of a driver each slot takes, shape ``(s,)``."""
+        found = self._limits.get(driver)
+        if found is None or len(found) < slots:
+            found = self._limits[driver] = np.full(slots, UNLIMITED, np.int64)
+            for name, limit in self._storage.limits(driver).items():
+                if name in self._slots:
+                    found[self._slots[name]] = limit
+        return found[:slots]
 
     def used(self, volume: CsiVolume, slots: int) -> NDArray[np.bool_]:
         """Return on which slots a pod uses a volume already, shape ``(s,)``."""
         used = np.zeros(slots, np.bool_)
         used[list(self._users.holders(volume))] = True
         return used
+
+
+def _longer(counts: NDArray[np.int64] | None, size: int) -> NDArray[np.int64]:
+    """Return a copy of some counts, or of none, that has so many."""
+    found = np.zeros(size, np.int64)
+    if counts is not None:
+        found[: len(counts)] = counts
+    return found

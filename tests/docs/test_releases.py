@@ -12,7 +12,7 @@ from conformance.corpus import open_corpus
 from docs.generator import releases
 from docs.generator.release_evidence import MEASURED, read_evidence, tells
 from policies.model.version import KubernetesVersion
-from policies.scheduler.releases import CHANGES
+from policies.scheduler.release_changes import CHANGES
 
 EVIDENCE = read_evidence()
 

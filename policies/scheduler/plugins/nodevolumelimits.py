@@ -20,8 +20,6 @@ from policies.scheduler.result import Code, Reason, Rejections
 
 #: ``ErrReasonMaxVolumeCountExceeded``.
 TOO_MANY_VOLUMES: Final = Reason(("node(s) exceed max volume count",), Code.UNSCHEDULABLE)
-#: The limit of a node that has none: more than any count.
-_UNLIMITED: Final = 2**62
 
 
 class VolumeRoom(NamedTuple):
@@ -73,13 +71,9 @@ def volume_rooms(view: NodeView) -> Iterator[VolumeRoom]:
     for volume in view.claims.attachable if view.knows_claims else ():
         by_driver[volume.driver].append(volume)
     for driver, volumes in by_driver.items():
-        limits = index.storage.limits(driver)
-        if limits:
-            positions, slots = index.nodes.positions(), index.nodes.slots
-            most = np.full(len(view.slots), _UNLIMITED, np.int64)
-            known = [name for name in limits if name in positions]
-            most[[positions[name] for name in known]] = [limits[name] for name in known]
-            attached = index.volumes.attached(index.storage, index.nodes)
+        if index.storage.limits(driver):
+            slots, attached = index.nodes.slots, index.volumes.attached(index.storage, index.nodes)
+            most = attached.limits(driver, slots)[view.slots]
             new = np.zeros(len(view.slots), np.int64)
             for volume in volumes:
                 new += ~attached.used(volume, slots)[view.slots]

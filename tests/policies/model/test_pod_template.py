@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from policies.model.pod_template import RESTARTED_ANNOTATION, TemplateKey, template_key
+from policies.model.pod_template import LAST_APPLIED, RESTARTED_ANNOTATION, TemplateKey, template_key
 from tests.recorded import recorded_reviews
 
-#: What ``kubectl apply`` keeps of a manifest.
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 #: A field below a field, a list or whatever else, often enough to be no pod template.
 DEEP: Any = {}
 for _ in range(2000):

@@ -62,6 +62,47 @@ EBS = {"awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}}
             id="GCE, of a region",
         ),
         pytest.param(
+            {"awsElasticBlockStore": {"volumeID": "disks/vol-3"}},
+            {},
+            "ebs.csi.aws.com",
+            "disks/vol-3",
+            id="EBS, taken as it is without aws://",
+        ),
+        pytest.param(
+            {"awsElasticBlockStore": {"volumeID": "aws://z/%76ol-4?a=b"}},
+            {},
+            "ebs.csi.aws.com",
+            "vol-4",
+            id="EBS, the path of a URL",
+        ),
+        *(
+            pytest.param(
+                {"awsElasticBlockStore": {"volumeID": disk}}, {}, "", "", id=f"EBS, not counted: {disk}"
+            )
+            for disk in (
+                "aws://z/disk-1",
+                "aws://vol-1",
+                "aws://z/a/vol-1",
+                "aws://z/vol-%zz",
+            )
+        ),
+        *(
+            pytest.param(
+                {"gcePersistentDisk": {"pdName": "d"}}, {ZONE: zones}, "", "", id=f"GCE, not counted: {zones}"
+            )
+            for zones in ("europe-west1-b__b", "europe-west1-b__europe-west2-b", "europe-west1-b__")
+        ),
+        *(
+            pytest.param(
+                {"azureDisk": {"diskName": "d", "diskURI": "/disks/d", "kind": kind}},
+                {},
+                "disk.csi.azure.com" if kind == "managed" else "",
+                "/disks/d" if kind == "managed" else "",
+                id=f"Azure, {kind}",
+            )
+            for kind in ("managed", "Shared", "Dedicated")
+        ),
+        pytest.param(
             {"gcePersistentDisk": {"pdName": "d"}},
             {},
             "pd.csi.storage.gke.io",

@@ -10,12 +10,11 @@ from policies.manifests.errors import UsageError
 from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS, AmountReading
 from policies.model.taints import Taint
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.scheduler.release_changes import CHANGES, ReleaseChange
 from policies.scheduler.releases import (
-    CHANGES,
     FIELDS,
     OLDEST_VERSION,
     Behavior,
-    ReleaseChange,
     behavior_of,
     field_since,
     parse_release,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.model.foreign_policies.cel_literals import UNKNOWN, Tokens, read_literal
+from policies.model.foreign_policies.cel import UNKNOWN, Tokens, read_literal
 
 
 @pytest.mark.parametrize(

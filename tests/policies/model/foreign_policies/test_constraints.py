@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policies.manifests.fields import FieldPath
-from policies.model.foreign_policies.cel_literals import UNKNOWN
+from policies.model.foreign_policies.cel import UNKNOWN
 from policies.model.foreign_policies.constraints import ForeignInjection, injected_errors, read_selector
 from tests.builders import a_constraint
 
