@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from policies.autoscaler.cluster_facts import ClusterFacts
 from policies.autoscaler.expander import best_options
 from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.packing import ClusterFacts, Packing
+from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
 from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
 from policies.manifests.wire import Count
@@ -78,12 +79,14 @@ class ScaledUp:
         nodes: The nodes, each with its group.
         unhelped: The pods for which nothing was done.
         complete: Whether another loop would add nothing.
+        stopped: Whether it was to stop before that was known.
     """
 
     loops: tuple[Loop, ...]
     nodes: tuple[tuple[Node, ScaledGroup], ...]
     unhelped: tuple[Unhelped, ...]
     complete: bool
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,14 +136,21 @@ class ClusterAutoscaler:
                 packing.add(group, node.name)
             found = consider(packing, grouped, current.groups, self.settings)
             taken = current.take(found, len(facts.names), choose)
-            if taken is None or len(loops) == MOST_LOOPS or stop():
+            stopped = taken is not None and stop()
+            if taken is None or len(loops) == MOST_LOOPS or stopped:
                 break
             loops.append(taken)
             came = list(_made(taken, current.groups, packing))
             nodes += came
             current = current.grown(came)
         unhelped = tuple(_unhelped(found, grouped, current.groups))
-        return ScaledUp(loops=tuple(loops), nodes=tuple(nodes), unhelped=unhelped, complete=taken is None)
+        return ScaledUp(
+            loops=tuple(loops),
+            nodes=tuple(nodes),
+            unhelped=unhelped,
+            complete=taken is None,
+            stopped=stopped,
+        )
 
     def take(self, found: Considered, nodes: int, choose: Callable[[Sequence[str]], str]) -> Loop | None:
         """Return what a loop does; None if it adds nothing."""

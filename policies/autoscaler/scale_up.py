@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from policies.autoscaler.balancing import balance, similar
+from policies.autoscaler.cluster_facts import FirstRejection
 from policies.autoscaler.estimator import ExpansionOption, estimate
 from policies.autoscaler.expander import Priorities
 from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.packing import FirstRejection, Packing
+from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup
 from policies.config.node_groups import CloudProvider, Expander
 

@@ -1,36 +1,45 @@
-"""Node groups of documents: NodeGroups, and objects of Cluster API with annotations for Cluster Autoscaler.
+"""Node groups of documents, or deduced from the nodes of a cluster.
+
+Documents are NodeGroups, and objects of Cluster API with annotations for Cluster Autoscaler. Nodes of one
+deduced group are alike in all but name and zone.
 
 Source: ``cloudprovider/clusterapi/clusterapi_{utils,unstructured,nodegroup}.go``, Cluster Autoscaler 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
-from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.scale_up import AutoscalerSettings
+from policies.autoscaler.node_group import GroupOrigin, ScaledGroup
+from policies.autoscaler.scale_up import MOST_NODES, AutoscalerSettings
 from policies.config import node_groups
-from policies.config.node_groups import GroupEntry, NodeGroups
+from policies.config.node_groups import CloudProvider, GroupEntry, NodeGroups
 from policies.config.node_groups_loader import build_node_groups, node_groups_errors
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
+    METADATA,
+    NAME,
+    NAME_TAKEN,
+    VALUE_INVALID,
     ErrorList,
+    FieldError,
     FieldPath,
     duplicate_value,
     invalid_value,
     member,
     required_value,
-    shown,
     text_member,
     unsupported_value,
 )
-from policies.model.node import Node
+from policies.model.node import Node, without_transient
 from policies.model.quantity import read_amounts
+from policies.model.scaling import KARPENTER_GROUP, KARPENTER_NODE_LABEL
 from policies.model.taints import Taint, TaintEffect, read_taints
-from policies.model.topology_keys import ZONE
+from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import PODS
 
@@ -39,8 +48,6 @@ USUAL_PODS: Final = 110
 #: The group of Cluster API, and its kinds that Cluster Autoscaler scales.
 _CAPI_GROUP: Final = "cluster.x-k8s.io"
 _CAPI_KINDS: Final = ("MachineDeployment", "MachineSet", "MachinePool")
-#: What Karpenter's documents are of.
-_KARPENTER_GROUP: Final = "karpenter.sh"
 _MIN: Final = f"{_CAPI_GROUP}/cluster-api-autoscaler-node-group-min-size"
 _MAX: Final = f"{_CAPI_GROUP}/cluster-api-autoscaler-node-group-max-size"
 _CAPACITY: Final = "capacity.cluster-autoscaler.kubernetes.io/"
@@ -50,16 +57,83 @@ _RESOURCES: Final = {"cpu": "cpu", "memory": "memory", "ephemeral-disk": "epheme
 _KUBE_PROXY: Final = {"cpu": 100, PODS: 1}
 #: The labels of such a node: ``buildGenericLabels``.
 _GENERIC: Final = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
-_ANNOTATIONS: Final = FieldPath(("metadata", "annotations"))
+_ANNOTATIONS: Final = METADATA.child("annotations")
 
 #: The rules that documents break.
 NOT_MODELED: Final = "not-modeled"
-NAME_TAKEN: Final = "name-taken"
-VALUE_INVALID: Final = "value-invalid"
+#: What is said of documents without a node group.
+NO_GROUP: Final = f"no node group: neither {node_groups.KIND} nor an object with {_MIN} and {_MAX}"
+#: What is said where no node is in a group.
+NONE_DEDUCED: Final = "the cluster has no node of a node group"
+
+
+class AutoscalerReader:
+    """Reads documents that describe Cluster Autoscaler, one after another.
+
+    Args:
+        cluster: Whose nodes are counted for groups that do not say how many they have.
+    """
+
+    def __init__(self, cluster: ClusterIndex) -> None:
+        self._cluster = cluster
+        self._groups: list[ScaledGroup] = []
+        self._document: NodeGroups | None = None
+
+    def take(self, value: Mapping[str, Any]) -> list[FieldError]:
+        """Take a document in, unless something is wrong with it, which is returned."""
+        found = ErrorList()
+        kind, api_group = text_member(value, "kind"), text_member(value, "apiVersion").partition("/")[0]
+        if kind == node_groups.KIND:
+            found.extend(node_groups_errors(value))
+            if self._document is not None:
+                found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
+            elif not found.errors:
+                self._document = build_node_groups(value)
+                for position, entry in enumerate(self._document.groups):
+                    group = _group_of(entry, self._cluster)
+                    self._add(group, FieldPath(("groups",)).index(position).child("name"), found)
+        elif api_group == _CAPI_GROUP and kind in _CAPI_KINDS:
+            for group in _of_cluster_api(value, found):
+                self._add(group, NAME, found)
+        elif api_group == KARPENTER_GROUP:
+            text = f"{kind} of Karpenter is not modeled: --autoscale is Cluster Autoscaler"
+            found.add(invalid_value(FieldPath(("kind",)), kind, text, NOT_MODELED))
+        else:
+            kinds = (node_groups.KIND, *_CAPI_KINDS)
+            found.add(unsupported_value(FieldPath(("kind",)), value.get("kind"), kinds, NOT_MODELED))
+        return found.errors
+
+    def _add(self, group: ScaledGroup, path: FieldPath, found: ErrorList) -> None:
+        if any(group.name == other.name for other in self._groups):
+            found.add(duplicate_value(path, group.name, NAME_TAKEN))
+        self._groups.append(group)
+
+    def autoscaler(self) -> ClusterAutoscaler | None:
+        """Return Cluster Autoscaler as the documents describe it; None if there is no node group."""
+        if not self._groups:
+            return None
+        return ClusterAutoscaler(groups=tuple(self._groups), settings=_settings(self._document))
+
+
+#: The labels of managed groups, with the provider whose they are.
+POOL_LABELS: Final = {
+    "eks.amazonaws.com/nodegroup": CloudProvider.AWS,
+    "alpha.eksctl.io/nodegroup-name": CloudProvider.AWS,
+    "cloud.google.com/gke-nodepool": CloudProvider.GCE,
+    "kubernetes.azure.com/agentpool": CloudProvider.AZURE,
+    "agentpool": CloudProvider.AZURE,
+}
+#: What the nodes carry that Cluster Autoscaler does not add: those of a control plane and of Karpenter.
+_NOT_SCALED: Final = (
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    KARPENTER_NODE_LABEL,
+)
+_INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 
 
 def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) -> ClusterAutoscaler:
-    """Return Cluster Autoscaler as documents describe it.
+    """Return Cluster Autoscaler as documents of a file describe it.
 
     Args:
         objects: One NodeGroups document at most, and objects of Cluster API.
@@ -68,42 +142,14 @@ def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) ->
     Raises:
         DocumentError: A document is not what it should be, or there is no node group; holds every error.
     """
-    problems: list[str] = []
-    groups: list[ScaledGroup] = []
-    document: NodeGroups | None = None
+    reader, problems = AutoscalerReader(cluster), list[str]()
     for entry in objects:
-        found = ErrorList()
         content: object = entry.value
-        value: dict[str, Any] = content if isinstance(content, dict) else {}
-        kind, group = text_member(value, "kind"), text_member(value, "apiVersion").partition("/")[0]
-        if kind == node_groups.KIND:
-            found.extend(node_groups_errors(entry.value))
-            if document is not None:
-                found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
-            elif not found.errors:
-                document = build_node_groups(value)
-                groups += (_group_of(each, cluster) for each in document.groups)
-        elif group == _CAPI_GROUP and kind in _CAPI_KINDS:
-            groups += _of_cluster_api(value, found)
-        elif group == _KARPENTER_GROUP:
-            text = f"{kind} of Karpenter is not modeled: --autoscale is Cluster Autoscaler"
-            found.add(invalid_value(FieldPath(("kind",)), kind, text, NOT_MODELED))
-        else:
-            kinds = (node_groups.KIND, *_CAPI_KINDS)
-            found.add(unsupported_value(FieldPath(("kind",)), value.get("kind"), kinds, NOT_MODELED))
-        problems += entry.problems(found.errors)
-    names = [group.name for group in groups]
-    problems += (f"two node groups are called {shown(name)}" for name in _repeated(names))
-    if not groups and not problems:
-        annotations = f"{_MIN} and {_MAX}"
-        problems.append(f"no node group: neither {node_groups.KIND} nor an object with {annotations}")
-    if problems:
-        raise DocumentError(problems)
-    return ClusterAutoscaler(groups=tuple(groups), settings=_settings(document))
-
-
-def _repeated(names: list[str]) -> list[str]:
-    return sorted({name for name in names if names.count(name) > 1})
+        problems += entry.problems(reader.take(content if isinstance(content, dict) else {}))
+    autoscaler = None if problems else reader.autoscaler()
+    if autoscaler is None:
+        raise DocumentError(problems or [NO_GROUP])
+    return autoscaler
 
 
 def _settings(document: NodeGroups | None) -> AutoscalerSettings:
@@ -206,3 +252,78 @@ def _taints(value: Mapping[str, Any], text: str, found: ErrorList) -> tuple[Tain
     overridden = {(taint.key, taint.effect) for taint in taints}
     own = read_taints(spec.get("taints"), path, found)
     return (*taints, *(taint for taint in own if (taint.key, taint.effect) not in overridden))
+
+
+class _Shape(NamedTuple):
+    pool: str
+    zone: str
+    labels: frozenset[tuple[str, str]]
+    taints: tuple[Taint, ...]
+    cpu: int
+
+
+def deduce(cluster: ClusterIndex) -> ClusterAutoscaler:
+    """Return the node groups that the nodes of a cluster show, one for each zone, by their names.
+
+    Of a group nobody knows how many nodes it may have: as many as one scale-up may add. What its nodes have
+    besides what is allocatable is not known either.
+    """
+    nodes = [without_transient(node) for node in cluster.nodes.listed()]
+    karpenter = sum(KARPENTER_NODE_LABEL in node.labels for node in nodes)
+    nodes = [node for node in nodes if not any(key in node.labels for key in _NOT_SCALED)]
+    own = _own_labels(nodes)
+    shapes: dict[_Shape, list[Node]] = {}
+    for node in nodes:
+        shapes.setdefault(_shape(node, own), []).append(node)
+    provider = next(
+        (found for key, found in POOL_LABELS.items() if _any_has(nodes, key)), CloudProvider.OTHER
+    )
+    groups = sorted(_groups(shapes), key=lambda group: group.name)
+    settings = AutoscalerSettings(provider=provider)
+    return ClusterAutoscaler(groups=tuple(groups), settings=settings, karpenter_nodes=karpenter)
+
+
+def _any_has(nodes: Sequence[Node], key: str) -> bool:
+    return any(key in node.labels for node in nodes)
+
+
+def _own_labels(nodes: Sequence[Node]) -> frozenset[str]:
+    """Return the keys of labels that tell nodes apart: of more than one node, each has another value."""
+    carriers, values = Counter[str](), set[tuple[str, str]]()
+    for node in nodes:
+        carriers.update(node.labels.keys())
+        values.update(node.labels.items())
+    distinct = Counter(key for key, _ in values)
+    zones = {ZONE, *POOL_LABELS}
+    own = {
+        key for key, count in carriers.items() if count > 1 and distinct[key] == count and key not in zones
+    }
+    return frozenset({HOSTNAME, *own})
+
+
+def _shape(node: Node, own: frozenset[str]) -> _Shape:
+    labels = frozenset((key, value) for key, value in node.labels.items() if key not in own)
+    pool = next((node.labels[key] for key in POOL_LABELS if key in node.labels), "")
+    return _Shape(pool, node.labels.get(ZONE, ""), labels, node.taints, node.allocatable.get("cpu", 0))
+
+
+def _groups(shapes: dict[_Shape, list[Node]]) -> Iterable[ScaledGroup]:
+    taken = Counter[str]()
+    for shape, nodes in shapes.items():
+        labels = dict(shape.labels)
+        parts = (shape.pool or labels.get(_INSTANCE_TYPE, "") or "nodes", shape.zone)
+        name = "-".join(filter(None, parts))
+        taken[name] += 1
+        name = name if taken[name] == 1 else f"{name}-{taken[name]}"
+        # Nodes of one kind differ by some memory: a pod must fit the least of them.
+        keys = set.intersection(*(set(node.allocatable) for node in nodes))
+        least = {key: min(node.allocatable[key] for node in nodes) for key in sorted(keys)}
+        template = Node(name, labels, shape.taints, unschedulable=False, allocatable=least)
+        yield ScaledGroup(
+            name=name,
+            template=template,
+            capacity=least,
+            size=len(nodes),
+            max_size=len(nodes) + MOST_NODES,
+            origin=GroupOrigin.MANAGED if shape.pool else GroupOrigin.DEDUCED,
+        )

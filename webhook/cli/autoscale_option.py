@@ -14,7 +14,7 @@ from webhook.late_imports import late_imports
 from webhook.lint.files import read_text, shown_file
 
 with late_imports():
-    from policies.autoscaler import deduced, sources
+    from policies.autoscaler import sources
     from policies.autoscaler.autoscaler import ClusterAutoscaler
 
 #: What stands for a file: node groups as the nodes of the cluster show them.
@@ -47,9 +47,9 @@ class Autoscale:
         if self.source is None:
             return None
         if self.source == DEDUCED:
-            found = deduced.deduce(cluster)
+            found = sources.deduce(cluster)
             if not found.groups:
-                raise DocumentError(["--autoscale deduced: the cluster has no node of a node group"])
+                raise DocumentError([f"--autoscale {DEDUCED}: {sources.NONE_DEDUCED}"])
             return found
         documents = load_strictly(read_text(self.source, named=True).content, shown_file(self.source))
         objects = [found for document in documents for found in objects_or_itself(document)]

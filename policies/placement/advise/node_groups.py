@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.config.context import AdmissionContext, listed_domains
+from policies.manifests.fields import shown
+from policies.manifests.words import listed
 from policies.model.node import Node, without_transient
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.core.actions import domains_of
@@ -79,6 +82,32 @@ def groups_for(
         return ()
     listed = listed_domains(context.policies).get(domains_key(key), ())
     return tuple(node_groups(context.cluster, domains_key(key), most, listed, enough))
+
+
+def scaled_groups(autoscaler: ClusterAutoscaler, key: str, enough: int) -> tuple[NodeGroup, ...]:
+    """Return the node groups of an autoscaler that may get nodes, each in its domain.
+
+    Args:
+        autoscaler: The autoscaler, of which ``groups_lacking`` finds none.
+        key: The topology key of the goal.
+        enough: As many nodes of each group are enough.
+    """
+    key = domains_key(key)
+    return tuple(
+        NodeGroup(key, group.template.labels[key], group.template, min(group.room, enough))
+        for group in autoscaler.groups
+        if group.room
+    )
+
+
+def groups_lacking(autoscaler: ClusterAutoscaler, key: str) -> str:
+    """Return which node groups are in no domain of a goal's topology key, in words; empty if none is."""
+    key = domains_key(key)
+    lacking = [group.name for group in autoscaler.groups if group.room and key not in group.template.labels]
+    if not lacking:
+        return ""
+    groups = "node group" if len(lacking) == 1 else "node groups"
+    return f"in which domain new nodes are is not known: no label {shown(key)} of {groups} {listed(lacking)}"
 
 
 def domains_key(key: str) -> str:

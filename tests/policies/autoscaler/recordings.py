@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.cluster_facts import ClusterFacts
 from policies.autoscaler.expander import best_options
 from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.packing import ClusterFacts, Packing
+from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, group_pods
 from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
 from policies.config.context import AdmissionContext

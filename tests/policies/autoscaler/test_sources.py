@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
-from policies.autoscaler.deduced import deduce
 from policies.autoscaler.node_group import GroupOrigin
-from policies.autoscaler.sources import read_autoscaler
+from policies.autoscaler.sources import deduce, read_autoscaler
 from policies.config.node_groups import CloudProvider, Expander
 from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
@@ -108,7 +107,9 @@ def test_cluster_api() -> None:
             id="a size that is no number",
         ),
         pytest.param(
-            f"{GROUPS}---\n{MACHINES.replace('workers', 'web-a')}", ["two node groups "], id="one name"
+            f"{GROUPS}---\n{MACHINES.replace('workers', 'web-a')}",
+            ["f.yaml:18: metadata.name: "],
+            id="one name",
         ),
         pytest.param(
             MACHINES.replace("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size", "x"),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler, Loop, NewNode, Unhelped, new_node
 from policies.autoscaler.balancing import similar
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.pod_groups import PendingPod
-from policies.manifests.wire import Count
+from policies.manifests.wire import INLINE, INTERNAL, Count
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.scheduler.binding import Step
+from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
 from policies.scheduler.skew import skew_of
 
@@ -88,6 +89,7 @@ class Autoscaled:
         alternatives: What would be if something were otherwise; nothing where that was not simulated.
         karpenter_nodes: How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not
             modeled; known only where node groups are deduced.
+        stopped: Whether it was to stop before that was known, so that what is pending may yet get a node.
     """
 
     loops: tuple[Loop, ...]
@@ -98,6 +100,41 @@ class Autoscaled:
     complete: bool
     alternatives: tuple[Alternative, ...] = ()
     karpenter_nodes: Count = 0
+    stopped: Annotated[bool, INTERNAL] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithNewNodes:
+    """What becomes of a pod that fits nowhere if Cluster Autoscaler adds nodes for it.
+
+    Attributes:
+        step: Where the scheduler then puts it, or why it stays pending.
+        scaled: The nodes that are added for it, or why none is.
+    """
+
+    step: Step
+    scaled: Annotated[Autoscaled, INLINE]
+
+
+def with_new_nodes(
+    pod: QueuedPod,
+    cluster: ClusterIndex,
+    autoscaler: ClusterAutoscaler,
+    stop: Callable[[], bool] = lambda: False,
+) -> WithNewNodes:
+    """Add nodes for one pod, and let the scheduler place it.
+
+    Args:
+        pod: The pod, which fits no node.
+        cluster: The cluster, which stays as it is.
+        autoscaler: Cluster Autoscaler.
+        stop: Whether to end before another loop.
+    """
+    simulation = ClusterSimulation.of(cluster)
+    pending = [simulation.schedule(pod.request, pod.name)]
+    simulation.stop = stop
+    (step,), scaled = autoscale([pod], pending, simulation, autoscaler)
+    return WithNewNodes(step=step, scaled=scaled)
 
 
 def autoscale(
@@ -118,8 +155,8 @@ def autoscale(
         What becomes of the pods then.
     """
     steps, loops, nodes, current = list(steps), list[Loop](), list[NewNode](), autoscaler
-    waves = 0
-    while True:
+    waves, tried = 0, True
+    while tried:
         waiting = [number for number, step in enumerate(steps) if step.node is None]
         pods = [
             PendingPod(queue[number].name, queue[number].request, queue[number].owner) for number in waiting
@@ -136,6 +173,7 @@ def autoscale(
         again = simulation.schedule_all(queue[number] for number in waiting)
         for number, step in zip(waiting, again, strict=False):
             steps[number] = step
+        tried = len(again) == len(waiting)
     return steps, Autoscaled(
         loops=tuple(loops),
         waves=waves,
@@ -143,6 +181,7 @@ def autoscale(
         nodes=tuple(nodes),
         unhelped=found.unhelped,
         complete=found.complete and not found.nodes,
+        stopped=found.stopped or not tried,
         karpenter_nodes=autoscaler.karpenter_nodes,
     )
 
@@ -163,19 +202,21 @@ def alternatives(
 ) -> tuple[Alternative, ...]:
     """Return what would be if constraints had minDomains, and if there were node groups in all zones.
 
+    What was not played to the end, since the simulation was to stop, is left out.
+
     Args:
         queue: The pods.
         start: Returns the cluster before any of them was scheduled.
         autoscaler: Cluster Autoscaler.
     """
-    found = []
+    found = list[Alternative | None]()
     required = with_min_domains(queue, start(), autoscaler)
     if required is not None:
         found.append(_alternative(AlternativeKind.MIN_DOMAINS, required, start(), autoscaler))
     everywhere = in_all_zones(autoscaler, start())
     if everywhere is not None:
         found.append(_alternative(AlternativeKind.ALL_ZONES, queue, start(), everywhere))
-    return tuple(found)
+    return tuple(each for each in found if each is not None)
 
 
 def _alternative(
@@ -183,8 +224,12 @@ def _alternative(
     queue: Sequence[QueuedPod],
     simulation: ClusterSimulation,
     autoscaler: ClusterAutoscaler,
-) -> Alternative:
-    steps, scaled = autoscale(queue, simulation.schedule_all(queue), simulation, autoscaler)
+) -> Alternative | None:
+    """Return the end; None where the simulation was to stop before."""
+    first = simulation.schedule_all(queue)
+    steps, scaled = autoscale(queue, first, simulation, autoscaler)
+    if scaled.stopped or len(first) < len(queue):
+        return None
     request = queue[0].request
     counts = simulation.count(request)
     return Alternative(

@@ -1,0 +1,352 @@
+"""How groups of pods meet the nodes of a cluster as it is, and those of node groups.
+
+What follows from the nodes is computed by the scheduler's own filters, once for each group of pods.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.autoscaler.node_group import ScaledGroup
+from policies.autoscaler.pod_groups import PodGroup
+from policies.model.constraint import WhenUnsatisfiable
+from policies.model.interpod_terms import InterPodTerm
+from policies.model.node import Node
+from policies.model.pod_reading import EVERY_AMOUNT
+from policies.model.pod_volumes import NO_VOLUMES
+from policies.scheduler.eligibility import eligible_nodes, required_keys
+from policies.scheduler.evaluate import count_spread
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_table import PODS
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.plugin_registry import filter_nodes, pre_filter
+from policies.scheduler.plugins.interpodaffinity import InterPodCounts
+from policies.scheduler.plugins.noderesources import compared_requests
+from policies.scheduler.plugins.podtopologyspread.filtering import SKEW_TOO_LARGE
+from policies.scheduler.profile import Plugin
+from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.result import Rejections
+
+#: The plugins of which an empty node alone tells nothing.
+_COUNTED: Final = frozenset({Plugin.POD_TOPOLOGY_SPREAD, Plugin.INTER_POD_AFFINITY})
+
+
+class FirstRejection(NamedTuple):
+    """Why a node takes no pod of a group: what the first filter says that rejects it.
+
+    Attributes:
+        texts: The reasons.
+        by_skew: Whether a spread constraint rejects the node for its skew.
+    """
+
+    texts: tuple[str, ...]
+    by_skew: bool = False
+
+
+#: A domain, by its topology key and its value.
+_Domain: TypeAlias = tuple[str, str]
+
+
+class SkewLimit(NamedTuple):
+    """What a constraint compares for each node.
+
+    Attributes:
+        key: The topology key.
+        most: By how many pods a domain may exceed the minimum without the pod itself.
+        min_domains: With fewer domains the minimum is 0; 1 at least.
+    """
+
+    key: str
+    most: int
+    min_domains: int
+
+
+class OnNewNodes(NamedTuple):
+    """How the nodes of a node group meet a group of pods.
+
+    Attributes:
+        rejection: Why they take none, whatever comes; None if they may.
+        counted: Whether pods on them count, for each constraint.
+    """
+
+    rejection: FirstRejection | None
+    counted: tuple[bool, ...]
+
+
+class PodTally:
+    """The matching pods of the domains of a constraint.
+
+    Attributes:
+        counts: Of each domain.
+        least: The fewest of any domain.
+    """
+
+    __slots__ = ("_with", "counts", "least")
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self.counts = dict(counts)
+        self._with = Counter(self.counts.values())
+        self.least = min(self.counts.values(), default=0)
+
+    def copy(self) -> PodTally:
+        """Return a tally of its own."""
+        twin = PodTally({})
+        twin.counts, twin._with, twin.least = dict(self.counts), self._with.copy(), self.least
+        return twin
+
+    def add_domain(self, domain: str) -> None:
+        """Add a domain without pods, unless it is there."""
+        if domain not in self.counts:
+            self.counts[domain] = self.least = 0
+            self._with[0] += 1
+
+    def add_pod(self, domain: str) -> None:
+        """Count a pod of a domain."""
+        count = self.counts[domain]
+        self.counts[domain] = count + 1
+        self._with[count] -= 1
+        self._with[count + 1] += 1
+        if count == self.least and not self._with[count]:
+            self.least += 1
+
+
+class PodGroupFacts:
+    """What follows for a group of pods from the nodes of a cluster as it is.
+
+    Attributes:
+        group: The group.
+        compared: What a node must have left.
+        taken: What a pod takes of its node.
+        domains: The matching pods by domain, of each constraint.
+        by_filters: Whether each pod goes through all filters.
+        open: The positions of the nodes that may take some, but for the skew.
+        closed: The domains that anti-affinity closes: terms of the pod itself, and those of running pods.
+        limits: Of each constraint.
+    """
+
+    def __init__(self, group: PodGroup, cluster: ClusterIndex) -> None:
+        self.group = group
+        request = group.request
+        self.limits = [
+            SkewLimit(
+                applied.constraint.topology_key,
+                applied.constraint.max_skew - applied.self_match,
+                max(applied.constraint.min_domains, 1),
+            )
+            for applied in request.constraints
+        ]
+        self.compared = {PODS: 1, **compared_requests(request)}
+        self.taken = {PODS: 1, **dict(request.pod.requests)}
+        with cluster.reading():
+            view = NodeView(cluster, request.pod)
+            counts = InterPodCounts(view, request)
+            self.by_filters = _needs_filters(view, request)
+            self.domains = [PodTally(each.domains.by_value()) for each in count_spread(request, cluster)]
+            self._counted = _counted(view, request)
+            self.open = [] if self.by_filters else _open_nodes(view, request)
+            self.terms = counts.resolved(request.pod.terms.anti_affinity)
+            own = ((term, counts.selected_by_all([term])) for term in self.terms)
+            self.closed = (
+                _closed(view, own),
+                _closed(view, counts.of_running(cluster.anti_affinity)),
+            )
+        self._of_group: dict[str, OnNewNodes] = {}
+
+    def counts(self, constraint: int, position: int) -> bool:
+        """Return whether pods on a node of the cluster count for a constraint."""
+        return self._counted[constraint][position]
+
+    def on(self, group: ScaledGroup, alone: Callable[[ScaledGroup], ClusterIndex]) -> OnNewNodes:
+        """Return how new nodes of a group meet the pods.
+
+        Args:
+            group: The node group.
+            alone: Returns a cluster with one such node.
+        """
+        found = self._of_group.get(group.name)
+        if found is None:
+            request = self.group.request
+            view = NodeView(alone(group), request.pod)
+            rejections, _ = filter_nodes(view, request)
+            lasting = [each for each in rejections if each.plugin not in _COUNTED]
+            counted = tuple(each[0] for each in _counted(view, request))
+            found = self._of_group[group.name] = OnNewNodes(first_rejection(lasting, 0), counted)
+        return found
+
+    def matched_by(self, other: PodGroup) -> list[int]:
+        """Return the positions of the constraints that count the pods of another group."""
+        request, pod = self.group.request, other.request.pod
+        if request.pod.namespace != pod.namespace:
+            return []
+        return [
+            position
+            for position, applied in enumerate(request.constraints)
+            if applied.selector is not None
+            and not applied.counts_nothing(request.behavior)
+            and applied.selector.matches(pod.labels)
+        ]
+
+
+def _needs_filters(view: NodeView, request: SchedulingRequest) -> bool:
+    """Return whether more changes for a pod as others come than what is counted."""
+    pod = request.pod
+    if pod.terms.affinity or pod.ports or pod.volumes is not NO_VOLUMES:
+        return True
+    return pod.reading.amounts != EVERY_AMOUNT or bool(view.index.nominated_pods())
+
+
+def _closed(view: NodeView, terms: Iterable[tuple[InterPodTerm, NDArray[np.int64]]]) -> frozenset[_Domain]:
+    """Return the domains with any of the pods that terms are about, counted by node."""
+    found = set[_Domain]()
+    for term, pods in terms:
+        label = view.label(term.topology_key)
+        numbers = np.unique(label.numbers[label.present & (pods > 0)])
+        found |= {(term.topology_key, label.texts[number]) for number in numbers.tolist()}
+    return frozenset(found)
+
+
+def _counted(view: NodeView, request: SchedulingRequest) -> list[list[bool]]:
+    """Return on which nodes pods count, for each constraint."""
+    constraints = [applied.constraint for applied in request.constraints]
+    keys = required_keys(constraints, WhenUnsatisfiable.DO_NOT_SCHEDULE)
+    found = (eligible_nodes(each, view, keys=keys, behavior=request.behavior) for each in constraints)
+    return [nodes.tolist() for nodes in found]
+
+
+def _open_nodes(view: NodeView, request: SchedulingRequest) -> list[int]:
+    """Return the positions of the nodes that every filter lets pass, but for the skew."""
+    rejections, _ = filter_nodes(view, request, pre_filter(view, request))
+    passed = np.ones(len(view.slots), np.bool_)
+    for each in rejections:
+        skewed = each.reasons.index(SKEW_TOO_LARGE) + 1 if SKEW_TOO_LARGE in each.reasons else 0
+        passed &= (each.of_node == 0) | ((each.of_node == skewed) & (skewed > 0))
+    return np.flatnonzero(passed).tolist()
+
+
+def first_rejection(rejections: Iterable[Rejections], position: int) -> FirstRejection | None:
+    """Return what the first filter says that rejects a node; None if none does."""
+    for each in rejections:
+        number = int(each.of_node[position])
+        if number:
+            reason = each.reasons[number - 1]
+            return FirstRejection(reason.texts, by_skew=reason == SKEW_TOO_LARGE)
+    return None
+
+
+class Effect(NamedTuple):
+    """What a pod of a group changes for others where it comes.
+
+    Attributes:
+        counted: The constraints that count it, as group and position.
+        closes: The groups to which it closes a domain, with the topology key and whether by their own terms.
+    """
+
+    counted: list[tuple[int, int]]
+    closes: list[tuple[int, str, bool]]
+
+
+class Arrival(NamedTuple):
+    """What a new node of a node group changes for groups of pods.
+
+    Attributes:
+        open: The groups of pods that it may take.
+        counted: The constraints that count pods on it, as group and position, with the topology key.
+    """
+
+    open: tuple[int, ...]
+    counted: tuple[tuple[int, int, str], ...]
+
+
+class ClusterFacts:
+    """A cluster as it is, and how groups of pods meet its nodes.
+
+    Attributes:
+        cluster: The cluster, which must not change.
+        pods: Of each group.
+        names: The names of the nodes.
+        labels: The labels of each.
+    """
+
+    def __init__(self, cluster: ClusterIndex, groups: Sequence[PodGroup]) -> None:
+        self.cluster = cluster
+        self.pods = [PodGroupFacts(group, cluster) for group in groups]
+        self.names = cluster.nodes.names()
+        self.labels = [node.labels for node in cluster.nodes.listed()]
+        self.resources = sorted({name for facts in self.pods for name in (*facts.compared, *facts.taken)})
+        self._namespaces = {name: namespace.labels for name, namespace in cluster.snapshot.namespaces.items()}
+        self._effects: dict[int, Effect] = {}
+        self._free: list[list[int]] = []
+        self._alone: dict[str, ClusterIndex] = {}
+        self._arrivals: dict[str, Arrival] = {}
+        self._samples: dict[str, Node] = {}
+
+    def room(self, position: int) -> dict[str, int]:
+        """Return what a node of the cluster has left of what pods ask for."""
+        if not self._free:
+            view = NodeView(self.cluster, self.pods[0].group.request.pod)
+            for name in self.resources:
+                allocatable, used = view.resource(name)
+                self._free.append((allocatable - used).tolist())
+        return {name: free[position] for name, free in zip(self.resources, self._free, strict=True)}
+
+    def on(self, number: int, group: ScaledGroup) -> OnNewNodes:
+        """Return how new nodes of a group meet a group of pods."""
+        return self.pods[number].on(group, self._only_node)
+
+    def arrival(self, group: ScaledGroup) -> Arrival:
+        """Return what a new node of a group changes."""
+        found = self._arrivals.get(group.name)
+        if found is None:
+            met = [self.on(number, group) for number in range(len(self.pods))]
+            by_counts = (number for number, facts in enumerate(self.pods) if not facts.by_filters)
+            found = self._arrivals[group.name] = Arrival(
+                open=tuple(number for number in by_counts if met[number].rejection is None),
+                counted=tuple(
+                    (number, position, limit.key)
+                    for number, facts in enumerate(self.pods)
+                    for position, limit in enumerate(facts.limits)
+                    if met[number].counted[position]
+                ),
+            )
+        return found
+
+    def sample(self, group: ScaledGroup) -> Node:
+        """Return a node of a group, of a name that no other has, also of those that are added."""
+        node = self._samples.get(group.name)
+        if node is None:
+            name = f"{group.name}-new-0"
+            while self.cluster.nodes.find(name) is not None:
+                name += "0"
+            node = self._samples[group.name] = group.node(name)
+        return node
+
+    def _only_node(self, group: ScaledGroup) -> ClusterIndex:
+        alone = self._alone.get(group.name)
+        if alone is None:
+            alone = self._alone[group.name] = ClusterIndex()
+            alone.nodes.put(group.node(group.name))
+        return alone
+
+    def effect(self, number: int) -> Effect:
+        """Return what a pod of a group changes for others, and for those of its own group."""
+        found = self._effects.get(number)
+        if found is None:
+            placed = self.pods[number]
+            found = self._effects[number] = Effect([], [])
+            for other, facts in enumerate(self.pods):
+                found.counted.extend((other, position) for position in facts.matched_by(placed.group))
+                own = self._selecting(facts.terms, placed.group)
+                running = self._selecting(placed.terms, facts.group)
+                found.closes.extend((other, term.topology_key, True) for term in own)
+                found.closes.extend((other, term.topology_key, False) for term in running)
+        return found
+
+    def _selecting(self, terms: Iterable[InterPodTerm], group: PodGroup) -> Iterator[InterPodTerm]:
+        pod = group.request.pod
+        labels = self._namespaces.get(pod.namespace, {})
+        return (term for term in terms if term.selects(pod.namespace, labels, pod.labels))

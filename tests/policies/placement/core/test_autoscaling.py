@@ -1,0 +1,62 @@
+"""Nodes that are added for the pods of a queue."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from policies.autoscaler.sources import deduce
+from policies.config.context import AdmissionContext
+from policies.placement.simulate.scheduling_queue import (
+    PLAIN,
+    PlannedActions,
+    SimulatedQueue,
+    queue_replicas,
+    simulate_queue,
+)
+from policies.reports.simulate import text as simulate_text
+from tests.builders import a_constraint, a_workload
+from tests.policies.reports.verdicts import ZONE, a_node, an_index
+
+
+def simulated(turns: int | None) -> SimulatedQueue:
+    """Return six replicas, four of which need new nodes, scheduled until asked so often to stop."""
+    web = a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint(topologyKey=ZONE)]})
+    web["spec"]["replicas"] = 6
+    container = web["spec"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"requests": {"cpu": "3", "memory": "1Gi"}}
+    index = an_index(a_node("n1", "a"), a_node("n2", "b"))
+    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index))
+    asked = count()
+    return simulate_queue(
+        queue,
+        PLAIN,
+        planned=PlannedActions(autoscaler=deduce(index)),
+        stop=lambda: turns is not None and next(asked) >= turns,
+    )
+
+
+def test_interrupted_anywhere() -> None:
+    """Whenever it is ended, it is either the whole result or said not to be one; no part is taken for all."""
+    whole = simulated(None).simulation
+    scaled = whole.autoscaled
+    assert scaled is not None
+    assert (4, 0) == (len(scaled.nodes), whole.pending)
+    early, so_far = 0, 0
+    for turns in range(200):
+        found = simulated(turns)
+        got = found.simulation.autoscaled
+        if found.complete:
+            assert found.simulation.steps == whole.steps
+            assert got is not None
+            assert all(each in scaled.alternatives for each in got.alternatives)
+            if got.alternatives == scaled.alternatives:
+                break
+        else:
+            early += 1
+            text = simulate_text.render(found, width=200, color=False)
+            assert "not tried" in text or "pending so far" in text or found.simulation.pending == 0
+            so_far += "pending so far" in text
+    else:
+        raise AssertionError("it was never complete")
+
+    assert early > so_far > 0

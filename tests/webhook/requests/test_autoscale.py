@@ -1,0 +1,115 @@
+"""The field of simulate requests that lets Cluster Autoscaler add nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.placement.explain.explain import Explained
+from policies.scheduler.rejections import EXAMPLES
+from tests.builders import a_constraint, a_workload
+from tests.policies.reports.verdicts import a_node
+from webhook.requests import simulated
+from webhook.requests.explain import explain_request
+from webhook.requests.frame import RequestError
+from webhook.requests.simulate import GROUP_COST, MOST_WORK, POD_COST, simulate_request
+
+ZONE = "topology.kubernetes.io/zone"
+SERVER = AdmissionContext(policies=())
+GROUPS = {
+    "apiVersion": "evenkeel.dev/v1alpha1",
+    "kind": "NodeGroups",
+    "groups": [
+        {"name": zone, "zone": zone, "maxSize": 9, "size": 0, "allocatable": {"cpu": "4", "memory": "8Gi"}}
+        for zone in "ab"
+    ],
+}
+
+
+def _request(**fields: Any) -> dict[str, Any]:
+    web = a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint(topologyKey=ZONE)]})
+    web["spec"]["replicas"] = 6
+    container = web["spec"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"requests": {"cpu": "3", "memory": "1Gi"}}
+    return {"workload": web, "cluster": {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}, **fields}
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = orjson.loads(
+        simulated.render_json(simulate_request(orjson.dumps(request), SERVER))
+    )
+    return answer
+
+
+@pytest.mark.parametrize("autoscale", [[GROUPS], "deduced"], ids=["documents", "deduced"])
+def test_pending_replicas_get_nodes(autoscale: object) -> None:
+    """The replicas that had no room get it on nodes of groups; without the field they stay pending."""
+    answer = _answer(_request(autoscale=autoscale))
+    zones = [node["zone"] for node in answer["autoscaled"]["nodes"]]
+
+    assert answer["pending"] == 0
+    assert {"a": 2, "b": 2} == {zone: zones.count(zone) for zone in zones}
+    assert {"pending": 4, "autoscaled": None}.items() <= _answer(_request()).items()
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({"autoscale": "all"}, ["autoscale"], id="neither documents nor deduced"),
+        pytest.param({"autoscale": []}, ["autoscale"], id="no document"),
+        pytest.param({"autoscale": [3, {}]}, ["autoscale[0]", "autoscale[1]"], id="no objects"),
+        pytest.param({"autoscale": [GROUPS, GROUPS]}, ["autoscale[1].kind"], id="two documents"),
+        pytest.param(
+            {"autoscale": [{**GROUPS, "groups": [{"name": "a", "maxSize": -1}]}]},
+            ["autoscale[0].groups[0].allocatable", "autoscale[0].groups[0].maxSize"],
+            id="all errors of a document",
+        ),
+        pytest.param(
+            {"autoscale": "deduced", "cluster": {"nodes": []}}, ["autoscale"], id="no nodes to deduce from"
+        ),
+        pytest.param({"autoscale": "deduced", "rollout": True}, ["autoscale"], id="with a rollout"),
+        pytest.param({"autoscale": "deduced", "scale": 3}, ["autoscale"], id="with a scale"),
+    ],
+)
+def test_what_is_wrong(fields: dict[str, Any], expected: list[str]) -> None:
+    """Every mistake is told at its place, at once."""
+    with pytest.raises(RequestError) as caught:
+        _answer(_request(**fields))
+
+    assert expected == sorted(str(error.path) for error in caught.value.errors)
+
+
+def _explain(**fields: Any) -> Explained:
+    request = _request(**fields)
+    request["pod"] = request.pop("workload")
+    return explain_request(orjson.dumps(request), SERVER, EXAMPLES)
+
+
+def test_explain() -> None:
+    """What comes for the first replica that does not fit; nothing without the field."""
+    scaled = _explain(autoscale=[GROUPS]).autoscaled
+    assert scaled is not None
+
+    assert ["a-new-1"] == [node.name for node in scaled.scaled.nodes]
+    assert scaled.step.node == "a-new-1"
+    assert _explain().autoscaled is None
+
+
+def test_what_is_wrong_with_an_explanation() -> None:
+    """The field and the pod are told of at once."""
+    with pytest.raises(RequestError) as caught:
+        _explain(autoscale=[{"kind": "NodePool", "apiVersion": "karpenter.sh/v1"}], workload={"kind": "Shop"})
+
+    assert ["autoscale[0].kind", "pod.kind"] == [str(error.path) for error in caught.value.errors]
+
+
+def test_fewer_pods_the_more_groups() -> None:
+    """What a request may cost is bounded with its node groups."""
+    most = MOST_WORK // (2 + POD_COST + 2 * GROUP_COST)
+    with pytest.raises(RequestError) as caught:
+        _answer(_request(autoscale=[GROUPS], replicas=most + 1))
+
+    assert "2 nodes and 2 node groups" in caught.value.message

@@ -1,0 +1,54 @@
+"""The field of a request that lets an autoscaler add nodes for pending pods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Final, Literal, TypeAlias
+
+from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.sources import NO_GROUP, NONE_DEDUCED, AutoscalerReader, deduce
+from policies.config.node_groups import MOST_GROUPS
+from policies.manifests.fields import (
+    FIELD_MISSING,
+    VALUE_INVALID,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    invalid_value,
+    required_value,
+)
+from policies.manifests.wire import Keywords
+from policies.scheduler.index import ClusterIndex
+from webhook.requests.frame import ApiObject, objects_of
+
+#: What adds nodes: the documents that the file of ``--autoscale`` has, or what the nodes of the cluster show.
+AutoscaleField: TypeAlias = Literal["deduced"] | Annotated[list[ApiObject], Keywords(maxItems=MOST_GROUPS)]
+#: Where the field is.
+AUTOSCALE: Final = FieldPath(("autoscale",))
+
+
+def autoscaler_of(
+    field: AutoscaleField | None, cluster: ClusterIndex, found: ErrorList
+) -> ClusterAutoscaler | None:
+    """Return what adds nodes; None without the field, or where something is wrong with it.
+
+    Args:
+        field: The field.
+        cluster: The cluster of the request.
+        found: Takes what is wrong.
+    """
+    if field is None:
+        return None
+    if isinstance(field, str):
+        groups = deduce(cluster)
+        if not groups.groups:
+            found.add(invalid_value(AUTOSCALE, field, NONE_DEDUCED, VALUE_INVALID))
+        return groups
+    reader, taken = AutoscalerReader(cluster), list[list[FieldError]]()
+    for path, document in objects_of(field, AUTOSCALE, found):
+        taken.append([replace(error, path=path + error.path) for error in reader.take(document)])
+        found.extend(taken[-1])
+    autoscaler = reader.autoscaler()
+    if autoscaler is None and len(taken) == len(field) and not any(taken):
+        found.add(required_value(AUTOSCALE, NO_GROUP, FIELD_MISSING))
+    return autoscaler
