@@ -157,7 +157,7 @@ def _with_claim(space: str) -> Manifest:
 def test_a_snapshot_has_them(installed: Installation, stored: str, tmp_path: Path) -> None:
     """What the API server has is in the file, without secrets; a kind that it does not serve is named."""
     file = tmp_path / "cluster.json"
-    told = installed.evenkeel("snapshot", "--output", str(file))
+    told = installed.evenkeel("snapshot", "-o", str(file))
     assert 0 == told.code, told.err
     index = SnapshotFile(file).index
     served = {resource.key for resource in installed.control_plane.served() if resource.optional}
@@ -171,7 +171,7 @@ def test_a_snapshot_has_them(installed: Installation, stored: str, tmp_path: Pat
 def test_live_and_snapshot_place_alike(installed: Installation, stored: str, tmp_path: Path) -> None:
     """A pod goes where its volume is, whether a replica is asked or what was written to a file."""
     file, obj = tmp_path / "cluster.json", _with_claim(stored)
-    installed.evenkeel("snapshot", "--output", str(file))
+    installed.evenkeel("snapshot", "-o", str(file))
     port = next(iter(installed.replicas))
     eventually(lambda: installed.picture(port).get("PersistentVolumeClaim"))
     live = installed.score(port, obj)
@@ -187,7 +187,7 @@ def test_live_and_snapshot_place_alike(installed: Installation, stored: str, tmp
 def test_without_the_rights(installed: Installation, limited: Kubectl, stored: str, tmp_path: Path) -> None:
     """Commands say what they could not read and why, and of a snapshot the same; nothing is guessed."""
     file = str(tmp_path / "cluster.json")
-    written = installed.evenkeel("snapshot", "--output", file, user=limited)
+    written = installed.evenkeel("snapshot", "-o", file, user=limited)
     live = installed.evenkeel("rebalance", "-f", "-", "--live", user=limited, stdin=deployment())
     read = installed.evenkeel(
         "score", "-f", "-", "--format", "json", "--cluster", file, stdin=_with_claim(stored)

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.kubectl import Kubectl, Manifest
 from tests.e2e.objects import ZONE_KEY, constraint, deployment
-from tests.e2e.processes import Processes
+from tests.e2e.scheduling import scheduling
 from tests.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.kubernetes(since="1.25")
@@ -32,31 +31,10 @@ LISTS: Final = (
 
 
 @pytest.fixture
-def scheduling(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Path]:
+def scheduler(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Path]:
     """A scheduler, and the controllers beside it; its configuration."""
-    for name, program in (
-        ("kube-scheduler", control_plane.assets.scheduler),
-        ("kube-controller-manager", control_plane.assets.controller_manager),
-    ):
-        if program is None:
-            pytest.skip(f"volumes were NOT tested: there is no {name} in $KUBEBUILDER_ASSETS")
-    config = tmp_path / "scheduler.yaml"
-    config.write_text(
-        yaml.safe_dump(
-            {
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "leaderElection": {"leaderElect": False},
-                "clientConnection": {"kubeconfig": str(control_plane.kubectl.kubeconfig)},
-                "profiles": [{"schedulerName": SCHEDULER}],
-            }
-        )
-    )
-    processes = Processes()
-    control_plane.start_controllers(processes, CONTROLLERS, "volume-controllers")
-    control_plane.start_scheduler(processes, config)
-    yield config
-    processes.end()
+    with scheduling(control_plane, tmp_path, SCHEDULER, CONTROLLERS) as config:
+        yield config
 
 
 @pytest.fixture
@@ -141,7 +119,7 @@ def _explained(kubectl: Kubectl, config: Path, folder: Path, space: str) -> dict
 
 
 def test_a_volume_against_a_constraint(
-    scheduling: Path, storage: str, kubectl: Kubectl, tmp_path: Path
+    scheduler: Path, storage: str, kubectl: Kubectl, tmp_path: Path
 ) -> None:
     """Claim, volume, zone and constraint are named, and the proposed change makes the pod schedule."""
     kubectl.do("create", "-f", "-", stdin=_stateful_set(storage))
@@ -159,11 +137,12 @@ def test_a_volume_against_a_constraint(
 
     (pending,) = eventually(stuck, what=lambda: kubectl.do("describe", "pods"))
     claim, volume = f"data-{pending}", f"{storage}-{pending[-1]}"
-    told = _explained(kubectl, scheduling, tmp_path, storage)
+    told = _explained(kubectl, scheduler, tmp_path, storage)
     message = kubectl.get("pod", pending)["status"]["conditions"][0]["message"]
     (change,) = (entry for entry in told["changes"] if entry["kinds"] == ["persistentVolumeClaim"])
     kubectl.do("delete", "pvc", *change["inCluster"]["claims"], "-n", storage)
-    kubectl.do("delete", "pod", pending, "-n", storage)
+    # The scheduler may have been quicker, and no kubelet ends pods that have a node.
+    kubectl.do("delete", "pod", pending, "-n", storage, "--grace-period=0", "--force")
     eventually(lambda: nodes().get(pending), what=lambda: kubectl.do("describe", "pods"))
 
     assert message.startswith(told["message"])

@@ -162,7 +162,7 @@ def advise(
         as_is=as_is,
         trial=as_is,
     )
-    if as_is.failure(simulator.goal) is not None:
+    if as_is.failure(simulator.goal) is not None or as_is.evicts:
         advice = _Search(advice, simulator, context, groups, stop).run(on_trial)
     # Of the least replicas, and of the most that got a node, on every node that may be added.
     counts = dict.fromkeys((min(goal.replicas.least, advice.trial.fitting), advice.trial.fitting))
@@ -206,17 +206,23 @@ class _Search:
         self._trials: dict[ConstraintSet, Trial] = {}
 
     def run(self, on_trial: Callable[[float], None]) -> Advice:
-        """Return the advice with the first set that reaches the goal, or with the best of all."""
-        goal, found = self._advice.reachable, None
+        """Return the advice with the first set that reaches the goal, or with the best of all.
+
+        One with which the workload evicts pods of others is taken only if every other one misses the goal,
+        and the workload as it is does.
+        """
+        goal, found, evicting = self._advice.reachable, None, None
         for each in self._sets:
             trial = self._try(each)
             if not self._edits.complete or self._stop():
                 break
             if trial is not None:
                 self._trials[each] = trial
-                if trial.failure(goal) is None:
+                if trial.failure(goal) is None and not trial.evicts:
                     found = each
                     break
+                if trial.failure(goal) is None and evicting is None:
+                    evicting = each
             on_trial(self._edits.tried / len(self._sets))
         advice = replace(
             self._advice,
@@ -225,7 +231,8 @@ class _Search:
             complete=self._edits.complete and not self._stop(),
             stopped=self._stop(),
         )
-        return self._with(advice, found or self._best())
+        as_is = self._advice.as_is.failure(goal) is None
+        return self._with(advice, found or (None if as_is else evicting or self._best()))
 
     def _try(self, each: ConstraintSet) -> Trial | None:
         return self._edits.attempt(edits_to(each, self._advice.workload, self._advice.goal))

@@ -20,7 +20,7 @@ from policies.placement.advise.goal import Goal
 from policies.placement.advise.goal_trial import PlacedReplicas, RolledOut, Trial, worst
 from policies.placement.advise.node_groups import NodeGroup
 from policies.placement.advise.replica_placing import Chooser, ReplicaPlacing, free_nodes
-from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.cluster_simulation import ClusterSimulation, may_evict
 from policies.placement.core.placement import PreparedPod, prepare
 from policies.placement.rollout.courses import Course
 from policies.placement.rollout.rollout import is_rolled_out, simulate_rollout
@@ -86,9 +86,18 @@ class GoalSimulator:
         self.work = 0
 
     def usable_domains(self, workload: Workload) -> frozenset[str]:
-        """Return the domains that could take a pod if no constraint kept it away, with all nodes added."""
-        request = prepare(workload, replace(self._context, cluster=self.grown)).request
-        return frozenset(self._domains[name] for name in free_nodes(request, self._grown)) - {""}
+        """Return the domains that could take a pod if no constraint kept it away, with all nodes added.
+
+        A pod may take the room of others of lower priority.
+        """
+        request, simulation = (
+            prepare(workload, replace(self._context, cluster=self.grown)).request,
+            self._grown,
+        )
+        if may_evict(request.pod, self.grown):
+            simulation = simulation.fork(request)
+            simulation.delete_below(request.pod.priority)
+        return frozenset(self._domains[name] for name in free_nodes(request, simulation)) - {""}
 
     def run(self, workload: Workload) -> Trial:
         """Place all replicas of a workload, and roll them out if the goal is reached until then.
@@ -131,6 +140,7 @@ class GoalSimulator:
             fitting=number,
             message=message,
             added=max(way.added for way in ways),
+            evicted=max(len(way.evicted) for way in ways),
             exact=choose is ReplicaPlacing.choose_every and number == goal.replicas.most,
         )
 
@@ -138,7 +148,8 @@ class GoalSimulator:
         """Roll out so many replicas: those before have the same constraints."""
         edited = apply_edits(workload.obj, [Edit(FieldPath(workload.kind.replicas or ()), None, replicas)])
         context = replace(self._context, cluster=self.grown)
-        courses = simulate_rollout(edited, context, namespace=workload.namespace).courses
+        rollout = simulate_rollout(edited, context, namespace=workload.namespace)
+        courses = rollout.courses
         ends = (self._fullest(course, workload) for course in (courses.likely, courses.worst))
         domain, count = max(ends, key=lambda end: end[1])
         return RolledOut(
@@ -148,6 +159,7 @@ class GoalSimulator:
             count=count,
             courses=courses.count,
             exact=courses.exact,
+            evicted=rollout.evicted,
         )
 
     def _fullest(self, course: Course, workload: Workload) -> tuple[str, int]:

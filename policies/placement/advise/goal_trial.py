@@ -78,6 +78,7 @@ class RolledOut:
         count: How many it has.
         courses: How many courses were taken.
         exact: Whether these are all.
+        evicted: The most pods of other workloads that are evicted.
     """
 
     replicas: Count
@@ -86,6 +87,7 @@ class RolledOut:
     count: Count
     courses: Count
     exact: bool
+    evicted: Count = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,7 @@ class Trial:
         added: How many nodes were added for them, at most.
         exact: Whether every way was taken to choose among equally good nodes; else one that fills a domain
             and the first by name.
+        evicted: How many pods of other workloads are evicted for them, at most.
         rollouts: Of the ends of the range; none where a goal is missed before, or for a kind without.
     """
 
@@ -109,7 +112,13 @@ class Trial:
     message: Annotated[str, INTERNAL] = ""
     added: Annotated[Count, SentAs("addedNodes")] = 0
     exact: Annotated[bool, SentAs("everyTie")] = False
+    evicted: Count = 0
     rollouts: tuple[RolledOut, ...] = ()
+
+    @property
+    def evicts(self) -> int:
+        """How many pods of other workloads are evicted at most, for replicas or in a rollout."""
+        return max(self.evicted, *(rollout.evicted for rollout in self.rollouts), 0)
 
     def failure(self, goal: Goal) -> Failure | None:
         """Return where a goal is missed, the gravest first; None if it is reached."""
@@ -127,16 +136,17 @@ class Trial:
             placed=(*pairs, *longer[len(pairs) :]),
             fitting=max(self.fitting, other.fitting),
             added=max(self.added, other.added),
+            evicted=max(self.evicted, other.evicted),
             exact=self.exact or other.exact,
         )
 
-    def shortfall(self, goal: Goal) -> tuple[int, int, int]:
-        """The sort key of trials: replicas without a node, those too many in a domain, misses."""
+    def shortfall(self, goal: Goal) -> tuple[int, int, int, int]:
+        """The sort key of trials: replicas without a node, those too many in a domain, misses, evictions."""
         misses = list(self._failures(goal))
         excess = max(
             (miss.count - miss.allowed for miss in misses if miss.kind is FailureKind.LOST), default=0
         )
-        return goal.replicas.most - self.fitting, excess, len(misses)
+        return goal.replicas.most - self.fitting, excess, len(misses), self.evicts
 
     def _failures(self, goal: Goal) -> Iterator[Failure]:
         if goal.enforced and not any(
@@ -161,7 +171,8 @@ class Trial:
                 yield Failure(kind=FailureKind.CROWDED, replicas=placed.replicas, node=node, other=other)
         for rollout in self.rollouts:
             allowed = goal.allowed(rollout.replicas)
-            if rollout.outcome is not Outcome.COMPLETE or rollout.count > allowed:
+            is_stuck = rollout.outcome in {Outcome.PENDING, Outcome.DEADLOCK}
+            if is_stuck or rollout.count > allowed:
                 yield Failure(
                     kind=FailureKind.ROLLOUT,
                     replicas=rollout.replicas,

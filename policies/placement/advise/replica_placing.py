@@ -20,6 +20,7 @@ class ReplicaPlacing:
     Attributes:
         message: The scheduler's message on a replica that fitted nowhere; empty if all fitted.
         added: How many nodes were added.
+        evicted: The pods of other workloads that were evicted, as namespace/name; nothing replaces them here.
     """
 
     def __init__(
@@ -44,15 +45,19 @@ class ReplicaPlacing:
         self._on_node: Counter[str] = Counter()
         self._in_domain: Counter[str] = Counter()
         self.message, self.added = "", 0
+        self.evicted: frozenset[str] = frozenset()
+        #: Where evictions make room for one more, if it fits nowhere, and who would go.
+        self._room: Mapping[str, tuple[str, ...]] = {}
 
     @property
     def state(self) -> Hashable:
         """The key of the state: ways with the same key go on alike."""
-        return frozenset(self._on_node.items()), tuple(self._left.values())
+        return frozenset(self._on_node.items()), tuple(self._left.values()), self.evicted
 
     def further(self, choose: Chooser) -> list[ReplicaPlacing]:
         """Place one more replica; return this and, where more than one node is chosen, its copies."""
-        tied = self._best()
+        # The scheduler evicts at once; an autoscaler looks at what stays pending.
+        tied = self._best() or list(self._room)
         names = choose(self, tied) if tied else self._on_new_node()
         ways = [self, *(self._copy() for _ in names[1:])]
         for way, name in zip(ways, names, strict=False):
@@ -60,7 +65,11 @@ class ReplicaPlacing:
         return ways
 
     def bind(self, node: str) -> None:
-        """Bind one more replica to a node."""
+        """Bind one more replica to a node, on which others may be evicted for it."""
+        victims = frozenset(self._room.get(node, ()))
+        on_node = self._simulation.cluster.pods_on([node]) if victims else ()
+        self._simulation.evict(pod for pod in on_node if f"{pod.namespace}/{pod.name}" in victims)
+        self.evicted |= victims
         # No pod has such a name.
         self._simulation.bind(self._request.pod, f"/{self._on_node.total() + 1}", node)
         self._on_node[node] += 1
@@ -92,7 +101,10 @@ class ReplicaPlacing:
 
     def _best(self) -> list[str]:
         result = self._simulation.evaluate(self._request)
-        self.message = result.message
+        preemption = result.preemption
+        found = () if preemption is None else preemption.nominated
+        self._room = {} if preemption is None else {node: preemption.victims[node] for node in found}
+        self.message = "" if found else result.message
         return [result.names[position] for position in result.best]
 
     def _on_new_node(self) -> list[str]:
@@ -114,7 +126,7 @@ class ReplicaPlacing:
         simulation = self._simulation.fork(self._request)
         twin = ReplicaPlacing(self._request, simulation, self._goal, self._domain_of, self._left)
         twin._on_node, twin._in_domain = Counter(self._on_node), Counter(self._in_domain)
-        twin.added = self.added
+        twin.added, twin.evicted, twin._room = self.added, self.evicted, self._room
         return twin
 
     def _crowded(self) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ from policies.manifests.wire import INTERNAL, Count, SentAs, sent
 from policies.model.version import KubernetesVersion
 from policies.placement.core.cluster_workloads import ClusterWorkload
 from policies.placement.core.placement import PlacementError, evaluate_workload
-from policies.scheduler.releases import CHANGES, ReleaseChange
+from policies.scheduler.release_changes import CHANGES, ReleaseChange
 from policies.scheduler.request import AppliedConstraint
 
 

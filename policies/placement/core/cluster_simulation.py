@@ -246,7 +246,7 @@ class ClusterSimulation:
             name: What the DaemonSet is called; the name of each pod ends in that of its node.
         """
         result, steps = self.evaluate(request), []
-        for position in _nodes_of_daemon(result):
+        for position in nodes_of_daemon(result):
             node = result.names[position]
             step = Step(namespace=request.pod.namespace, name=f"{name}-{node}")
             if result.feasible[position]:
@@ -267,6 +267,13 @@ class ClusterSimulation:
     def delete_selected(self, namespace: str, selector: LabelSelector) -> None:
         """Delete every pod that is selected."""
         self.cluster.unbind(namespace, selector)
+
+    def delete_below(self, priority: int) -> None:
+        """Delete every pod of lower priority."""
+        for namespace, table in list(self.cluster.pod_tables()):
+            below = frozenset(np.flatnonzero(table.rows().priority < priority).tolist())
+            for name in table.names_of_slots(below).values():
+                self.delete(namespace, name)
 
     def put(self, node: Node) -> None:
         """Add a node, or put it in the place of the one of its name, whose pods it keeps."""
@@ -319,7 +326,7 @@ class ClusterSimulation:
         return self.cluster.count_pods(namespace, selector)
 
 
-def _nodes_of_daemon(result: SchedulingResult) -> list[int]:
+def nodes_of_daemon(result: SchedulingResult) -> list[int]:
     """Return the positions of the nodes for which a DaemonSet's controller makes a pod."""
     left_out = np.zeros(len(result.names), np.bool_)
     for rejected in result.rejections:

@@ -12,17 +12,16 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from policies.manifests.fields import member, object_items, text_member
-from policies.model.cluster_kinds import POD
+from policies.model.cluster_kinds import POD, REPLICA_SET
 from policies.model.deletion_facts import DeletionFacts, read_known_pod, seconds_of
 from policies.model.labels import LabelSelector
 from policies.model.replica_sources import desired_replicas
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, controller_of
 from policies.placement.core.pending_pods import is_pending
-from policies.placement.core.pod_objects import pod_manifest
+from policies.placement.core.pod_objects import PodObjects, pod_manifest
 from policies.scheduler.workload_topology import REVISION_LABELS
 
-_REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
 _REVISION_LABELS: Final = tuple(sorted(REVISION_LABELS))
 #: The times that a condition has.
 _TIMES: Final = ("lastHeartbeatTime", "lastTransitionTime", "lastUpdateTime")
@@ -60,15 +59,21 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
     """The facts about each pod, by namespace and name, and about the controllers that made them."""
 
     def __init__(
-        self, facts: Mapping[tuple[str, str], DeletionFacts] | None = None, now: float = 0.0
+        self,
+        facts: Mapping[tuple[str, str], DeletionFacts] | None = None,
+        now: float = 0.0,
+        running: PodObjects | None = None,
     ) -> None:
         """Start with what is known of some pods.
 
         Args:
             facts: States and ages of pods.
             now: The time, in seconds since 1970; 0 for a snapshot, which has its own.
+            running: Keeps the objects of bound pods, of which what replaces evicted ones is made; None if
+                they are not known.
         """
         super().__init__(facts or {})
+        self.running = running
         self._now, self._newest = now, ""
         self._pending: dict[str, dict[str, PendingReplica]] = {}
         # By namespace and revision, and there by the name of the controller.
@@ -78,10 +83,12 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
     def __call__(self, obj: Mapping[str, Any]) -> None:
         """Take in an object of the snapshot; of others than pods and ReplicaSets only the times."""
         self._newest = _newest(obj, self._newest)
+        if self.running is not None:
+            self.running(obj)
         match kind_of(obj):
             case kind if kind == POD:
                 self._take(obj)
-            case kind if kind == _REPLICA_SET:
+            case kind if kind == REPLICA_SET:
                 self._measure(obj)
 
     @property

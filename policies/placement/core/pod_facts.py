@@ -18,6 +18,7 @@ class PodFacts:
     """The pods of a cluster, some of which belong to workloads that were given.
 
     Attributes:
+        workloads: The given workloads.
         complete: Whether everything that was looked up is known; without the objects of pods it is not.
     """
 
@@ -38,7 +39,7 @@ class PodFacts:
                 default the last one whose selector selects it.
         """
         self.complete = True
-        self._workloads = workloads
+        self.workloads = workloads
         self._running = running or PodObjects()
         self._own = _selected(cluster, workloads) if own is None else own
 
@@ -62,7 +63,7 @@ class PodFacts:
         """Return whether a pod belongs to its node and is not evicted from it; one not known does not."""
         number = self.own(pod.namespace, pod.name)
         if number is not None:
-            return self._workloads[number].workload.kind.kind == DAEMON_SET
+            return self.workloads[number].workload.kind.kind == DAEMON_SET
         known = self.object_of(pod)
         return known is not None and (known.static or known.of_daemon_set)
 
@@ -70,7 +71,7 @@ class PodFacts:
         """Return whether a pod stays on a node with a NoExecute taint for good; one not known does."""
         number = self.own(pod.namespace, pod.name)
         if number is not None:
-            return _stays(self._workloads[number].pod.template.spec, taint)
+            return _stays(self.workloads[number].pod.template.spec, taint)
         known = self.object_of(pod)
         return known is None or _stays(known.to_dict(pod.name)["spec"], taint)
 

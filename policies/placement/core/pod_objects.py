@@ -6,7 +6,7 @@ spec, of which the parts are kept here that a scheduler reads. The pods of one c
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -69,14 +69,25 @@ class PodObject(NamedTuple):
 
 
 class PodObjects:
-    """The pods among the objects of a cluster, each of which is shown once."""
+    """The pods among the objects of a cluster, each of which is shown once, or which are read when needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[], Iterable[Mapping[str, Any]]] | None = None) -> None:
+        """Start without pods.
+
+        Args:
+            read: Reads all objects, once a pod is looked up; what is shown before is passed over then. None
+                to keep what is shown.
+        """
+        self._read = read
         self._pods: dict[tuple[str, str], PodObject] = {}
         self._manifests: dict[bytes, bytes] = {}
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
         """Keep an object if it is a pod that runs; one that is broken is in no index either."""
+        if self._read is None:
+            self._keep(obj)
+
+    def _keep(self, obj: Mapping[str, Any]) -> None:
         metadata, spec = member(obj, "metadata"), member(obj, "spec")
         if kind_of(obj) != POD or not spec.get("nodeName"):
             return
@@ -101,11 +112,20 @@ class PodObjects:
 
     def items(self) -> ItemsView[tuple[str, str], PodObject]:
         """Return the pods, by namespace and name."""
+        self._read_all()
         return self._pods.items()
 
     def find(self, namespace: str, name: str) -> PodObject | None:
         """Return a pod, or None if it was not shown."""
+        self._read_all()
         return self._pods.get((namespace, name))
+
+    def _read_all(self) -> None:
+        """Read what is read when needed, once."""
+        if self._read is not None:
+            read, self._read = self._read, None
+            for obj in read():
+                self._keep(obj)
 
 
 def pod_manifest(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str) -> dict[str, Any]:

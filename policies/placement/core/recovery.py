@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, repeat
@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, SentAs, sent
+from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.placement.core.actions import Disruption
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
@@ -114,12 +115,14 @@ class Recovery:
         displaced: Every pod that lost its node, in the order in which they were scheduled again.
         complete: Whether what was needed of every pod is known.
         unmodeled: What else a scheduler looks at in the replacements, as the API names it.
+        waiting: What was scheduled in place of each of these pods and stays pending; None for all else.
     """
 
     disruption: Annotated[Disruption, INLINE]
     displaced: tuple[DisplacedPod, ...]
     complete: Annotated[bool, SentAs("podsKnown")]
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
+    waiting: Annotated[tuple[QueuedPod | None, ...], INTERNAL] = ()
 
     @property
     @sent
@@ -185,6 +188,7 @@ def recover(
         displaced=again.displaced,
         complete=facts.complete,
         unmodeled=again.unmodeled,
+        waiting=again.waiting,
     )
 
 
@@ -200,12 +204,13 @@ class Rescheduling:
         *,
         others: int = MOST_OTHERS,
         made: MadeRequests | None = None,
+        displaced: Iterable[DisplacedPod] = (),
     ) -> None:
-        """Start without pods: see ``recover``."""
+        """Start without pods, or with those that lost their node before: see ``recover``."""
         self._simulation, self._facts, self._workloads = simulation, facts, workloads
         self._requests = _Requests(facts, workloads, replace(context, cluster=simulation.cluster), made)
         self._others_left, self._others = others, others
-        self._displaced: dict[tuple[str, str], DisplacedPod] = {}
+        self._displaced = {(entry.pod.namespace, entry.pod.name): entry for entry in displaced}
         self._unmodeled: dict[str, None] = {}
 
     @property
@@ -217,6 +222,18 @@ class Rescheduling:
     def displaced(self) -> tuple[DisplacedPod, ...]:
         """Every pod that lost its node, in the order in which they were scheduled again."""
         return tuple(self._displaced.values())
+
+    @property
+    def waiting(self) -> tuple[QueuedPod | None, ...]:
+        """What was scheduled in place of each of them and stays pending; None for all else."""
+        return tuple(map(self._waiting, self._displaced.values()))
+
+    def _waiting(self, entry: DisplacedPod) -> QueuedPod | None:
+        request = self.request_of(entry) if entry.outcome is PodOutcome.PENDING else None
+        if request is None:
+            return None
+        of_given = "" if entry.workload is None else self._workloads[entry.workload].workload.title
+        return QueuedPod(entry.pod.name, request, of_given or entry.owner)
 
     def request_of(self, entry: DisplacedPod) -> SchedulingRequest | None:
         """Return the request of a pod that was scheduled again; None for any other."""
@@ -247,18 +264,45 @@ class Rescheduling:
             elif key not in self._displaced or not self._displaced[key].why:
                 self._displaced[key] = replace(entry, why=entry.why or "ended early")
 
-    def replace_preempted(self) -> None:
-        """Schedule again what replaces pods that were evicted for others, until nobody else is."""
-        while gone := self._simulation.preempted[:]:
-            self._simulation.preempted.clear()
+    def replace_preempted(self, is_replaced: Callable[[PodOnNode], bool] = lambda _pod: True) -> None:
+        """Schedule again what replaces pods that were evicted for others, until nobody else is.
+
+        Args:
+            is_replaced: Whether a pod is replaced here; others stay in the simulation's ``preempted``.
+        """
+        preempted = self._simulation.preempted
+        while gone := [each for each in preempted if is_replaced(each.pod)]:
+            preempted[:] = [each for each in preempted if not is_replaced(each.pod)]
             self.schedule([each.pod for each in gone], [each.preemptor for each in gone])
+
+    def retry(self) -> None:
+        """Schedule again those that stayed pending, once there may be room for them."""
+        waiting = [entry for entry in self.displaced if entry.outcome is PodOutcome.PENDING]
+        self.schedule([entry.pod for entry in waiting], [entry.preemptor for entry in waiting])
+
+    def leave(self, namespace: str, selector: LabelSelector, why: str) -> None:
+        """Schedule those no more that stayed pending and are selected, and say why."""
+        for key, entry in self._displaced.items():
+            if entry.outcome is PodOutcome.PENDING and entry.namespace == namespace:
+                request = self.request_of(entry)
+                if request is not None and selector.matches(request.pod.labels):
+                    self._displaced[key] = replace(entry, step=None, why=why, final=True)
+
+    def adopt(self, displaced: Iterable[DisplacedPod]) -> None:
+        """Give the cluster the pods that another simulation, which began with it, scheduled again."""
+        for entry in displaced:
+            self._simulation.delete(entry.pod.namespace, entry.pod.name)
+            self._displaced[entry.pod.namespace, entry.pod.name] = entry
+            request = self.request_of(entry)
+            if request is not None and entry.step is not None and entry.step.node is not None:
+                self._simulation.bind(request.pod, entry.pod.name, entry.step.node)
 
     def _queue(self, waiting: Iterable[DisplacedPod]) -> Iterator[QueuedPod]:
         """Yield the replacements of pods; record why others have none."""
         for entry in waiting:
-            request = self._find(entry)
             key = (entry.pod.namespace, entry.pod.name)
             known = self._displaced.get(key, entry)
+            request = self._find(entry, is_new=known is entry)
             if isinstance(request, str):
                 self._displaced[key] = replace(known, step=None, why=request, final=entry.final)
                 continue
@@ -266,11 +310,11 @@ class Rescheduling:
             self._unmodeled |= dict.fromkeys(request.unmodeled)
             yield QueuedPod(entry.pod.name, request)
 
-    def _find(self, entry: DisplacedPod) -> SchedulingRequest | str:
-        """Return the replacement of a pod, or why there is none."""
+    def _find(self, entry: DisplacedPod, *, is_new: bool) -> SchedulingRequest | str:
+        """Return the replacement of a pod, or why there is none; one that had one is counted no more."""
         if entry.why:
             return entry.why
-        if entry.workload is None:
+        if entry.workload is None and is_new:
             self._others_left -= 1
             if self._others_left < 0:
                 return f"only {self._others:,} pods of other workloads are tried"

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from policies.manifests.edits import Edit
 from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.model.labels import LabelSelector
+from policies.model.node_affinity import REQUIRED
 from policies.model.taints import Taint
 from policies.model.workload import Workload
 from policies.placement.core.request_reductions import reduce_requests
 from policies.scheduler.changes import Change, ChangeKind
-
-#: Where a pod's spec keeps its required node affinity.
-REQUIRED_AFFINITY: Final = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
 def edits_of(change: Change, workload: Workload) -> tuple[Edit, ...] | None:
@@ -33,8 +31,8 @@ def edits_of(change: Change, workload: Workload) -> tuple[Edit, ...] | None:
         case ChangeKind.TOLERATIONS:
             return _toleration_edits(change.taints, spec, path)
         case ChangeKind.NODE_AFFINITY:
-            old = descend(spec, REQUIRED_AFFINITY, ErrorList())
-            return (Edit(path.child(*REQUIRED_AFFINITY), old, None),)
+            old = descend(spec, REQUIRED, ErrorList())
+            return (Edit(path.child(*REQUIRED), old, None),)
     return (Edit(path.child(change.what), spec.get(change.what), None),)
 
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
+from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.config.context import AdmissionContext
-from policies.placement.core.placement import Placement, evaluate_workload, read_workload
+from policies.manifests.fields import FieldPath, invalid_value
+from policies.placement.core.autoscaling import WithNewNodes, with_new_nodes
+from policies.placement.core.cluster_simulation import QueuedPod
+from policies.placement.core.placement import (
+    DAEMON_SET,
+    Placement,
+    PlacementError,
+    evaluate_workload,
+    read_workload,
+)
 from policies.placement.core.replicas import Replicas, count_replicas
 from policies.placement.explain.outvoted import OutvotedSpread, find_outvoted
 from policies.placement.explain.suggestions import Suggestions, find_suggestions
@@ -15,6 +25,11 @@ from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
 from policies.scheduler.explanation import Explanation, explain
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.volume_deadlocks import VolumeDeadlock, find_deadlocks
+
+#: The rule that an object breaks for whose pods no autoscaler adds nodes.
+NOT_AUTOSCALED: Final = "not-autoscaled"
+
+_KIND = FieldPath(("kind",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +46,9 @@ class Explained:
         outvoted: Where other plugins outvote PodTopologySpread; None where they do not.
         stuck_message: The condition of the first replica that does not fit; empty if all do.
         replaced: What it replaces where it is applied; None for nothing.
+        autoscaled: What becomes of the pod that fits nowhere, or of the first replica that does not fit, if
+            Cluster Autoscaler adds nodes for it; None where that was not requested, where all fits, and where
+            other pods are evicted for it.
         node: The node that the pod is on, though it is placed as if it were scheduled again; empty for none.
     """
 
@@ -42,6 +60,7 @@ class Explained:
     stuck_message: str = ""
     replicas: Replicas | None = None
     replaced: ReplacedPods | None = None
+    autoscaled: WithNewNodes | None = None
     node: str = ""
 
     @property
@@ -58,6 +77,7 @@ def explain_object(
     *,
     namespace: str = "",
     examples: int = EXAMPLES,
+    autoscaler: ClusterAutoscaler | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Explained:
     """Evaluate the next pod of an object as ``evaluate_workload`` does, and explain the result.
@@ -67,6 +87,7 @@ def explain_object(
         context: What it is evaluated with; it must have a cluster.
         namespace: Where the object goes if it names no namespace itself.
         examples: How many nodes of a group are named.
+        autoscaler: What adds nodes for a pod that fits nowhere; None for nothing.
         stop: Whether to count no more replicas and to try no more changes; called before each.
 
     Raises:
@@ -75,6 +96,9 @@ def explain_object(
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
     workload = read_workload(obj, context, namespace=namespace)
+    if autoscaler is not None and workload.kind.kind == DAEMON_SET:
+        text = "must not be DaemonSet: no node is added for its pods"
+        raise PlacementError((invalid_value(_KIND, DAEMON_SET, text, NOT_AUTOSCALED),))
     # Counting replicas may take seconds, for which no other request should wait.
     fork = context.cluster.fork(workload.namespace)
     context = replace(context, cluster=fork)
@@ -97,4 +121,17 @@ def explain_object(
         stuck_message=stuck.result.message,
         replicas=replicas,
         replaced=replaced,
+        autoscaled=_autoscaled(stuck, autoscaler, stop),
     )
+
+
+def _autoscaled(
+    stuck: Placement, autoscaler: ClusterAutoscaler | None, stop: Callable[[], bool]
+) -> WithNewNodes | None:
+    """Return what becomes of a pod if nodes are added; None if it fits, or others are evicted for it."""
+    result = stuck.result
+    nominated = result.preemption is not None and result.preemption.nominated
+    if autoscaler is None or result.feasible_count or nominated:
+        return None
+    pod = QueuedPod(result.request.pod.name or stuck.workload.title, result.request)
+    return with_new_nodes(pod, stuck.cluster, autoscaler, stop)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, repeat
 from typing import Annotated, Any, Final
 
@@ -21,6 +22,7 @@ from policies.model.workload_ref import WorkloadRef
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.plan.plan_differences import (
     NO_SOURCE,
     BuiltWorkload,
@@ -45,8 +47,6 @@ from policies.placement.rollout.courses import Outcome
 from policies.scheduler.binding import Step
 from policies.scheduler.index import ClusterIndex
 
-#: Objects besides workloads that decide where pods go, by apiVersion and kind.
-APPLIED_ALONG: Final = frozenset({("v1", "Service"), ("v1", "Namespace")})
 #: The order in which workloads are applied.
 _ORDER: Final = {action: position for position, action in enumerate(PlanAction)}
 
@@ -110,7 +110,13 @@ class PlannedWorkload:
     @property
     def fails(self) -> bool:
         """Whether pods stay pending, a rollout may not complete, or Kubernetes refuses the workload."""
-        return bool(self.pending or self.errors or self.outcome is not Outcome.COMPLETE)
+        stuck = self.pending or self.evicted_pending
+        return bool(stuck or self.errors or self.outcome is not Outcome.COMPLETE)
+
+    @property
+    def evicted_pending(self) -> int:
+        """How many of the pods of other workloads that are evicted for its pods stay pending."""
+        return sum(entry.outcome is PodOutcome.PENDING for entry in self.pods.evicted)
 
     @property
     def outcome(self) -> Outcome:
@@ -142,6 +148,16 @@ class PlacementPlan:
     def pending(self) -> int:
         """How many pods stay pending."""
         return sum(len(workload.pending) for workload in self.workloads)
+
+    @property
+    def evicted(self) -> tuple[DisplacedPod, ...]:
+        """The pods of other workloads that are evicted."""
+        return tuple(chain.from_iterable(workload.pods.evicted for workload in self.workloads))
+
+    @property
+    def evicted_pending(self) -> int:
+        """How many of those stay pending."""
+        return sum(workload.evicted_pending for workload in self.workloads)
 
     @property
     def deadlocks(self) -> int:
@@ -198,7 +214,7 @@ def make_plan(
     assumed = not cluster.pod_count and any(pair.before for pair in pairs)
     changer = PodChanger(simulation, after.context, known=known)
     if assumed:
-        _assume(pairs, old, PodChanger(simulation, after.context))
+        _assume(pairs, old, changer.unlimited())
     _apply_along(fork, before.along, after.along)
     changes = _changes(pairs, old, after.context, fork)
     together = [change for change in changes if not change.pair.alternative]
@@ -209,6 +225,7 @@ def make_plan(
             break
         pods.append(_apply(change, changer))
         progress(len(pods) / len(changes))
+    pods = list(map(changer.latest, pods))
     done = [count_constraints(change.before, change.after, simulation) for change in together[: len(pods)]]
     planned = list(map(_planned, together[: len(pods)], pods, now, done))
     for change in changes[len(together) :]:
@@ -309,10 +326,15 @@ def _change(pair: WorkloadPair, old: _Prepared, new: _Prepared) -> _Change | Non
 
 def _apply(change: _Change, changer: PodChanger) -> PodChange:
     """Do what is to be done to a workload."""
-    before, after = change.pair.before, change.after
+    before = change.pair.before
     if change.errors:
         # The API server refuses it, so what runs stays as it is.
         return PodChange(running=0 if before is None else changer.count(before), stay=True)
+    return changer.apply(before, change.after, partial(_change_pods, change, changer))
+
+
+def _change_pods(change: _Change, changer: PodChanger) -> PodChange:
+    before, after = change.pair.before, change.after
     if after is None:
         return changer.remove(change.pair.any)
     if before is None:

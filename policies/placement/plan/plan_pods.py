@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
@@ -13,6 +14,8 @@ from policies.model.workload import Workload
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod
+from policies.placement.core.pod_facts import PodFacts
+from policies.placement.core.recovery import DisplacedPod, Rescheduling
 from policies.placement.core.replicas import replicas_of
 from policies.placement.plan.plan_differences import rolls_out
 from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
@@ -24,6 +27,8 @@ from policies.scheduler.workload_topology import REVISION_LABELS
 MOST_SCHEDULED: Final = 5_000
 #: Rollouts and scales of one plan that are simulated; each may take half a second.
 MOST_ROLLOUTS: Final = 50
+#: Why a pod that was evicted before is not scheduled again.
+_CHANGED: Final = "its workload is changed afterwards"
 #: The labels with which controllers mark revisions, in the order in which a pod is searched for one.
 _REVISION_LABELS: Final = tuple(sorted(REVISION_LABELS))
 
@@ -43,6 +48,8 @@ class PodChange:
         recreated: Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled
             out is not simulated.
         rollout: How its controller replaces or deletes pods; None where it does neither, or not simulated.
+        evicted: The pods of other workloads that are evicted for its pods, or for what replaces others of
+            them, and what becomes of them.
     """
 
     running: Annotated[Count, SentAs("now")] = 0
@@ -54,6 +61,7 @@ class PodChange:
     next_only: bool = False
     recreated: bool = False
     rollout: Annotated[Rollout | None, INTERNAL] = None
+    evicted: tuple[DisplacedPod, ...] = ()
 
     @property
     @sent
@@ -69,7 +77,9 @@ class PodChange:
 
     def then(self, other: PodChange) -> PodChange:
         """Return this change and another one after it."""
-        return replace(other, running=self.running, removed=self.removed)
+        return replace(
+            other, running=self.running, removed=self.removed, evicted=(*self.evicted, *other.evicted)
+        )
 
 
 @dataclass(slots=True)
@@ -101,12 +111,62 @@ class PodChanger:
         self._context = replace(context, cluster=simulation.cluster)
         self._known = KnownPods() if known is None else known
         self._budget = _Budget(MOST_SCHEDULED, MOST_ROLLOUTS)
+        simulation.preempts = True
+        # Of the workloads whose pods were placed here: no object of a pod says what replaces those.
+        self._placed: list[PreparedPod] = []
+        self._own: dict[tuple[str, str], int] = {}
+        self._facts = PodFacts(simulation.cluster, self._placed, self._known.running, self._own)
+        self._again = Rescheduling(simulation, self._facts, self._placed, self._context)
 
     def on(self, simulation: ClusterSimulation) -> PodChanger:
         """Return a changer for another copy of the cluster, which shares what is left of the budget."""
         other = PodChanger(simulation, self._context, known=self._known)
         other._budget = self._budget
         return other
+
+    def unlimited(self) -> PodChanger:
+        """Return a changer for the same cluster with a budget of its own."""
+        other = PodChanger(self._simulation, self._context, known=self._known)
+        other._placed, other._own, other._facts = self._placed, self._own, self._facts
+        other._again = self._again
+        return other
+
+    def apply(
+        self, before: Workload | None, after: PreparedPod | None, change: Callable[[], PodChange]
+    ) -> PodChange:
+        """Change the pods of a workload; return that with whom it evicts, and what becomes of those.
+
+        Args:
+            before: The workload as it was; None if it is added.
+            after: As it will be; None if it is removed.
+            change: Makes the change.
+        """
+        known, number = set(self._evicted()), len(self._placed)
+        for workload in (before, None if after is None else after.workload):
+            if workload is not None and workload.selector is not None:
+                # Its pods that wait are among those that it lacks.
+                self._again.leave(workload.namespace, workload.selector, _CHANGED)
+        if after is not None:
+            self._placed.append(after)
+        pods = change()
+        if after is not None:
+            self._own |= dict.fromkeys(((step.namespace, step.name) for step in pods.steps), number)
+        self._again.replace_preempted()
+        if known and pods.removed:
+            # There may be room for what was evicted before.
+            self._again.retry()
+            self._again.replace_preempted()
+        found = (entry for key, entry in self._evicted().items() if key not in known)
+        return replace(pods, evicted=tuple(found))
+
+    def _evicted(self) -> dict[tuple[str, str], DisplacedPod]:
+        return {(entry.namespace, entry.name): entry for entry in self._again.displaced}
+
+    def latest(self, change: PodChange) -> PodChange:
+        """Return a change with what has become since of the pods that were evicted for it."""
+        now = self._evicted()
+        evicted = (now.get((each.namespace, each.name), each) for each in change.evicted)
+        return replace(change, evicted=tuple(evicted))
 
     def count(self, workload: Workload) -> int:
         """Return how many pods of a workload have a node."""
@@ -137,7 +197,7 @@ class PodChanger:
     def assume(self, prepared: PreparedPod) -> None:
         """Schedule the pods that a workload had, and mark them as of a revision that is not the next one."""
         pod, label = prepared.request.pod, revision_label(prepared.workload)
-        for step in self.add(prepared).steps:
+        for step in self.apply(None, prepared, lambda: self.add(prepared)).steps:
             if step.node is not None and label is not None:
                 marked = replace(pod, labels={**pod.labels, label: PREVIOUS})
                 self._simulation.bind(marked, step.name, step.node)
@@ -185,7 +245,9 @@ class PodChanger:
         if wanted > self._budget.pods or not self._budget.rollouts:
             return None
         obj = {**workload.obj, "spec": {**member(workload.obj, "spec"), "replicas": wanted}}
-        settings = RolloutSettings(scale=None if rolled_out else wanted, known=self._known, previous=before)
+        settings = RolloutSettings(
+            scale=None if rolled_out else wanted, known=self._known, others=self._facts, previous=before
+        )
         try:
             found = simulate_rollout(obj, self._context, settings, namespace=workload.namespace)
         except PlacementError:
@@ -214,6 +276,7 @@ class PodChanger:
         steps = []
         for name in start.keys() - {name for name, node in end.items() if start.get(name) == node}:
             self._simulation.delete(workload.namespace, name)
+        self._again.adopt(course.evicted)
         for name, node in end.items():
             if start.get(name) != node:
                 self._simulation.bind(rollout.prepared.request.pod, name, node)
@@ -223,7 +286,7 @@ class PodChanger:
         steps += (
             decisions.get(
                 name,
-                Step(namespace=workload.namespace, name=name, message=course.message, room=course.room),
+                Step(namespace=workload.namespace, name=name, message=course.message),
             )
             for name in course.pending
         )

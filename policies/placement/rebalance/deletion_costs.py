@@ -18,7 +18,12 @@ from policies.model.deletion_facts import COSTS
 from policies.model.workload import Workload
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PreparedPod, prepare
-from policies.placement.rebalance.least_moves import constraint_moves, spread_positions
+from policies.placement.rebalance.least_moves import (
+    RUNS_NOWHERE,
+    constraint_moves,
+    runs_nowhere,
+    spread_positions,
+)
 from policies.placement.rollout.running_pods import RunningPods, find_running, prepare_revision
 from policies.placement.rollout.victims import Replica, find_victims, in_order, latest, urgency
 from policies.scheduler.domain_tally import DomainTally
@@ -35,6 +40,7 @@ class NoCosts(StrEnum):
 
     BALANCED = "the pods that the controller deletes leave every constraint within maxSkew"
     KIND = "only the pods of Deployments, ReplicaSets and ReplicationControllers are deleted by their cost"
+    NO_PODS = RUNS_NOWHERE
     NO_SCALE_DOWN = "it is no scale-down: no more pods run than are to be left"
     UNCONSTRAINED = "no DoNotSchedule constraint, or with --soft no constraint, in force selects the pods"
     ROLLOUT = "pods of several revisions run: wait until the rollout is complete"
@@ -97,7 +103,7 @@ def deletion_costs(
         before=search.counts(),
         after=search.counts(),
     )
-    if why := _refusal(workload, running, count, is_idle=search.is_idle):
+    if why := _refusal(prepared, running, count, is_idle=search.is_idle):
         return replace(found, why_none=why)
     if (usual := search.usual(count)) is not None:
         search.remove(usual)
@@ -118,12 +124,14 @@ def deletion_costs(
     return replace(found, deleted=deleted, costs=costs, after=search.counts())
 
 
-def _refusal(workload: Workload, running: RunningPods, count: int, *, is_idle: bool) -> NoCosts | None:
+def _refusal(prepared: PreparedPod, running: RunningPods, count: int, *, is_idle: bool) -> NoCosts | None:
     """Return why no pods are chosen."""
-    if not _has_costs(workload):
+    if not _has_costs(prepared.workload):
         return NoCosts.KIND
     if is_idle:
         return NoCosts.UNCONSTRAINED
+    if runs_nowhere(prepared):
+        return NoCosts.NO_PODS
     if count < 1:
         return NoCosts.NO_SCALE_DOWN
     return NoCosts.ROLLOUT if len(running.revisions) > 1 else None

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from policies.model.constraint import Constraint, WhenUnsatisfiable
+from policies.placement.core.placement import PreparedPod
 from policies.scheduler.request import SchedulingRequest
+
+#: Why nothing can be said of a workload: see ``runs_nowhere``.
+RUNS_NOWHERE: Final = "no pod of the workload runs on a node that is known: there is nothing to judge"
+
+
+def runs_nowhere(prepared: PreparedPod) -> bool:
+    """Return whether no known node has a pod of a workload; False where its pods cannot be told."""
+    selector = prepared.workload.selector
+    return selector is not None and not prepared.cluster.count_nodes(prepared.request.pod.namespace, selector)
 
 
 def least_moves(counts: Sequence[int], max_skew: int, min_domains: int = 1) -> int | None:

@@ -15,7 +15,12 @@ from typing import Final
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.placement import PreparedPod
 from policies.placement.core.replicas import replicas_of
-from policies.placement.rebalance.least_moves import constraint_moves, spread_positions
+from policies.placement.rebalance.least_moves import (
+    RUNS_NOWHERE,
+    constraint_moves,
+    runs_nowhere,
+    spread_positions,
+)
 from policies.scheduler.binding import Step
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.result import SchedulingResult
@@ -29,6 +34,7 @@ MOST_TRIED: Final = 1_000
 class NoPlan(StrEnum):
     """Why there is no plan."""
 
+    NO_PODS = RUNS_NOWHERE
     BALANCED = "every constraint is within maxSkew: there is nothing to do"
     UNCONSTRAINED = "no DoNotSchedule constraint, or with --soft no constraint, in force selects the pods"
     NO_SELECTOR = "the workload has no selector by which its pods are known"
@@ -92,7 +98,7 @@ def rebalance(
     search = _Search(prepared, soft=soft)
     start = search.look(ClusterSimulation.of(prepared.cluster, prepared.request))
     found = RebalancePlan(before=start.counts, after=start.counts, least=start.least or 0, budgets=budgets)
-    if why := _refusal(search, start, budgets):
+    if why := _refusal(prepared, search, start, budgets):
         return replace(found, why_none=why)
     greedy = search.greedy(start)
     if isinstance(greedy, _Stuck):
@@ -108,10 +114,14 @@ def rebalance(
     )
 
 
-def _refusal(search: _Search, start: _Look, budgets: Mapping[str, int]) -> NoPlan | None:
+def _refusal(
+    prepared: PreparedPod, search: _Search, start: _Look, budgets: Mapping[str, int]
+) -> NoPlan | None:
     """Return why no plan is searched for."""
     if not search.positions:
         return NoPlan.UNCONSTRAINED
+    if runs_nowhere(prepared):
+        return NoPlan.NO_PODS
     if start.least == 0:
         return NoPlan.BALANCED
     if search.selector is None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
 
-from policies.manifests.wire import INTERNAL, OPTIONAL, Count, SentAs, sent
+from policies.manifests.wire import INTERNAL, Count, SentAs, sent
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.rollout.choices import (
     Choices,
     Explored,
@@ -30,6 +31,8 @@ class Outcome(StrEnum):
     """How a course ends, the best end first."""
 
     COMPLETE = "complete"
+    #: Old pods stay until someone deletes them (``OnDelete``).
+    WAITS_FOR_DELETION = "waitsForDeletion"
     PENDING = "pending"
     DEADLOCK = "deadlock"
 
@@ -61,8 +64,10 @@ class Course:
         steps: What happens.
         pending: The pods that have no node at the end.
         message: Why the first of them has none, from its PodScheduled condition.
-        room: The nodes on which evictions, which are not simulated, would make room for it, each with the
-            pods that would go.
+        evicted: The pods of other workloads that were evicted for those of this one, or for what replaces
+            others of them, and what became of them. Its own are among the steps.
+        attempts: How often pods of other workloads were scheduled.
+        unmodeled: What else the scheduler looks at in those, as the API names it.
         old: Pods of old revisions that are left over at the end.
         old_pending: How many of them have no node.
         running: How many pods have a node at the end, of whichever revision.
@@ -79,7 +84,9 @@ class Course:
     steps: Annotated[tuple[RolloutStep, ...], INTERNAL]
     pending: Annotated[tuple[str, ...], INTERNAL]
     message: Annotated[str, SentAs("condition")]
-    room: Annotated[tuple[tuple[str, tuple[str, ...]], ...], INTERNAL]
+    evicted: tuple[DisplacedPod, ...] = ()
+    attempts: Annotated[int, INTERNAL] = 0
+    unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
     old: Annotated[Count, SentAs("oldPods")]
     old_pending: Count
     running: Count
@@ -92,14 +99,19 @@ class Course:
 
     @property
     @sent
-    def would_evict(self) -> Annotated[Mapping[str, tuple[str, ...]] | None, OPTIONAL]:
-        """The same as it is sent; None if evictions make none."""
-        return dict(self.room) or None
+    def evicted_pending(self) -> Count:
+        """How many of the evicted pods of other workloads stay pending."""
+        return sum(entry.outcome is PodOutcome.PENDING for entry in self.evicted)
 
     @property
-    def badness(self) -> tuple[int, int, int]:
-        """The sort key of courses: how they end, then the skews."""
-        return _ORDER[self.outcome], len(self.pending), sum(self.skews)
+    def hurt(self) -> int:
+        """How many of the evicted pods of other workloads have no node at the end, as far as is known."""
+        return sum(entry.outcome is not PodOutcome.RECOVERED for entry in self.evicted)
+
+    @property
+    def badness(self) -> tuple[int, int, int, int, int]:
+        """The sort key of courses: how they end, whom they evict, then the skews."""
+        return _ORDER[self.outcome], len(self.pending), self.hurt, len(self.evicted), sum(self.skews)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +212,7 @@ class _Search:
             self.cost += (self._step // 2 + 1) * (self._nodes + NODES_OF_A_STEP)
             return
         self.count += 1
-        self.cost += (len(course.steps) + 1) * (self._nodes + NODES_OF_A_STEP)
+        self.cost += (len(course.steps) + course.attempts + 1) * (self._nodes + NODES_OF_A_STEP)
         self.skews = [max(pair) for pair in zip(self.skews, course.skews, strict=True)]
         self.peaks = [max(pair) for pair in zip(self.peaks, course.bounds, strict=True)]
         self.worst = max(self.worst, course, key=lambda each: each.badness)

@@ -61,9 +61,20 @@ class DeploymentController:
         return sum(pod.ready for pod in self._pods.of(revision))
 
     def _reconcile(self) -> bool:
+        if self._replace_evicted():
+            return True
         if self._update is None:
             return self._recreate()
         return self._scale_up(self._update) or self._scale_down(self._update)
+
+    def _replace_evicted(self) -> bool:
+        """Let the controllers of ReplicaSets create pods in place of those that were evicted."""
+        missing = {
+            revision: size - len(self._pods.of(revision)) for revision, size in self._sizes.items() if size
+        }
+        for revision, count in missing.items():
+            self._pods.create(revision, max(count, 0))
+        return any(count > 0 for count in missing.values())
 
     def _recreate(self) -> bool:
         old = dict.fromkeys(self._old, 0)

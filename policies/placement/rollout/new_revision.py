@@ -43,8 +43,16 @@ class ReplacedPods:
     @property
     @sent
     def pending(self) -> Count | None:
-        """The most pods that the rollout leaves pending; None if it is not simulated."""
-        return None if self.rollout is None else self.rollout.pending
+        """The most pods that the rollout leaves pending; None if it is not simulated, or replaces none."""
+        if self.rollout is None or self.rollout.outcome is Outcome.WAITS_FOR_DELETION:
+            return None
+        return self.rollout.pending
+
+    @property
+    @sent
+    def evicted(self) -> Count | None:
+        """The most pods of other workloads that it evicts; None if it is not simulated."""
+        return None if self.rollout is None else self.rollout.evicted
 
 
 def find_replaced(

@@ -1,6 +1,9 @@
 """The pods of one workload while its controller creates and deletes them: what happens to each, in order.
 
 A deleted pod is gone at once, and a bound pod becomes ready when its controller has nothing else to do.
+
+A pod that fits nowhere has others of lower priority evicted. What replaces those of other workloads is
+scheduled once no pod of the workload fits any more; the controller replaces its own.
 """
 
 from __future__ import annotations
@@ -14,10 +17,12 @@ from typing import Annotated
 from policies.manifests.wire import INTERNAL, OPTIONAL, sent
 from policies.model.controller_labels import PLACEHOLDER
 from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.recovery import DisplacedPod, Rescheduling
 from policies.placement.rollout.choices import Choices
 from policies.placement.rollout.victims import Replica, find_victims
 from policies.scheduler.binding import Step
 from policies.scheduler.domain_tally import DomainTally
+from policies.scheduler.index import PodOnNode
 from policies.scheduler.request import SchedulingRequest
 
 
@@ -27,6 +32,7 @@ class PodAction(StrEnum):
     CREATED = "created"
     SCHEDULED = "scheduled"
     DELETED = "deleted"
+    EVICTED = "evicted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +43,9 @@ class RolloutStep:
         action: What happens.
         pod: The pod's name.
         new: Whether it is of the new revision.
-        node: The node that it was bound to, or deleted from; None while it is pending.
+        node: The node that it was bound to, or deleted or evicted from; None while it is pending.
         decision: What the scheduler decides; None for a deletion.
+        evicted_for: The pod that it was evicted for, as namespace/name; None if it was not.
     """
 
     action: PodAction
@@ -46,6 +53,13 @@ class RolloutStep:
     new: bool
     node: str | None = None
     decision: Annotated[Step | None, INTERNAL] = None
+    evicted_for: Annotated[str | None, OPTIONAL] = None
+
+    @property
+    @sent
+    def evicted(self) -> Annotated[tuple[str, ...] | None, OPTIONAL]:
+        """The pods that were evicted for it, as namespace/name; None if there are none."""
+        return None if self.decision is None else self.decision.evicted or None
 
     @property
     @sent
@@ -64,6 +78,7 @@ class ReplicaPods:
         before: The pods of each domain at the start, for each constraint.
         bounds: The largest skew of each constraint so far, in whatever order those pods are deleted and bound
             that were deleted or created together.
+        attempts: How often pods of other workloads were scheduled.
     """
 
     def __init__(
@@ -73,20 +88,27 @@ class ReplicaPods:
         new: str,
         choices: Choices,
         *,
+        again: Rescheduling | None = None,
         running: Iterable[Replica] = (),
         now: float = 0.0,
     ) -> None:
         """Start with the pods that run.
 
         Args:
-            simulation: The cluster, which is changed.
+            simulation: The cluster, which is changed, and whose choices and steps are those of this course.
             requests: The pod of each revision that may be created.
             new: The new revision.
             choices: Makes the choices of scheduler and controllers.
+            again: Schedules what replaces pods of other workloads; None where the simulation evicts nobody.
             running: The pods that there are; they are changed.
             now: The time in seconds since 1970; 0 if unknown.
         """
-        self.cluster, self._simulation = simulation.cluster, replace(simulation, choose=choices.node)
+        self.cluster, self._simulation, self._again = simulation.cluster, simulation, again
+        simulation.choose, simulation.on_step = choices.node, self._note
+        self.attempts = 0
+        #: Where what replaces pods of other workloads is, by namespace and name; None while it is pending.
+        self._others: dict[tuple[str, str], str | None] = {}
+        self._is_freed = False
         self.tally = DomainTally(requests[new], self.cluster)
         self.steps: list[RolloutStep] = []
         self._requests, self._new, self._choices, self._now = requests, new, choices, now
@@ -127,10 +149,14 @@ class ReplicaPods:
         return ""
 
     @property
-    def room(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Where evictions would make room for that pod, each with the pods that would go."""
-        waiting = (self._stuck[pod.revision] for pod in self._pending.values() if pod.revision in self._stuck)
-        return next((step.room for step in waiting), ())
+    def displaced(self) -> tuple[DisplacedPod, ...]:
+        """The pods of other workloads that were evicted."""
+        return () if self._again is None else self._again.displaced
+
+    @property
+    def unmodeled(self) -> tuple[str, ...]:
+        """What else the scheduler looks at in what replaces those, as the API names it."""
+        return () if self._again is None else self._again.unmodeled
 
     @property
     def state(self) -> Hashable:
@@ -140,7 +166,8 @@ class ReplicaPods:
             name = pod.name if self._are_named else ""
             key = (pod.revision, pod.node, pod.ready, pod.facts, pod.labels, name)
             found[key] = found.get(key, 0) + 1
-        return frozenset(found.items())
+        gone = (each.pod for each in self._simulation.preempted)
+        return frozenset(found.items()), frozenset(self._others.items()), frozenset(gone)
 
     def of(self, revision: str) -> list[Replica]:
         """Return the pods of a revision."""
@@ -166,7 +193,9 @@ class ReplicaPods:
             for _ in range(count):
                 pod = Replica(name or self._free_name(revision), revision, labels)
                 self._pods[pod.name] = self._pending[pod.name] = pod
-                step = self._stuck.get(revision) or self._schedule(pod)
+                known = self._stuck.get(revision)
+                # A pod like one that has just found no node is not tried.
+                step = self._schedule(pod) if known is None else replace(known, name=pod.name, evicted=())
                 self._record(PodAction.CREATED, pod, step)
             self.retry()
 
@@ -174,14 +203,11 @@ class ReplicaPods:
         """Delete pods; then schedule those for which there is room now."""
         with self.together():
             for pod in pods:
-                del self._pods[pod.name]
-                self._pending.pop(pod.name, None)
-                self._starting.pop(pod.name, None)
                 if pod.node is not None:
                     self._simulation.delete(self._namespace, pod.name)
-                    self.tally.add(pod.node, pod.labels, -1)
-                self._stuck.clear()
+                self._take(pod)
                 self._record(PodAction.DELETED, pod)
+            self._is_freed = True
             self.retry()
 
     def scale_down(self, pods: Sequence[Replica], count: int) -> list[Replica]:
@@ -191,17 +217,67 @@ class ReplicaPods:
         return victims.certain + chosen
 
     def retry(self) -> None:
-        """Schedule the pods that wait, oldest first, until none fits."""
-        progress = True
-        while progress:
-            progress = False
-            for pod in self.pending:
-                if pod.revision in self._stuck:
-                    continue
-                step = self._schedule(pod)
-                if step.node is not None:
-                    progress = True
-                    self._record(PodAction.SCHEDULED, pod, step)
+        """Schedule the pods that wait, oldest first, until none fits; then those of other workloads."""
+        while self._retry_own() or self._replace_others():
+            pass
+
+    def _retry_own(self) -> bool:
+        progress = False
+        for pod in self.pending:
+            if pod.revision in self._stuck:
+                continue
+            step = self._schedule(pod)
+            if step.node is not None:
+                progress = True
+                self._record(PodAction.SCHEDULED, pod, step)
+        return progress
+
+    def _replace_others(self) -> bool:
+        """Schedule what replaces evicted pods of other workloads; return whether that evicted any."""
+        if self._again is None:
+            return False
+        before = len(self._again.displaced), len(self.steps)
+        self._again.replace_preempted(self._is_other)
+        if self._is_freed:
+            self._is_freed = False
+            self._again.retry()
+            self._again.replace_preempted(self._is_other)
+        self._lose_evicted()
+        if (len(self._again.displaced), len(self.steps)) == before:
+            return False
+        # What was evicted may leave more room than was needed.
+        self._stuck.clear()
+        if any(entry.pod.namespace == self._namespace for entry in self._again.displaced):
+            self.tally.recount(self.cluster)
+        return True
+
+    def _is_other(self, pod: PodOnNode) -> bool:
+        return pod.namespace != self._namespace or pod.name not in self._pods
+
+    def _lose_evicted(self) -> None:
+        """Take out the pods of the workload that were evicted for others."""
+        preempted = self._simulation.preempted
+        own = [each for each in preempted if not self._is_other(each.pod)]
+        preempted[:] = [each for each in preempted if self._is_other(each.pod)]
+        for each in own:
+            pod = self._pods[each.pod.name]
+            self._take(pod)
+            self._record(PodAction.EVICTED, pod, preemptor=each.preemptor)
+
+    def _take(self, pod: Replica) -> None:
+        """Take out a pod that is gone from the cluster."""
+        del self._pods[pod.name]
+        self._pending.pop(pod.name, None)
+        self._starting.pop(pod.name, None)
+        if pod.node is not None:
+            self.tally.add(pod.node, pod.labels, -1)
+        self._stuck.clear()
+
+    def _note(self, step: Step) -> None:
+        """Take note of where a pod of another workload is."""
+        if step.namespace != self._namespace or step.name not in self._pods:
+            self._others[step.namespace, step.name] = step.node
+            self.attempts += 1
 
     def start_next(self) -> bool:
         """Let the pod that was bound first become ready; return whether there was one."""
@@ -231,6 +307,7 @@ class ReplicaPods:
 
     def _schedule(self, pod: Replica) -> Step:
         step = self._simulation.schedule(self._requests[pod.revision], pod.name)
+        self._lose_evicted()
         if step.node is None:
             self._stuck[pod.revision] = step
             return step
@@ -238,15 +315,25 @@ class ReplicaPods:
         del self._pending[pod.name]
         self._starting[pod.name] = pod
         self._stuck.clear()
-        self.tally.add(step.node, pod.labels, 1)
+        if any(each.pod.namespace == self._namespace for each in self._simulation.preempted):
+            # Constraints may count what was evicted, too.
+            self.tally.recount(self.cluster)
+        else:
+            self.tally.add(step.node, pod.labels, 1)
         return step
 
-    def _record(self, action: PodAction, pod: Replica, step: Step | None = None) -> None:
-        # A pod like one that has just found no node is not tried.
-        decision = None if step is None else replace(step, name=pod.name)
-        is_new = pod.revision == self._new
+    def _record(
+        self, action: PodAction, pod: Replica, step: Step | None = None, preemptor: str | None = None
+    ) -> None:
         self.steps.append(
-            RolloutStep(action=action, pod=pod.name, new=is_new, node=pod.node, decision=decision)
+            RolloutStep(
+                action=action,
+                pod=pod.name,
+                new=pod.revision == self._new,
+                node=pod.node,
+                decision=step,
+                evicted_for=preemptor,
+            )
         )
         skews = self.tally.skews()
         self._bound(skews)

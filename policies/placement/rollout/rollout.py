@@ -18,7 +18,8 @@ from policies.model.scaling import ZERO_PODS, RollingUpdate, rolling_update
 from policies.model.workload import Workload
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare, read_workload
-from policies.placement.rollout.courses import Courses, Outcome
+from policies.placement.core.pod_facts import PodFacts
+from policies.placement.rollout.courses import Course, Courses, Outcome
 from policies.placement.rollout.rollout_plan import RolloutPlan, scaled_first, take_courses
 from policies.placement.rollout.running_pods import (
     PREVIOUS,
@@ -103,15 +104,30 @@ class Rollout:
         ]
 
     @property
-    def kept(self) -> int:
-        """Pods of old revisions that stay until someone deletes them (``OnDelete``); 0 elsewhere."""
-        waits = not self.scaled and self.stateful is not None and self.stateful.on_delete
-        return self.courses.likely.old if waits else 0
-
-    @property
     def pending(self) -> int:
         """The most pods that stay pending in any course."""
-        return max(len(self.courses.likely.pending), len(self.courses.worst.pending))
+        return max(len(course.pending) for course in self.ends)
+
+    @property
+    def ends(self) -> tuple[Course, Course]:
+        """The likely course, and the one that ends worst."""
+        return self.courses.likely, self.courses.worst
+
+    @property
+    def evicted(self) -> int:
+        """The most pods of other workloads that are evicted in any course."""
+        return max(len(course.evicted) for course in self.ends)
+
+    @property
+    def unmodeled(self) -> tuple[str, ...]:
+        """The parts of the pods that a scheduler reads and that are not modeled, as the API names them."""
+        others = (name for course in self.ends for name in course.unmodeled)
+        return tuple(dict.fromkeys((*self.prepared.request.pod.unmodeled, *others)))
+
+    @property
+    def evicted_pending(self) -> int:
+        """The most evicted pods of other workloads that stay pending in any course."""
+        return max(course.evicted_pending for course in self.ends)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +137,7 @@ class RolloutSettings:
     Attributes:
         scale: The number of replicas that the workload is scaled to, and nothing else; None for a rollout.
         known: What is known of pods of the cluster.
+        others: What is known of pods of other workloads, which may be evicted; None for what ``known`` has.
         previous: The workload as it was, of whose template the old pods are where the cluster shows none;
             None if that is not known.
         without: The names of pods that are taken to be deleted first.
@@ -131,6 +148,7 @@ class RolloutSettings:
 
     scale: int | None = None
     known: KnownPods = field(default_factory=KnownPods)
+    others: PodFacts | None = None
     previous: Workload | None = None
     without: frozenset[str] = frozenset()
     choose: TieBreaker = first_by_name
@@ -186,7 +204,7 @@ def _roll_out(
         old = _oldest_first(prepared, running, new) or (PREVIOUS,)
         requests, assumed = _old_requests(prepared, context, settings, old, tolerated)
         requests = {**requests, new: prepared.request}
-        plan = _plan(workload, prepared, running, requests, new=new, old=old, now=_now(running, settings))
+        plan = _plan(prepared, running, requests, context, settings, new=new, old=old)
     plan, placed = _with_old_pods(plan, settings)
     return Rollout(
         prepared=prepared,
@@ -209,26 +227,31 @@ def _roll_out(
 
 
 def _plan(
-    workload: Workload,
     prepared: PreparedPod,
     running: RunningPods,
     requests: Mapping[str, SchedulingRequest],
+    context: AdmissionContext,
+    settings: RolloutSettings,
     *,
     new: str,
     old: tuple[str, ...],
-    now: float,
 ) -> RolloutPlan:
     """Return the plan of a rollout that starts from the pods that run."""
+    workload = prepared.workload
+    cluster = prepared.cluster.fork(workload.namespace)
     return RolloutPlan(
         workload=workload,
-        cluster=prepared.cluster.fork(workload.namespace),
+        cluster=cluster,
         pods=running.pods,
         requests=requests,
         new=new,
         old=old,
         replicas=workload.replicas or 0,
         scaled=False,
-        now=now,
+        now=_now(running, settings),
+        facts=settings.others or PodFacts(cluster, (), settings.known.running),
+        context=context,
+        made={},
     )
 
 
@@ -322,7 +345,7 @@ def _scale(
         old = () if workload.kind.revision_label is not None else _oldest_first(prepared, running, new)
         requests, _ = _old_requests(prepared, context, settings, old, tolerated)
         requests = {**requests, new: prepared.request}
-        plan = _plan(workload, prepared, running, requests, new=new, old=old, now=_now(running, settings))
+        plan = _plan(prepared, running, requests, context, settings, new=new, old=old)
         pods = tuple(pod if pod.revision in old else replace(pod, revision=new) for pod in running.pods)
         plan = plan._replace(pods=pods, replicas=replicas, scaled=True)
     plan, placed = (plan, 0) if plan.pods else scaled_first(plan, new, workload.replicas or 0)

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from policies.config.context import AdmissionContext
 from policies.model.scaling import rolling_update
 from policies.model.workload import Workload
-from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.cluster_simulation import ClusterSimulation, may_evict
+from policies.placement.core.pod_facts import PodFacts
+from policies.placement.core.recovery import DisplacedPod, MadeRequests, Rescheduling
 from policies.placement.rollout.choices import Choices, UsualChoices
 from policies.placement.rollout.courses import Course, Courses, Outcome, Peak, find_courses
 from policies.placement.rollout.deployment_controller import DeploymentController
@@ -48,6 +51,10 @@ class RolloutPlan(NamedTuple):
         replicas: How many pods there are to be.
         scaled: Whether only their number changes.
         now: When the cluster was as it is, in seconds since 1970; 0 if unknown.
+        facts: What is known of pods of other workloads, which may be evicted.
+        context: What replaces those is prepared by.
+        made: What was prepared in place of them, for all courses.
+        displaced: Those that were evicted before.
     """
 
     workload: Workload
@@ -59,6 +66,10 @@ class RolloutPlan(NamedTuple):
     replicas: int
     scaled: bool
     now: float
+    facts: PodFacts
+    context: AdmissionContext
+    made: MadeRequests
+    displaced: tuple[DisplacedPod, ...] = ()
 
 
 def scaled_first(plan: RolloutPlan, revision: str, replicas: int) -> tuple[RolloutPlan, int]:
@@ -66,10 +77,16 @@ def scaled_first(plan: RolloutPlan, revision: str, replicas: int) -> tuple[Rollo
     own = tuple(pod for pod in plan.pods if pod.revision == revision)
     first = plan._replace(new=revision, old=(), replicas=replicas, scaled=True, pods=own)
     pods, _ = _run(first, UsualChoices())
-    others = tuple(pod for pod in plan.pods if pod.revision != revision)
-    return plan._replace(cluster=pods.cluster, pods=(*others, *pods)), sum(
-        step.action is not PodAction.SCHEDULED for step in pods.steps
+    bound = pods.cluster.pods_of(plan.workload.namespace)
+    names = frozenset() if bound is None else bound.names()
+    # Those of other revisions that were evicted are created anew, and wait.
+    others = tuple(
+        pod if pod.name in names else replace(pod, node=None, ready=False)
+        for pod in plan.pods
+        if pod.revision != revision
     )
+    changed = sum(step.action in {PodAction.CREATED, PodAction.DELETED} for step in pods.steps)
+    return plan._replace(cluster=pods.cluster, pods=(*others, *pods), displaced=pods.displaced), changed
 
 
 def take_courses(plan: RolloutPlan, choose: TieBreaker) -> Courses:
@@ -79,11 +96,21 @@ def take_courses(plan: RolloutPlan, choose: TieBreaker) -> Courses:
 
 def _run(plan: RolloutPlan, choices: Choices) -> tuple[ReplicaPods, RolloutController]:
     request = plan.requests[plan.new]
+    evicts = any(may_evict(each.pod, plan.cluster) for each in plan.requests.values())
+    simulation = ClusterSimulation.of(plan.cluster, None if evicts else request)
+    simulation.preempts = evicts
+    again = None
+    if evicts or plan.displaced:
+        facts = plan.facts
+        again = Rescheduling(
+            simulation, facts, facts.workloads, plan.context, made=plan.made, displaced=plan.displaced
+        )
     pods = ReplicaPods(
-        ClusterSimulation.of(plan.cluster, request),
+        simulation,
         plan.requests,
         plan.new,
         choices,
+        again=again,
         running=map(replace, plan.pods),
         now=plan.now,
     )
@@ -117,14 +144,16 @@ def _controller(plan: RolloutPlan, pods: ReplicaPods) -> RolloutController:
 
 def _course(plan: RolloutPlan, choices: Choices) -> Course:
     pods, controller = _run(plan, choices)
-    outcome = Outcome.DEADLOCK if controller.is_deadlocked else Outcome.PENDING
+    old = sum(pod.revision != plan.new for pod in pods)
     return Course(
-        outcome=Outcome.COMPLETE if controller.is_complete else outcome,
+        outcome=_outcome(plan, controller, old),
         steps=tuple(pods.steps),
         pending=tuple(pod.name for pod in pods.pending),
         message=pods.message,
-        room=pods.room,
-        old=sum(pod.revision != plan.new for pod in pods),
+        evicted=pods.displaced,
+        attempts=pods.attempts,
+        unmodeled=pods.unmodeled,
+        old=old,
         old_pending=sum(pod.revision != plan.new for pod in pods.pending),
         running=sum(pod.node is not None for pod in pods),
         before=pods.before,
@@ -134,3 +163,14 @@ def _course(plan: RolloutPlan, choices: Choices) -> Course:
         bounds=pods.bounds,
         cluster=pods.cluster,
     )
+
+
+def _outcome(plan: RolloutPlan, controller: RolloutController, old: int) -> Outcome:
+    if not controller.is_complete:
+        return Outcome.DEADLOCK if controller.is_deadlocked else Outcome.PENDING
+    workload = plan.workload
+    if not old or plan.scaled or workload.kind.kind != "StatefulSet":
+        return Outcome.COMPLETE
+    # Those below a partition are as the object defines.
+    on_delete = stateful_update(workload, plan.replicas).on_delete
+    return Outcome.WAITS_FOR_DELETION if on_delete else Outcome.COMPLETE

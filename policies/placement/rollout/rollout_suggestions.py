@@ -60,6 +60,7 @@ class RolloutSuggestion:
         placement: Of the pod that was stuck, before the change.
         worst_skews: The largest skew at the end of the rollout with it, for each constraint.
         exact: Whether every way to choose was taken; else the likely one and some more.
+        evicted: The most pods of other workloads that are evicted then.
     """
 
     change: Annotated[Change | StrategyChange | None, INTERNAL]
@@ -68,6 +69,7 @@ class RolloutSuggestion:
     placement: Annotated[Placement, INTERNAL]
     worst_skews: tuple[Count, ...]
     exact: bool
+    evicted: Count = 0
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:
@@ -100,8 +102,13 @@ class SimulatedRollout:
 
     @property
     def pending(self) -> int:
-        """The most pods that stay pending in any course."""
-        return self.rollout.pending
+        """The most pods that stay pending in any course, with those that were evicted."""
+        return self.rollout.pending + self.rollout.evicted_pending
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether no pod stays pending, and none waits for someone to delete it."""
+        return not self.pending and self.rollout.outcome is not Outcome.WAITS_FOR_DELETION
 
 
 def roll_out(
@@ -140,7 +147,7 @@ def find_rollout_suggestions(
         settings: How it was simulated.
         tolerated: Rules of the API server that the object may break.
     """
-    if rollout.scaled:
+    if rollout.scaled or rollout.outcome is Outcome.WAITS_FOR_DELETION:
         return RolloutSuggestions()
     blocking, workload = _blocking(rollout), rollout.prepared.workload
     settings = replace(settings, choose=first_by_name, without=frozenset(blocking))
@@ -186,6 +193,8 @@ def _search(
             found.append(_suggestion(change, edits, after, placement, deleted))
             if len(found) == MOST_FOUND:
                 break
+    # What hurts no other workload comes first.
+    found.sort(key=lambda suggestion: suggestion.evicted > 0)
     return RolloutSuggestions(
         found=tuple(found), tried=search.tried + bool(deleted), complete=search.complete
     )
@@ -233,6 +242,7 @@ def _suggestion(
         placement=placement,
         worst_skews=after.courses.worst_skews,
         exact=after.courses.exact,
+        evicted=after.evicted,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
+    NAME_TAKEN,
     ErrorList,
     FieldPath,
     duplicate_value,
@@ -20,7 +21,13 @@ from policies.manifests.fields import (
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload, controller_of
 from policies.placement.core.actions import Action, DrainNode
-from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, may_evict
+from policies.placement.core.autoscaling import MOST_COMPARED, alternatives
+from policies.placement.core.cluster_simulation import (
+    ClusterSimulation,
+    QueuedPod,
+    may_evict,
+    nodes_of_daemon,
+)
 from policies.placement.core.placement import (
     DAEMON_SET,
     PlacementError,
@@ -40,30 +47,25 @@ from policies.placement.core.replicas import (
     running_replicas,
 )
 from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
-from policies.placement.simulate.autoscaling import MOST_COMPARED, alternatives
 from policies.placement.simulate.distribution import Distribution, DistributionTally
 from policies.placement.simulate.simulate import (
     NOT_LOOKED_AT,
     NOT_LOOKED_AT_BESIDE,
     Simulation,
+    not_replaced,
     simulate,
 )
 from policies.placement.simulate.what_if import WhatIf, what_if
 from policies.scheduler.binding import Step, TieBreaker, first_by_name
+from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_find
 
 #: What a drain respects besides, and is not simulated.
 _BUDGETS: Final = "PodDisruptionBudgets, which may keep a drain from evicting pods"
 
-#: What is left out where only the index of a cluster is known, as of the server's own: objects of pods would
-#: take several times its memory.
-_REPLACEMENTS: Final = "what replaces evicted pods whose specs are not known"
-
 #: The rule that an object breaks whose pods no scheduler compares nodes for, or that makes several.
 NOT_SIMULATED: Final = "not-simulated"
-#: The rule that a pod of a queue breaks whose name another one has.
-NAME_TAKEN: Final = "name-taken"
 
 _KIND = FieldPath(("kind",))
 _NAME = FieldPath(("metadata", "name"))
@@ -162,6 +164,16 @@ class SimulatedQueue:
     what_if: WhatIf | None = None
 
     @property
+    def succeeds(self) -> bool:
+        """Whether something was judged, and no pod stayed pending."""
+        return self.is_judged and not self.pending
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there was anything to judge: pods to schedule, or a node for those that run."""
+        return bool(self.simulation.queued or self.queue.cluster.node_count)
+
+    @property
     def pending(self) -> int:
         """The most pods that stayed pending any time, with those that actions displaced the first time.
 
@@ -226,9 +238,8 @@ class SimulatedQueue:
         """Features of a real cluster that may change the course and are not part of the simulation."""
         drained = self.what_if is not None and any(isinstance(e, DrainNode) for e in self.what_if.actions)
         usually = NOT_LOOKED_AT if self.simulation.autoscaled is None else NOT_LOOKED_AT_BESIDE
-        unknown = any(pod.outcome is PodOutcome.NOT_TRIED for pod in self.simulation.evicted)
-        more = ((_BUDGETS, drained), (_REPLACEMENTS, unknown))
-        left_out = (*usually, *(text for text, holds in more if holds))
+        budgets = (_BUDGETS,) if drained else ()
+        left_out = (*usually, *budgets, *not_replaced(self.simulation.evicted))
         nodes = self.queue.cluster.node_count
         configured = {entry.request.profile.percentage_of_nodes_to_score for entry in self.queue.pods}
         usual = min((nodes_to_find(each or ADAPTIVE, nodes) for each in configured), default=nodes)
@@ -325,8 +336,11 @@ def queue_replicas(
     namespace: str = "",
     count: int | None = None,
     tolerated: frozenset[str] = frozenset(),
+    changes_nodes: bool = False,
 ) -> SchedulingQueue:
-    """Return replicas of a workload.
+    """Return replicas of a workload, or the pods that the controller of a DaemonSet makes, one for each node.
+
+    Those of a DaemonSet are as after its rollout: in place of the ones that run.
 
     Args:
         obj: The workload, or a pod, of any shape.
@@ -335,15 +349,15 @@ def queue_replicas(
         count: How many replicas; by default those that the workload wants and that have no node; of a Job
             those that it runs at once, and one pod of any other object without a number of replicas.
         tolerated: Rules of the API server that the object may break.
+        changes_nodes: Whether nodes change before these pods are scheduled, or for them.
 
     Raises:
-        PlacementError: Kubernetes would refuse the object or its pods, or its pods are not compared with
-            nodes; holds every error.
+        PlacementError: Kubernetes would refuse the object or its pods, or the controller of a DaemonSet makes
+            none, or others than are asked for; holds every error.
     """
     workload = read_workload(obj, context, namespace=namespace)
     if workload.kind.kind == DAEMON_SET:
-        text = "must not be DaemonSet: its controller makes each pod for one node, and no scheduler chooses"
-        raise PlacementError((invalid_value(_KIND, DAEMON_SET, text, NOT_SIMULATED),))
+        return _one_for_each_node(workload, context, tolerated, is_plain=count is None and not changes_nodes)
     with context.reading():
         prepared = prepare(workload, context, tolerated=tolerated)
         replicas, replaced = running_replicas(prepared), None
@@ -358,6 +372,34 @@ def queue_replicas(
             prepared=prepared,
             replicas=replicas,
             replaced=replaced,
+        )
+
+
+def _one_for_each_node(
+    workload: Workload, context: AdmissionContext, tolerated: frozenset[str], *, is_plain: bool
+) -> SchedulingQueue:
+    """Return the pods of a DaemonSet.
+
+    Source: ``podsShouldBeOnNode``, ``pkg/controller/daemon/daemon_controller.go``, Kubernetes 1.36.
+    """
+    if not is_plain:
+        text = "must not be DaemonSet with a number of pods, actions or an autoscaler: one pod a node is made"
+        raise PlacementError((invalid_value(_KIND, DAEMON_SET, text, NOT_SIMULATED),))
+    with context.reading():
+        prepared = prepare(workload, context, tolerated=tolerated)
+        result = evaluate(prepared.request, prepared.cluster)
+        nodes = [result.names[position] for position in nodes_of_daemon(result)]
+        if not nodes:
+            text = "its controller makes no pod: there is no node that its affinity and tolerations allow"
+            raise PlacementError((invalid_value(_KIND, DAEMON_SET, text, NOT_SIMULATED),))
+        return SchedulingQueue(
+            pods=tuple(
+                QueuedPod(f"{workload.name}-{node}", prepared.request.pinned_to(node)) for node in nodes
+            ),
+            cluster=prepared.cluster.fork(""),
+            context=context,
+            version=prepared.version,
+            prepared=prepared,
         )
 
 

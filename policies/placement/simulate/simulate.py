@@ -8,9 +8,9 @@ from typing import Annotated, Final
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.manifests.wire import INLINE, Count, sent
+from policies.placement.core.autoscaling import Autoscaled, autoscale
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
-from policies.placement.core.recovery import DisplacedPod, Rescheduling
-from policies.placement.simulate.autoscaling import Autoscaled, autoscale
+from policies.placement.core.recovery import DisplacedPod, PodOutcome, Rescheduling
 from policies.scheduler.binding import Step
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.skew import skew_of
@@ -21,6 +21,14 @@ MOST_COUNTED: Final = 20
 NOT_LOOKED_AT: Final = ("nodes that an autoscaler adds", "other pods that are pending")
 #: The same where Cluster Autoscaler is a part of it.
 NOT_LOOKED_AT_BESIDE: Final = ("nodes that are taken away again", *NOT_LOOKED_AT[1:])
+#: What is left out where only the index of a cluster is known, as of the server's own: objects of pods would
+#: take several times its memory.
+_REPLACEMENTS: Final = "what replaces evicted pods whose specs are not known"
+
+
+def not_replaced(evicted: Iterable[DisplacedPod]) -> tuple[str, ...]:
+    """Return what is not part of a simulation that does not know what replaces some evicted pods."""
+    return (_REPLACEMENTS,) if any(pod.outcome is PodOutcome.NOT_TRIED for pod in evicted) else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +90,9 @@ class Simulation:
 
     @property
     def complete(self) -> bool:
-        """Whether all pods were tried."""
-        return len(self.steps) == self.queued
+        """Whether all pods were tried, also on the nodes that are added for them."""
+        stopped = self.autoscaled is not None and self.autoscaled.stopped
+        return len(self.steps) == self.queued and not stopped
 
 
 def simulate(

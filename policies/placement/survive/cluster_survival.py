@@ -1,12 +1,12 @@
-"""The loss of one domain after the other of a whole cluster, and what each does to every workload."""
+"""The effect of disruptions on a whole cluster: each domain in turn is lost, or something else happens."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from policies.model.cluster_kinds import BUDGET
 from policies.model.eviction_budget import EvictionBudget
 from policies.model.labels import LabelSelector
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.core.actions import LoseDomain, apply_actions, domains_of
+from policies.placement.core.actions import Action, LoseDomain, apply_actions, domains_of
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_facts import PodFacts
@@ -37,8 +37,6 @@ from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.skew import skew
 
-#: A pod, as namespace and name.
-_Key = tuple[str, str]
 _NOWHERE: Final = FieldPath()
 
 
@@ -47,7 +45,7 @@ class ClusterLossOptions:
     """Options: the domains that are lost, and how.
 
     Attributes:
-        key: The topology key.
+        key: The topology key; empty where no domain is lost, but something else happens.
         domain: The only domain that is lost; None for each in turn.
         allowed_missing: How many pods of each workload may be missing in the end.
         unreachable: Whether lost nodes stay in the API, as in an outage.
@@ -57,6 +55,22 @@ class ClusterLossOptions:
     domain: str | None = None
     allowed_missing: int = 0
     unreachable: bool = False
+
+
+class Disrupted(NamedTuple):
+    """The effect of actions on all workloads, and where each pod went.
+
+    Attributes:
+        loss: The effect.
+        displaced: Every pod that lost its node, in the order in which they were scheduled again.
+        lost: The names of the nodes that are gone or unreachable.
+        added: Those of new nodes.
+    """
+
+    loss: ClusterLoss
+    displaced: tuple[DisplacedPod, ...]
+    lost: tuple[str, ...]
+    added: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -109,8 +123,8 @@ class ClusterSurvival:
         self._workloads, self._context, self._running = workloads, context, running
         self._stop = stop
         self.on_step: Callable[[float], None] = lambda _share: None
-        domains = domains_of(self.cluster, options.key)
-        self.without_key = self.cluster.node_count - sum(map(len, domains.values()))
+        domains = domains_of(self.cluster, options.key) if options.key else {}
+        self.without_key = self.cluster.node_count - sum(map(len, domains.values())) if options.key else 0
         only = options.domain
         self.domains = domains if only is None else {only: domains[only]}
         self.waiting = len(workloads.pending_pods())
@@ -134,6 +148,16 @@ class ClusterSurvival:
         if owner is None:
             owner = self._owners[key] = self._workloads.controller(key)
         return owner
+
+    @property
+    def namespaces(self) -> set[str]:
+        """The namespaces in which workloads have pods before a loss."""
+        return {ref.namespace for ref in self._before}
+
+    @property
+    def judges_any(self) -> bool:
+        """Whether a workload has pods that is of the namespace that is looked at."""
+        return any(map(self.is_judged, self._before))
 
     def is_judged(self, ref: WorkloadRef) -> bool:
         """Return whether a workload is of the namespace that is looked at."""
@@ -161,20 +185,30 @@ class ClusterSurvival:
                 return
             yield self._lose(impact)
 
+    def disrupt(self, actions: Sequence[Action], found: ErrorList) -> Disrupted:
+        """Let actions happen one after another, and schedule again what they displace.
+
+        Args:
+            actions: The actions.
+            found: Takes what is wrong with them; such an action changes nothing.
+        """
+        domain = actions[0].value if len(actions) == 1 and isinstance(actions[0], LoseDomain) else ""
+        return self._disrupt(actions, domain, None, found)
+
     def report(
-        self, losses: Iterable[ClusterLoss], *, fail_on: Damage, unread: tuple[str, ...] = (), stopped: bool
+        self, losses: Sequence[ClusterLoss], *, fail_on: Damage, unread: tuple[str, ...] = (), stopped: bool
     ) -> ClusterSurvivalReport:
         """Return the report on losses.
 
         Args:
-            losses: Those that were tried.
+            losses: Those that were tried, or the only one of a disruption.
             fail_on: The least damage that is too much.
             unread: What could not be read of the cluster, a line each.
             stopped: Whether the work was ended.
         """
         return ClusterSurvivalReport(
             key=self.options.key,
-            impacts=self.impacts,
+            impacts=self.impacts if self.options.key else tuple(loss.impact for loss in losses),
             losses=tuple(losses),
             fail_on=fail_on,
             unreachable=self.options.unreachable,
@@ -192,12 +226,20 @@ class ClusterSurvival:
 
     def _impact(self, domain: str) -> DomainImpact:
         """Return the nodes and pods that are gone with a domain."""
-        workloads, final, pods = set[WorkloadRef](), Counter[str](), 0
-        for pod in self.cluster.pods_on(self.domains[domain]):
+        nodes = self.domains[domain]
+        gone = []
+        for pod in self.cluster.pods_on(nodes):
             found = self._running.find(pod.namespace, pod.name)
             stays = self.options.unreachable and found is not None and _is_tied(found)
-            if pod.terminating or stays:
-                continue
+            if not pod.terminating and not stays:
+                gone.append(pod)
+        return self._impact_of(domain, len(nodes), gone)
+
+    def _impact_of(self, domain: str, nodes: int, gone: Iterable[PodOnNode]) -> DomainImpact:
+        """Return the impact of pods that lose their node."""
+        workloads, final, pods = set[WorkloadRef](), Counter[str](), 0
+        for pod in gone:
+            found = self._running.find(pod.namespace, pod.name)
             pods += 1
             ref = self.workload_of(pod)
             if ref is not None and self.is_judged(ref):
@@ -206,7 +248,7 @@ class ClusterSurvival:
                 final[_why_final(found)] += 1
         return DomainImpact(
             domain=domain,
-            nodes=len(self.domains[domain]),
+            nodes=nodes,
             pods=pods,
             workloads=len(workloads),
             not_recreated=dict(sorted(final.items())),
@@ -214,13 +256,19 @@ class ClusterSurvival:
 
     def _lose(self, impact: DomainImpact) -> ClusterLoss:
         """Lose a domain, and schedule again what that displaces."""
-        simulation = ClusterSimulation.of(self.cluster, stop=self._stop)
-        simulation.preempts = True
-        facts = PodFacts(simulation.cluster, (), self._running, {})
         lose = LoseDomain(
             at=_NOWHERE, key=self.options.key, value=impact.domain, unreachable=self.options.unreachable
         )
-        disruption = apply_actions([lose], simulation, facts, ErrorList())
+        return self._disrupt([lose], impact.domain, impact, ErrorList()).loss
+
+    def _disrupt(
+        self, actions: Sequence[Action], domain: str, impact: DomainImpact | None, found: ErrorList
+    ) -> Disrupted:
+        simulation = ClusterSimulation.of(self.cluster, stop=self._stop)
+        simulation.preempts = True
+        facts = PodFacts(simulation.cluster, (), self._running, {})
+        disruption = apply_actions(actions, simulation, facts, found)
+        impact = impact or self._impact_of(domain, len(disruption.lost), disruption.evicted)
         done, most = 0, max(len(disruption.evicted), 1)
 
         def on_step(_step: Step) -> None:
@@ -233,7 +281,8 @@ class ClusterSurvival:
         again = Rescheduling(simulation, facts, (), self._context, others=self.cluster.pod_count * most)
         again.schedule(disruption.evicted)
         again.replace_preempted()
-        return self._judge(impact, simulation.cluster, again, complete=not self._stop())
+        loss = self._judge(impact, simulation.cluster, again, complete=not self._stop())
+        return Disrupted(loss, again.displaced, tuple(disruption.lost), tuple(disruption.added))
 
     def _judge(
         self, impact: DomainImpact, after: ClusterIndex, again: Rescheduling, *, complete: bool

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Self
 
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
-from policies.placement.core.recovery import DisplacedPod
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.survive.new_nodes import LossWithNewNodes
 from policies.scheduler.binding import Step
 
 
@@ -67,18 +69,50 @@ class WorkloadLoss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PendingOwner:
+    """A controller of pods that fit nowhere after a loss.
+
+    Attributes:
+        namespace: Its namespace.
+        owner: Its kind and name, as pods name it: of a Deployment the ReplicaSet.
+        pods: How many of its pods fit nowhere.
+    """
+
+    namespace: str
+    owner: str
+    pods: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OtherPods:
     """The effect of a loss on the pods of other workloads.
 
     Attributes:
         displaced: How many lose their node.
         pending: How many of those fit nowhere then.
+        pending_of: Whose those are, the one with most of them first.
         untried: How many of those were not scheduled again, though something replaces them.
     """
 
     displaced: Count
     pending: Count
+    pending_of: tuple[PendingOwner, ...] = ()
     untried: Annotated[Count, SentAs("notTried")]
+
+    @classmethod
+    def of(cls, pods: Sequence[DisplacedPod]) -> Self:
+        """Return what became of pods of other workloads that lost their node."""
+        pending = [pod for pod in pods if pod.outcome is PodOutcome.PENDING]
+        owners = Counter((pod.namespace, pod.owner) for pod in pending)
+        return cls(
+            displaced=len(pods),
+            pending=len(pending),
+            pending_of=tuple(
+                PendingOwner(namespace=namespace, owner=owner, pods=number)
+                for (namespace, owner), number in sorted(owners.items(), key=lambda item: (-item[1], item[0]))
+            ),
+            untried=sum(pod.outcome is PodOutcome.NOT_TRIED for pod in pods),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +126,8 @@ class Loss:
         others: What it does to other pods; None where it displaces no replica and was not tried.
         evicted: The pods that were evicted for those that it displaces, and what became of them.
         unmodeled: What else a scheduler looks at in what was scheduled again.
+        autoscaled: What becomes of the pods that it leaves pending if Cluster Autoscaler adds nodes; null
+            where that was not requested, and where it leaves none. No verdict counts these nodes.
     """
 
     domain: str
@@ -100,12 +136,18 @@ class Loss:
     others: Annotated[OtherPods | None, SentAs("otherPods")] = None
     evicted: tuple[DisplacedPod, ...] = ()
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
+    autoscaled: LossWithNewNodes | None = None
 
     @property
     @sent
     def survives(self) -> bool:
         """Whether every workload survives it."""
         return all(entry.survives for entry in self.workloads)
+
+    def survives_with_nodes(self, number: int) -> bool:
+        """Return whether a workload survives it, with the nodes that an autoscaler adds."""
+        entry, scaled = self.workloads[number], self.autoscaled
+        return entry.survives or (scaled is not None and scaled.running[number] >= entry.required)
 
 
 def margin(losses: Iterable[Loss], number: int) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Annotated, Final
 
+from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
@@ -28,6 +29,7 @@ from policies.placement.core.recovery import (
 )
 from policies.placement.core.replicas import replicas_of, revision_selector
 from policies.placement.survive.loss import Loss, OtherPods, PendingMessages, WorkloadLoss
+from policies.placement.survive.new_nodes import LossWithNewNodes, add_nodes, without_domain
 from policies.scheduler.binding import Step
 from policies.scheduler.index import ClusterIndex
 
@@ -112,12 +114,15 @@ class LossOptions:
         allowed_missing: How many replicas of each workload may be missing after a loss.
         unreachable: Whether lost nodes stay in the API, as in an outage.
         others: How many pods of other workloads are scheduled again, too.
+        autoscaler: What adds nodes for pods that are pending after a loss; None for nothing. No verdict
+            counts these nodes.
     """
 
     key: str
     allowed_missing: int = 0
     unreachable: bool = False
     others: int = MOST_OTHERS
+    autoscaler: ClusterAutoscaler | None = None
 
 
 def why_unjudged(workload: Workload) -> str:
@@ -352,14 +357,25 @@ class Survival:
             domain=domain,
             nodes=len(self.domains[domain]),
             workloads=workloads,
-            others=OtherPods(
-                displaced=len(others),
-                pending=sum(pod.outcome is PodOutcome.PENDING for pod in others),
-                untried=sum(pod.outcome is PodOutcome.NOT_TRIED for pod in others),
-            ),
+            others=OtherPods.of(others),
             evicted=evicted,
             unmodeled=recovery.unmodeled,
+            autoscaled=self._with_nodes(domain, simulation, recovery, workloads),
         )
+
+    def _with_nodes(
+        self,
+        domain: str,
+        simulation: ClusterSimulation,
+        recovery: Recovery,
+        workloads: Sequence[WorkloadLoss],
+    ) -> LossWithNewNodes | None:
+        """Return what becomes of pending pods if nodes are added; None where that is not wanted."""
+        autoscaler = self.options.autoscaler
+        if autoscaler is None:
+            return None
+        autoscaler = without_domain(autoscaler, self.options.key, domain)
+        return add_nodes(recovery, simulation, autoscaler, [each.running for each in workloads])
 
     def _judge(self, number: int, simulation: ClusterSimulation, recovery: Recovery) -> WorkloadLoss:
         deployed = self.deployed[number]

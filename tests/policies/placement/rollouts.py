@@ -75,18 +75,20 @@ def roll(obj: dict[str, Any], context: AdmissionContext, **settings: Any) -> Rol
     return simulate_rollout(obj, context, RolloutSettings(**settings))
 
 
+#: How what happens to a pod is written.
+_SIGNS = {PodAction.CREATED: "+", PodAction.SCHEDULED: "*", PodAction.DELETED: "-", PodAction.EVICTED: "!"}
+
+
 def story(course: Course) -> list[str]:
     """Return the steps: ``+ n1`` for a new pod on a node, ``- old n1`` for a deleted old one."""
-    signs = {PodAction.CREATED: "+", PodAction.SCHEDULED: "*", PodAction.DELETED: "-"}
     return [
-        f"{signs[step.action]}{'' if step.new else ' old'} {step.node or 'pending'}" for step in course.steps
+        f"{_SIGNS[step.action]}{'' if step.new else ' old'} {step.node or 'pending'}" for step in course.steps
     ]
 
 
 def names(course: Course) -> list[str]:
     """Return the pods to which something happens, with what it is."""
-    signs = {PodAction.CREATED: "+", PodAction.SCHEDULED: "*", PodAction.DELETED: "-"}
-    return [f"{signs[step.action]}{step.pod.rpartition('-')[2]}" for step in course.steps]
+    return [f"{_SIGNS[step.action]}{step.pod.rpartition('-')[2]}" for step in course.steps]
 
 
 def _spread(constraints: tuple[dict[str, Any], ...]) -> dict[str, Any]:

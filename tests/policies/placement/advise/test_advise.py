@@ -22,6 +22,7 @@ from policies.placement.advise.goal import Goal
 from policies.placement.advise.goal_simulator import GoalSimulator
 from policies.placement.advise.goal_trial import FailureKind
 from policies.placement.core.placement import prepare, read_workload
+from policies.reports.advise.words import verdict
 from policies.scheduler.binding import schedule
 from tests.builders import a_constraint, a_pod
 from tests.examples import examples
@@ -304,3 +305,39 @@ def _all_constraints(key: str, goal: Goal, most: int) -> Iterator[Object]:
     for skew, domains in product(skews, range(1, most + 1 if limited else 2)):
         more = {"minDomains": domains} if domains > 1 else {}
         yield a_constraint(**common, maxSkew=skew, nodeTaintsPolicy="Honor", **more)
+
+
+def _full(node: str, priority: int) -> Object:
+    """Return a pod of another workload that fills a node of four CPUs."""
+    container = {"name": "c", "resources": {"requests": {"cpu": "4"}}}
+    spec = {"nodeName": node, "priority": priority, "containers": [container]}
+    return a_pod(name=f"full-{node}", labels={"app": "full"}, spec=spec)
+
+
+def test_evictions_are_said() -> None:
+    """Where the goal takes a node that is full of pods of lower priority, the advice says whom that hurts."""
+    goal = a_goal(2, 2, limit=1)
+    nodes = [a_node("n1", "a"), a_node("n2", "b")]
+    found = advice_of([*nodes, _full("n2", -1)], goal, containers=ONE_CPU)
+    free = advice_of(nodes, goal, containers=ONE_CPU)
+
+    assert (True, 1, "evicts up to 1 pod of other workloads") == (
+        found.is_met,
+        found.trial.evicts,
+        verdict(found).rpartition("and ")[2],
+    )
+    assert (True, 0) == (free.is_met, free.trial.evicts)
+    assert "evict" not in verdict(free)
+
+
+def test_advice_that_evicts_nobody_is_preferred() -> None:
+    """A constraint reaches the goal as it is, at the cost of another workload; a softer one does not."""
+    nodes = [a_node("n1", "a"), a_node("n2", "a"), a_node("n3", "b")]
+    goal = a_goal(2, 2, limit=2, allow_soft=True)
+    found = advice_of([*nodes, _full("n3", -1)], goal, [a_constraint()], containers=ONE_CPU)
+
+    assert found.as_is.failure(goal) is None
+    assert (1, 0) == (found.as_is.evicts, found.trial.evicts)
+    assert found.chosen is not None
+    kept = advice_of([*nodes, _full("n3", 1)], goal, None, containers=ONE_CPU)
+    assert kept.chosen is None

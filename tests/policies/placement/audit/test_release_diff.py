@@ -11,7 +11,8 @@ from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
 from policies.placement.audit.release_diff import DiffKind, WorkloadDiff, changes_between, diff_releases
 from policies.placement.core.cluster_workloads import ClusterWorkload
-from policies.scheduler.releases import CHANGES, LAST_VERSION, OLDEST_VERSION
+from policies.scheduler.release_changes import CHANGES
+from policies.scheduler.releases import LAST_VERSION, OLDEST_VERSION
 from tests.builders import a_constraint, a_workload, kind_of
 from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index

@@ -64,6 +64,17 @@ def test_all_commands_agree_on_a_new_revision(containers: list[Object], outcome:
     assert rolled_out.pending == queue.pending == explained.replaced.pending
 
 
+def test_on_delete() -> None:
+    """Where nobody but a person replaces pods, no rollout says that the new ones fit."""
+    obj = a_workload("StatefulSet", "apps", spec={"containers": _ABOVE_A_NODE})
+    obj["spec"] |= {"replicas": 3, "updateStrategy": {"type": "OnDelete"}}
+    explained = _explain(obj, _running(3))
+
+    assert explained.replaced is not None
+    assert (Outcome.WAITS_FOR_DELETION, None) == (explained.replaced.outcome, explained.replaced.pending)
+    assert not explained.succeeds
+
+
 def test_replicas_that_are_asked_for_are_placed_beside() -> None:
     """A number of replicas, or of runs, asks about pods beside those that run."""
     context, obj = (

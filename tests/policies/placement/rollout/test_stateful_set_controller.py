@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.rollout import RolloutSettings
+from policies.placement.rollout.rollout_suggestions import roll_out
 from tests.builders import a_constraint
 from tests.policies.placement.rollouts import (
     CORDONED,
@@ -50,6 +52,26 @@ def _names(obj: dict[str, Any], *cluster: dict[str, Any]) -> str:
 def test_order(spec: dict[str, Any], expected: str) -> None:
     """Pods are deleted from the highest ordinal down, and each is created again under its name."""
     assert expected == _names(a_stateful_set(3, **spec), *THREE_ZONES, *THREE_PODS)
+
+
+_ON_DELETE: dict[str, Any] = {"updateStrategy": {"type": "OnDelete"}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings", "outcome"),
+    [
+        pytest.param(_ON_DELETE, {}, Outcome.WAITS_FOR_DELETION, id="nothing is replaced"),
+        pytest.param(_ON_DELETE, {"scale": 2}, Outcome.COMPLETE, id="a scale is done all the same"),
+        pytest.param({"update": {"partition": 3}}, {}, Outcome.COMPLETE, id="a partition says so itself"),
+    ],
+)
+def test_old_pods_that_stay(spec: dict[str, Any], settings: dict[str, Any], outcome: Outcome) -> None:
+    """A rollout that leaves old pods to whoever deletes them does not complete, and has no suggestion."""
+    context = a_context(*THREE_ZONES, *THREE_PODS)
+    found = roll_out(a_stateful_set(3, **spec), context, RolloutSettings(**settings))
+
+    assert (outcome, outcome is Outcome.COMPLETE) == (found.rollout.outcome, found.succeeds)
+    assert not found.suggestions.found
 
 
 def test_start_ordinal() -> None:

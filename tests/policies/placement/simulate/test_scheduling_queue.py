@@ -116,10 +116,37 @@ def test_more_replicas_than_are_scheduled() -> None:
     assert 2 == len(queue_replicas(workload, _context(), count=2).pods)
 
 
-def test_a_daemon_set_is_refused() -> None:
-    """No scheduler chooses the node of such a pod."""
+def test_a_pod_of_a_daemon_set_for_each_node() -> None:
+    """Its own tolerations and the node's name decide; old pods make way, and full nodes keep it pending."""
+    taint = {"key": "team", "value": "x", "effect": "NoSchedule"}
+    nodes = [
+        a_node("n1", "a"),
+        a_node("n2", "b", unschedulable=True),
+        a_node("n3", "c", taints=[taint]),
+        a_node("n4", "c") | {"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "0"}}},
+    ]
+    context = AdmissionContext(policies=(), cluster=an_index([*nodes, *on("n1", 1)]))
+    found = simulate_queue(queue_replicas(a_workload("DaemonSet"), context))
+
+    assert [("web-n1", "n1"), ("web-n2", "n2"), ("web-n4", None)] == [
+        (step.name, step.node) for step in found.steps
+    ]
+    assert "Too many pods" in found.steps[-1].message
+    assert not found.succeeds
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        pytest.param({}, {"count": 2}, id="a number of pods"),
+        pytest.param({}, {"changes_nodes": True}, id="nodes that come or go"),
+        pytest.param({"nodeSelector": {"disk": "tape"}}, {}, id="no node for which one is made"),
+    ],
+)
+def test_a_daemon_set_is_refused(spec: dict[str, Any], options: dict[str, Any]) -> None:
+    """Its controller makes one pod for each node that there is, and as many as it makes are judged."""
     with pytest.raises(PlacementError) as caught:
-        queue_replicas(a_workload("DaemonSet"), _context())
+        queue_replicas(a_workload("DaemonSet", spec=spec), _context(), **options)
 
     assert ["kind"] == [str(error.path) for error in caught.value.errors]
 

@@ -12,7 +12,7 @@ from policies.config.context import AdmissionContext
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import read_workload
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.survive.loss import Loss, OtherPods, margin
+from policies.placement.survive.loss import Loss, OtherPods, PendingOwner, margin
 from policies.placement.survive.survive import MOST_MARGIN, LossOptions, Survival, why_unjudged
 from policies.scheduler.binding import schedule
 from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
@@ -303,6 +303,15 @@ def test_each_loss_finds_the_volumes_as_they_were() -> None:
     _, losses = _survival([_web(1)], [*around, storage.a_volume("left", zone="c")])
     _, without = _survival([_web(1)], [*around, storage.a_volume("elsewhere", zone="x")])
 
-    recovered, pending = (OtherPods(displaced=1, pending=count, untried=0) for count in (0, 1))
+    recovered = OtherPods(displaced=1, pending=0, untried=0)
+    pending = {
+        domain: OtherPods(
+            displaced=1,
+            pending=1,
+            pending_of=(PendingOwner(namespace="shop", owner=f"ReplicaSet of-{domain}", pods=1),),
+            untried=0,
+        )
+        for domain in "ab"
+    }
     assert [recovered] * 2 == [losses[domain].others for domain in "ab"]
-    assert [pending] * 2 == [without[domain].others for domain in "ab"]
+    assert pending == {domain: without[domain].others for domain in "ab"}
