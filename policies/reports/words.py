@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Final
@@ -11,11 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import MAX_LENGTH, one_line
-from policies.manifests.words import listed, plural
+from policies.manifests.words import plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.replica_number import ReplicaOrigin
 from policies.model.workload import Workload
 from policies.placement.core.placement import Placement, PreparedPod
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.core.replicas import Replicas
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.new_revision import ReplacedPods
@@ -123,17 +125,21 @@ def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> 
     text += f" beside {plural(replaced.count, 'older pod')} that it replaces"
     if replaced.rollout is None:
         return text
-    return f"{text}: {ending(replaced.rollout, replaced.rollout.outcome)} (see simulate --rollout)"
+    text = f"{text}: {ending(replaced.rollout, replaced.rollout.outcome)}"
+    if evicts := evictions_text(replaced.rollout.courses.worst.evicted):
+        text += f"; {evicts}"
+    return f"{text} (see simulate --rollout)"
 
 
 def ending(rollout: Rollout, outcome: Outcome) -> str:
     """Return how a course of a rollout or a scale ends."""
     match outcome:
         case Outcome.COMPLETE:
-            if rollout.kept:
-                stay = "stays" if rollout.kept == 1 else "stay"
-                return f"{plural(rollout.kept, 'pod')} of the old revision {stay} until deleted (OnDelete)"
             return "every replica has a node" if rollout.scaled else "the rollout completes"
+        case Outcome.WAITS_FOR_DELETION:
+            kept = rollout.courses.likely.old
+            stay = "stays" if kept == 1 else "stay"
+            return f"{plural(kept, 'pod')} of the old revision {stay} until deleted (OnDelete)"
         case Outcome.PENDING:
             return "some pods stay pending"
         case Outcome.DEADLOCK:
@@ -204,19 +210,29 @@ def unread_text(why: Mapping[str, str]) -> Iterator[str]:
         yield f"Could not be read: {one_line(named)}."
 
 
-def room_text(room: Sequence[tuple[str, tuple[str, ...]]]) -> str:
-    """Return whom kube-scheduler would evict for a pod that is left pending; empty for nobody.
+#: What becomes of evicted pods that get no node again, in words.
+_NO_NODE: Final = {
+    PodOutcome.PENDING: "pending in the end",
+    PodOutcome.NOT_RECREATED: "not recreated",
+    PodOutcome.NOT_TRIED: "not tried again",
+}
 
-    >>> room_text([("n1", ("shop/low",)), ("n2", ("shop/lower",))])
-    'kube-scheduler would evict shop/low on n1, of lower priority, and place it there; that is not simulated'
-    """
-    if not room:
+
+def evictions_text(evicted: Sequence[DisplacedPod]) -> str:
+    """Return how many pods of other workloads are evicted, and how many of those get no node again."""
+    if not evicted:
         return ""
-    node, victims = room[0]
-    return (
-        f"kube-scheduler would evict {listed(victims)} on {one_line(node)}, of lower priority, and place it "
-        "there; that is not simulated"
-    )
+    text = f"{plural(len(evicted), 'pod')} of other workloads {'is' if len(evicted) == 1 else 'are'} evicted"
+    counts = Counter(entry.outcome for entry in evicted)
+    parts = [f"{counts[outcome]:,} {what}" for outcome, what in _NO_NODE.items() if counts[outcome]]
+    return f"{text} ({', '.join(parts)})" if parts else text
+
+
+def end_of_evicted(entry: DisplacedPod) -> str:
+    """Return what becomes of an evicted pod."""
+    if entry.step is not None and entry.step.node is not None:
+        return f"on {entry.step.node}"
+    return entry.why or "pending"
 
 
 def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:

@@ -10,18 +10,23 @@ from policies.manifests.edits import Edit
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
+from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.placement.advise.advise import Advice
 from policies.placement.advise.constraint_sets import Others
 from policies.placement.advise.domain_losses import DomainLoss
 from policies.placement.advise.goal import Goal
 from policies.placement.advise.goal_trial import Failure, PlacedReplicas, Trial
 from policies.placement.core.given_up import GivenUp
-from policies.reports.advise.words import NOT_PROVEN, constraint_reasons, failure_text, goal_text, others_text
+from policies.reports.advise.words import (
+    constraint_reasons,
+    failure_text,
+    goal_text,
+    not_proven,
+    others_text,
+)
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/advise/v1"
-#: The groups of the kinds whose API server knows how to merge lists of constraints.
-_MERGED: Final = frozenset({"", "apps", "batch"})
 
 
 class AdviseGoal(NamedTuple):
@@ -128,6 +133,7 @@ class AdviseAnswer:
         object: The workload.
         goal: What is wanted.
         reached: Whether it is reached with the constraints; null if not, and the search ended early.
+        evicts: How many pods of other workloads are evicted at most, for its replicas or in a rollout.
         reached_now: Whether the pods that run now are within the limit; true if none runs.
         as_it_is: Where the workload misses it as it is; null if it does not.
         missed: Where it is missed even with the constraints; null if it is not.
@@ -151,6 +157,7 @@ class AdviseAnswer:
     object: Workload
     goal: AdviseGoal
     reached: bool | None
+    evicts: Count
     reached_now: bool
     as_it_is: AdviseFailure | None
     missed: AdviseFailure | None
@@ -177,6 +184,7 @@ def render(advice: Advice) -> bytes:
         object=workload,
         goal=AdviseGoal(goal_text(goal), goal),
         reached=True if advice.is_met else False if advice.complete else None,
+        evicts=trial.evicts,
         reached_now=advice.is_met_now,
         as_it_is=_failure(advice.as_is, goal),
         missed=_failure(trial, goal),
@@ -194,7 +202,10 @@ def render(advice: Advice) -> bytes:
         patch=_patch(workload, advice),
         now=None if advice.now is None else PlacedCount.of(advice.now, goal),
         proof=AdviseProof(
-            [PlacedCount.of(placed, goal) for placed in trial.placed], trial, advice.losses, NOT_PROVEN
+            [PlacedCount.of(placed, goal) for placed in trial.placed],
+            trial,
+            advice.losses,
+            not_proven(advice),
         ),
         tried=advice.tried,
         considered=advice.considered,
@@ -213,7 +224,7 @@ def _patch(workload: Workload, advice: Advice) -> AdvisePatch | None:
     """Return a patch that sets the whole list of constraints."""
     if not advice.edits:
         return None
-    strategic = workload.kind.group in _MERGED
+    strategic = workload.kind.group in BUILT_IN_GROUPS
     new = advice.trial.prepared.workload.template.constraints
     if isinstance(new, list) and workload.template.constraints and strategic:
         # Otherwise the API server merges the lists by topologyKey.

@@ -18,12 +18,12 @@ from policies.placement.advise.goal import Goal
 from policies.placement.advise.goal_trial import PlacedReplicas, RolledOut
 from policies.placement.rollout.courses import Outcome
 from policies.reports.advise.words import (
-    NOT_PROVEN,
     best_text,
     constraint_reasons,
     domain_text,
     failure_text,
     goal_text,
+    not_proven,
     others_text,
     ties,
     verdict,
@@ -50,13 +50,16 @@ def render(advice: Advice, *, width: int, color: bool) -> str:
 def _parts(advice: Advice) -> Iterator[RenderableType]:
     prepared = advice.trial.prepared
     is_good = advice.is_met and (advice.chosen is not None or advice.is_met_now)
-    style = "bold green" if is_good else "bold red"
+    style = "bold red" if not is_good else "bold yellow" if advice.trial.evicts else "bold green"
     yield Text.assemble(
         workload_title(prepared), " ", (verdict(advice), style), f" (Kubernetes {prepared.version})"
     )
     yield Text(f"Goal {goal_text(advice.goal)}.")
     if advice.chosen is not None and (failure := advice.as_is.failure(advice.goal)) is not None:
         yield Text(f"As it is, {failure_text(failure, advice.goal)}.")
+    elif advice.chosen is not None:
+        evicted = plural(advice.as_is.evicts, "pod")
+        yield Text(f"As it is, it reaches the goal and evicts up to {evicted} of other workloads.")
     if best := best_text(advice):
         yield Text(best)
     if advice.now is not None:
@@ -105,6 +108,9 @@ def _proof(advice: Advice) -> Iterator[RenderableType]:
         added = f"; {trial.added:,} nodes are added for them" if trial.added > 1 else added
         all_of = "The replica gets" if trial.fitting == 1 else f"All {trial.fitting:,} replicas get"
         yield Text(f"{all_of} a node{added}.")
+    if trial.evicted:
+        evicted = plural(trial.evicted, "pod")
+        yield Text(f"For them it evicts up to {evicted} of other workloads, of lower priority.", "yellow")
     yield from map(_rollout, trial.rollouts)
     for _, losses in groupby(advice.losses, key=lambda loss: loss.replicas):
         yield from _losses(list(losses), advice)
@@ -147,11 +153,13 @@ def _rollout(rollout: RolledOut) -> Text:
     ways = f"all {courses}" if rollout.exact else f"the {courses} that were tried"
     ends = {
         Outcome.COMPLETE: f"completes in {ways}",
+        Outcome.WAITS_FOR_DELETION: "leaves old pods until they are deleted (OnDelete)",
         Outcome.PENDING: "leaves pods pending",
         Outcome.DEADLOCK: "deadlocks",
     }
     text = f"A rollout of {plural(rollout.replicas, 'replica')} {ends[rollout.outcome]}"
-    return Text(f"{text}; the fullest domain has {rollout.count:,} then.")
+    evicted = f", and it evicts up to {plural(rollout.evicted, 'pod')} of other workloads"
+    return Text(f"{text}; the fullest domain has {rollout.count:,} then{evicted if rollout.evicted else ''}.")
 
 
 def _losses(losses: list[DomainLoss], advice: Advice) -> Iterator[RenderableType]:
@@ -188,7 +196,7 @@ def _left_out(advice: Advice) -> Iterator[str]:
         yield "It has 0 replicas now, of which nothing can be lost."
     if advice.is_met and not advice.trial.rollouts:
         yield f"Rollouts of a {one_line(advice.workload.kind.kind)} are not simulated."
-    yield f"Not looked at: {'; '.join(NOT_PROVEN)}."
+    yield f"Not looked at: {'; '.join(not_proven(advice))}."
     if unmodeled := advice.trial.prepared.request.unmodeled:
         yield unmodeled_note(unmodeled)
     if not advice.complete:

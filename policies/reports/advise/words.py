@@ -17,10 +17,11 @@ from policies.placement.rollout.courses import Outcome
 
 #: What the proof leaves out.
 NOT_PROVEN: Final = (
-    "preemption",
     "other pods that are pending",
     "scale-downs and evictions, which do not look at constraints",
 )
+#: What it leaves out besides where others are evicted.
+_REPLACEMENTS: Final = "where what replaces evicted pods goes"
 #: What the fields of each constraint are for that no trial is needed for.
 _FIELDS: Final = {
     "labelSelector": "labelSelector is the workload's own",
@@ -123,8 +124,19 @@ def ties(trial: Trial) -> str:
     return "in two ways to choose among equally good nodes: one that fills a domain, and the first by name"
 
 
+def not_proven(advice: Advice) -> tuple[str, ...]:
+    """Return what the proof leaves out."""
+    return (*NOT_PROVEN, *((_REPLACEMENTS,) if advice.trial.evicts else ()))
+
+
 def verdict(advice: Advice) -> str:
-    """Return whether the goal is reached, and with what."""
+    """Return whether the goal is reached, and with what, and whom that hurts."""
+    evicts = advice.trial.evicts
+    hurt = f", and evicts up to {plural(evicts, 'pod')} of other workloads" if evicts else ""
+    return f"{_reached(advice)}{hurt}"
+
+
+def _reached(advice: Advice) -> str:
     if advice.is_met:
         if advice.chosen is None and not advice.is_met_now:
             return "does not reach the goal with the pods that run now, only once they are replaced"

@@ -7,7 +7,6 @@ OpenReports, its successor.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
@@ -18,6 +17,7 @@ import orjson
 
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import one_line
+from policies.model.labels import SUBDOMAIN, SUBDOMAIN_LENGTH
 from policies.placement.audit.audit import SEVERITIES, ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.reports.audit.run import AuditedCluster, AuditRun
 from policies.reports.audit.words import notes, why
@@ -77,9 +77,6 @@ _PASSED: Final = MappingProxyType(
 MAX_RESULT_BYTES: Final = 150_000
 #: Characters of a message, and of a property: no dashboard shows more.
 _MAX_MESSAGE, _MAX_PROPERTY = 1_000, 300
-#: A DNS subdomain, as names of objects are, and its length.
-_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_MAX_NAME: Final = 253
 #: The groups of Kubernetes' own workloads, whose kinds all have different names.
 _BUILT_IN: Final = frozenset({"v1", "apps/v1"})
 
@@ -134,9 +131,8 @@ def _name(found: WorkloadAudit) -> str:
     if found.api_version not in _BUILT_IN:
         # Other groups may have kinds of the same name.
         name += f"-{_digest(found)[:8]}"
-    return (
-        name if len(name) <= _MAX_NAME and _SUBDOMAIN.fullmatch(name) else f"evenkeel-{_digest(found)[:32]}"
-    )
+    is_name = len(name) <= SUBDOMAIN_LENGTH and SUBDOMAIN.fullmatch(name)
+    return name if is_name else f"evenkeel-{_digest(found)[:32]}"
 
 
 def _digest(found: WorkloadAudit) -> str:

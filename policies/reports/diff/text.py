@@ -15,7 +15,7 @@ from policies.manifests.words import ON_SCREEN, listed, object_title, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.placement.audit.release_diff import DiffKind, WorkloadDiff
 from policies.reports.words import print_all, sentence
-from policies.scheduler.releases import ReleaseChange
+from policies.scheduler.release_changes import ReleaseChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

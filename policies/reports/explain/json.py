@@ -11,6 +11,7 @@ from policies.model.next_pod import PodRevision
 from policies.model.replica_number import ReplicaNumber
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
+from policies.placement.core.autoscaling import WithNewNodes
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.explain import Explained
 from policies.placement.explain.outvoted import OutvotedSpread
@@ -66,6 +67,9 @@ class ExplainAnswer:
         replica_message: The same for the first replica that does not fit; empty if all do.
         preemption: On which node room would be made for a pod that fits nowhere, and who is evicted; null for
             a pod that fits, and where preemption is not tried.
+        autoscaled: What becomes of the pod that fits nowhere, or of the first replica that does not fit, if
+            Cluster Autoscaler adds nodes for it; null where that was not requested, where all fits, and where
+            other pods are evicted for it.
         policy: The SpreadPolicy that gave the constraints.
         why_no_constraints: Why no constraint is in force; null if there is one.
         constraints: The constraints in force.
@@ -99,6 +103,7 @@ class ExplainAnswer:
     message: str
     replica_message: str
     preemption: Preemption | None
+    autoscaled: WithNewNodes | None
     policy: str | None
     why_no_constraints: NoConstraints | None
     constraints: Sequence[ConstraintStats]
@@ -140,6 +145,7 @@ def render(explained: Explained) -> bytes:
         message=result.message,
         replica_message=explained.stuck_message,
         preemption=result.preemption,
+        autoscaled=explained.autoscaled,
         policy=placement.policy,
         why_no_constraints=placement.why_none,
         constraints=explanation.constraints,

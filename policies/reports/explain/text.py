@@ -12,16 +12,17 @@ from rich.text import Text
 from policies.admission.rejection_summary import written
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import listed, plural
+from policies.placement.core.autoscaling import WithNewNodes
 from policies.placement.explain.explain import Explained
 from policies.placement.explain.outvoted import MOST_EVALUATIONS, OutvotedSpread
 from policies.reports.explain.constraint import constraint_text
 from policies.reports.score.profile import profile_name, profile_text, unmodeled_text
+from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.suggestion.text import suggestions_text
 from policies.reports.words import (
     constraint_title,
     domain_name,
     dropped,
-    headline,
     item,
     named,
     print_all,
@@ -30,6 +31,7 @@ from policies.reports.words import (
     sentence,
     unread_text,
 )
+from policies.reports.words import headline as placement_headline
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import (
     EVERY_NODE,
@@ -65,7 +67,7 @@ def render(explained: Explained, *, width: int, color: bool, wide: bool = False)
 def _parts(explained: Explained, width: int, groups: int) -> Iterator[RenderableType]:
     placement, explanation = explained.placement, explained.explanation
     result = placement.result
-    yield headline(placement, explained.replaced)
+    yield headline(explained)
     if explained.node:
         yield Text(f"It is on {one_line(explained.node)}; this is as if it were scheduled again.")
     yield from map(Text, profile_text(result.request.profile))
@@ -88,7 +90,32 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
             text = f"The first that does not fit: {explained.stuck_message}"
             yield from section("Why not all replicas fit", [sentence(text)])
         yield from section(title, suggestions_text(explained.suggestions, placement, explained.replicas))
+    if explained.autoscaled is not None:
+        yield from _autoscaled(explained.autoscaled)
     yield from _notices(result)
+
+
+def headline(explained: Explained) -> Text:
+    """Return whose pod fits how many nodes, what it replaces, and which nodes an autoscaler adds for it."""
+    text, autoscaled = placement_headline(explained.placement, explained.replaced), explained.autoscaled
+    if autoscaled is None:
+        return text
+    pod = "the first replica that does not fit" if explained.placement.result.feasible_count else "it"
+    nodes, step = autoscaled.scaled.nodes, autoscaled.step
+    if autoscaled.scaled.stopped:
+        return text.append("; ended early: what Cluster Autoscaler adds is not known")
+    if not nodes:
+        return text.append(f"; Cluster Autoscaler adds no node for {pod}")
+    adds = f"; if Cluster Autoscaler adds {plural(len(nodes), 'node')}, {pod}"
+    return text.append(f"{adds} {'stays pending' if step.node is None else f'goes to {one_line(step.node)}'}")
+
+
+def _autoscaled(autoscaled: WithNewNodes) -> Iterator[RenderableType]:
+    """Yield the nodes that come for one pod, and what the scheduler does then."""
+    yield from autoscaled_text(autoscaled.scaled)
+    if autoscaled.step.node is None and autoscaled.scaled.nodes:
+        yield from section("Why it stays pending beside the new nodes", [sentence(autoscaled.step.message)])
+    yield from ("", Text("This is for one pod: evenkeel simulate --autoscale places all.", "dim"))
 
 
 def _notices(result: SchedulingResult) -> Iterator[RenderableType]:

@@ -109,9 +109,6 @@ class LintRun:
         return entry.severity(FailOnSkipped.NEVER if self.fail_on is None else self.fail_on_skipped)
 
 
-_RANK = {severity: rank for rank, severity in enumerate(Severity)}
-
-
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings by file, line, severity and field; the same findings always in the same order."""
     return sorted(findings, key=order)
@@ -120,5 +117,5 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 def order(finding: Finding) -> tuple[str, int, int, str, str, str]:
     """Return the sort key of a finding."""
     location = finding.location
-    rank = _RANK[finding.severity]
-    return location.file, location.line, rank, str(finding.path), finding.rule, finding.message
+    rank, path = finding.severity.rank, str(finding.path)
+    return location.file, location.line, rank, path, finding.rule, finding.message

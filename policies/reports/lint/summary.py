@@ -17,8 +17,6 @@ from policies.reports.lint.run import LintRun
 #: How many causes are shown for which something was skipped; GitHub shows ten annotations of a kind.
 MAX_GROUPS: Final = 10
 
-_RANK: Final = {severity: rank for rank, severity in enumerate(Severity)}
-
 
 def _as_warning(_entry: Skipped) -> Severity:
     return Severity.WARNING
@@ -85,7 +83,7 @@ def skipped_groups(
         severity_of: Returns how bad it is.
     """
     groups = [(severity_of(group[0]), group) for group in in_groups(skipped)]
-    groups.sort(key=lambda each: (_RANK[each[0]], -len(each[1])))
+    groups.sort(key=lambda each: (each[0].rank, -len(each[1])))
     told = [SkippedGroup(severity, group, skipped_message(group)) for severity, group in groups[:MAX_GROUPS]]
     if rest := groups[MAX_GROUPS:]:
         entries = [entry for _, group in rest for entry in group]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, NamedTuple, TypedDict
 
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind, in_order
-from policies.manifests.wire import INLINE, OPTIONAL, Count, Keywords, dumps
+from policies.manifests.wire import INLINE, Count, Keywords, dumps
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.plan.plan import PlannedWorkload
@@ -16,6 +16,7 @@ from policies.placement.plan.plan_differences import PlanAction
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.replica_pods import RolloutStep
 from policies.placement.rollout.rollout import Rollout
+from policies.placement.simulate.simulate import not_replaced
 from policies.reports.lint.json import ToolVersion
 from policies.reports.plan.run import PlanRun
 from policies.reports.policy.check import FindingFields, Line, finding_fields
@@ -38,14 +39,17 @@ class PlanSummary:
         add: Workloads that are added.
         unchanged: Workloads that stay as they are; they are not listed.
         pending: Pods that stay pending.
+        evicted: Pods of other workloads that are evicted for pods of the workloads.
+        evicted_pending: How many of those stay pending.
         deadlocks: Rollouts that may deadlock.
         new_findings: Lint findings that there were not before.
         gone_findings: Lint findings that are gone.
         raised_findings: Lint findings that there were before, and that are worse now.
         unplanned: Workloads that something is done to, and that were not planned, or not to the end.
-        incomplete: Whether something was not read that --fail-on-skipped does not allow.
-        failed: Whether pods stay pending, a rollout may not complete, Kubernetes refuses a workload, one that
-            changed was not planned, or a new finding is an error.
+        incomplete: Whether a file of PATH cannot be read, or something was skipped that --fail-on-skipped
+            does not allow, so that workloads may be missing.
+        failed: Whether pods stay pending, evicted ones among them, a rollout may not complete, Kubernetes
+            refuses a workload, one that changed was not planned, or a new finding is an error.
     """
 
     remove: Count
@@ -54,6 +58,8 @@ class PlanSummary:
     add: Count
     unchanged: Count
     pending: Count
+    evicted: Count
+    evicted_pending: Count
     deadlocks: Count
     new_findings: Count
     gone_findings: Count
@@ -70,6 +76,8 @@ class PlanSummary:
             **{str(action): plan.count(action) for action in PlanAction},
             unchanged=plan.unchanged,
             pending=plan.pending,
+            evicted=len(plan.evicted),
+            evicted_pending=plan.evicted_pending,
             deadlocks=plan.deadlocks,
             new_findings=len(run.new),
             gone_findings=len(run.gone),
@@ -123,13 +131,10 @@ class StuckPod(NamedTuple):
     Attributes:
         name: Its name.
         message: The scheduler's message.
-        would_evict: The pods that kube-scheduler would evict for it, which is not part of a plan, on each of
-            the equally good nodes; absent if none.
     """
 
     name: str
     message: str
-    would_evict: Annotated[Mapping[str, tuple[str, ...]] | None, OPTIONAL]
 
 
 class PlanEntry(NamedTuple):
@@ -278,7 +283,7 @@ def render(run: PlanRun) -> str:
             *(UnplannedWorkload(_title(key), "stopped", changed=True) for key in plan.stopped),
         ],
         placed_first=plan.assumed,
-        not_looked_at=NOT_IN_ROLLOUT,
+        not_looked_at=(*NOT_IN_ROLLOUT, *not_replaced(plan.evicted)),
     )
     return dumps(report, indent=True).decode()
 
@@ -288,7 +293,7 @@ def _entry(workload: PlannedWorkload) -> PlanEntry:
     return PlanEntry(
         workload,
         None if rollout is None else PlannedRollout.of(rollout),
-        [StuckPod(step.name, step.message, dict(step.room) or None) for step in workload.pending],
+        [StuckPod(step.name, step.message) for step in workload.pending],
     )
 
 

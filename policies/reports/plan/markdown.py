@@ -16,6 +16,7 @@ from policies.reports.plan.words import (
     asides,
     builds_text,
     domains_text,
+    evicted_lines,
     force_text,
     pending_messages,
     pods_text,
@@ -59,6 +60,7 @@ def _workload(workload: PlannedWorkload) -> str:
     lines = [f"{head}: {text('; '.join(filter(None, (differs, pods_text(workload)))))}\n"]
     lines += (f"- {text(str(error))}\n" for error in workload.errors)
     lines += (f"- {plural(count, 'pod')} pending: {text(why)}\n" for count, why in pending_messages(workload))
+    lines += (f"- {text(line)}\n" for line in evicted_lines(workload))
     if rollout := rollout_text(workload):
         lines.append(f"- {text(rollout)}\n")
     if steps := "".join(f"- {text(step)}\n" for step in trace(workload)):

@@ -85,5 +85,10 @@ class PlanRun:
 
     @property
     def is_clean(self) -> bool:
-        """Whether everything was read and planned, and nothing of it is bad."""
-        return not (self.failed or self.incomplete or self.skipped)
+        """Whether workloads were read, all of them were planned, and nothing of it is bad."""
+        return not (self.failed or self.incomplete or self.skipped or self.is_empty)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no workload to plan, neither now nor before."""
+        return not (self.plan.workloads or self.plan.unchanged or self.unfinished)

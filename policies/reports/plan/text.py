@@ -21,6 +21,7 @@ from policies.reports.plan.words import (
     asides,
     builds_text,
     domains_text,
+    evicted_lines,
     force_text,
     pending_messages,
     pods_text,
@@ -84,6 +85,8 @@ def _workload(workload: PlannedWorkload) -> Iterator[RenderableType]:
         yield _indented(Text(rollout))
     for step in trace(workload):
         yield _indented(Text(step, "red"), 4)
+    for line in evicted_lines(workload):
+        yield _indented(Text(line, "yellow"))
     for error in workload.errors:
         yield _indented(Text(one_line(str(error)), "red"))
     for domains in told_domains(workload):

@@ -7,19 +7,20 @@ from typing import Final
 
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_SENTENCE, listed, plural
+from policies.manifests.words import IN_SENTENCE, listed, more, plural
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.plan.plan import PlannedWorkload
 from policies.placement.plan.plan_differences import Difference, PlanAction
 from policies.placement.plan.plan_domains import PlannedDomains
 from policies.placement.plan.plan_pods import MOST_SCHEDULED
 from policies.placement.rollout.courses import Outcome
+from policies.placement.simulate.simulate import not_replaced
 from policies.reports.domains import domain_counts
 from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines
 from policies.reports.rollout.words import NOT_IN_ROLLOUT, left_over, placed_first, strategy
-from policies.reports.words import NO_NAME, ending, room_text
+from policies.reports.words import NO_NAME, end_of_evicted, ending, evictions_text
 from policies.scheduler.request import ConstraintOrigin
 
 #: Lines of a trace that are listed, half of them from its start.
@@ -45,6 +46,8 @@ def summary(run: PlanRun) -> str:
     ]
     parts = [", ".join((*counts, f"{plan.unchanged:,} unchanged"))]
     parts.append(f"{plural(plan.pending, 'pod')} pending")
+    if evicts := evictions_text(plan.evicted):
+        parts.append(evicts)
     if plan.deadlocks:
         parts.append(f"{plural(plan.deadlocks, 'rollout')} may deadlock")
     refused = sum(bool(workload.errors) for workload in plan.workloads)
@@ -52,6 +55,8 @@ def summary(run: PlanRun) -> str:
         parts.append(f"{plural(refused, 'workload')} that Kubernetes refuses")
     if run.unplanned:
         parts.append(f"{plural(run.unplanned, 'changed workload')} not planned")
+    if run.is_empty:
+        parts.append("no workload was read, so nothing was planned")
     if run.incomplete:
         parts.append("incomplete, because something was not read")
     if run.new or run.gone:
@@ -159,10 +164,19 @@ def pending_messages(workload: PlannedWorkload) -> Iterator[tuple[int, str]]:
     """Yield how many pods stay pending for each of the scheduler's messages, as far as they are listed."""
     counts: dict[str, int] = {}
     for step in workload.pending:
-        told = " ".join(filter(None, (step.message, room_text(step.room))))
-        counts[told] = counts.get(told, 0) + 1
+        counts[step.message] = counts.get(step.message, 0) + 1
     for message in list(counts)[:IN_SENTENCE]:
         yield counts[message], message
+
+
+def evicted_lines(workload: PlannedWorkload) -> Iterator[str]:
+    """Yield whom the pods of a workload evict, and what becomes of those, as far as they are listed."""
+    evicted = workload.pods.evicted
+    for entry in evicted[:IN_SENTENCE]:
+        name, end = f"{entry.namespace}/{entry.name}", end_of_evicted(entry)
+        yield one_line(f"evicts {name} from {entry.lost_node} for {entry.preemptor}; then: {end}")
+    if (rest := len(evicted) - IN_SENTENCE) > 0:
+        yield more(rest)
 
 
 def domains_text(domains: PlannedDomains) -> str:
@@ -228,7 +242,7 @@ def asides(run: PlanRun) -> Iterator[str]:
     if any(workload.outcome is not Outcome.COMPLETE for workload in run.plan.workloads):
         yield "Every step, and what would make a rollout complete: evenkeel simulate -f FILE --rollout"
     if run.plan.workloads:
-        yield f"Not looked at: {', '.join(NOT_IN_ROLLOUT)}."
+        yield f"Not looked at: {', '.join((*NOT_IN_ROLLOUT, *not_replaced(run.plan.evicted)))}."
 
 
 def _listed(why: str, names: Sequence[str]) -> Iterator[str]:

@@ -75,7 +75,8 @@ class RolloutFields:
         worst: The course that ends worst; null if that is the likely one.
         peaks: The worst moment of each constraint, in the likely course and its order.
         courses: All courses.
-        suggestions: Changes with which it completes.
+        suggestions: Changes with which it completes, or with which one that completes ends within maxSkew,
+            those first that evict no pods; at most 3. None for a scale.
         suggestions_tried: How many were rolled out.
         all_suggestions_tried: Whether there is none that was left out.
         assumptions: What is assumed, in sentences.

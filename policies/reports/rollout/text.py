@@ -19,13 +19,14 @@ from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, S
 from policies.reports.domains import bar, bar_room
 from policies.reports.rollout.trace import trace_lines, trace_table
 from policies.reports.rollout.words import (
-    NOT_IN_ROLLOUT,
     assumptions,
     left_over,
+    not_looked_at,
     strategy,
     suggestion_cost,
     waits_for,
 )
+from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.cost import given_up_text
 from policies.reports.suggestion.text import edit_text
 from policies.reports.words import (
@@ -33,11 +34,11 @@ from policies.reports.words import (
     domain_name,
     dropped,
     ending,
+    evictions_text,
     item,
     plain_table,
     print_all,
     replica_origin_text,
-    room_text,
     search_ended,
     sentence,
     unmodeled_note,
@@ -64,16 +65,17 @@ def render(simulated: SimulatedRollout, *, width: int, color: bool) -> str:
 
 
 def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Iterator[RenderableType]:
-    courses = rollout.courses
     yield headline(rollout)
     if not rollout.scaled:
         yield from replica_origin_text(rollout.prepared.workload)
     yield Text(_summary(rollout))
     yield from _constraints(rollout, width)
-    yield from _course("What happens", courses.likely, rollout)
-    if courses.worst.outcome is not courses.likely.outcome:
-        yield from _course(f"What can happen {_OTHER_CHOICES}", courses.worst, rollout)
-    if not rollout.scaled and (suggestions.found or rollout.outcome is not Outcome.COMPLETE):
+    likely, worst = rollout.ends
+    yield from _course("What happens", likely, rollout)
+    evicts, at_worst = (evictions_text(course.evicted) for course in (likely, worst))
+    if worst.outcome is not likely.outcome or evicts != at_worst:
+        yield from _course(f"What can happen {_OTHER_CHOICES}", worst, rollout)
+    if suggestions.found or (not rollout.scaled and rollout.outcome in {Outcome.PENDING, Outcome.DEADLOCK}):
         yield from _suggestions(suggestions, rollout)
     yield from _notes(rollout)
 
@@ -81,12 +83,17 @@ def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Ite
 def headline(rollout: Rollout) -> Text:
     """Return how a rollout ends."""
     likely, worst = rollout.courses.likely.outcome, rollout.outcome
-    unmodeled = " as far as the pod is modeled" if rollout.prepared.request.pod.unmodeled else ""
+    unmodeled = " as far as the pods are modeled" if rollout.unmodeled else ""
     text = Text(f"{workload_title(rollout.prepared)}: ")
-    good = likely is worst is Outcome.COMPLETE and not rollout.kept
+    good = likely is worst is Outcome.COMPLETE and not rollout.evicted_pending
     text.append(ending(rollout, likely) + unmodeled, "bold green" if good else "bold red")
     if worst is not likely:
         text.append(f", but can end otherwise: {ending(rollout, worst)}", "bold red")
+    evicts, at_worst = (evictions_text(course.evicted) for course in rollout.ends)
+    if evicts:
+        text.append(f"; {evicts}", "bold yellow")
+    if at_worst not in {"", evicts}:
+        text.append(f"; possibly {at_worst}", "bold yellow")
     text.append(
         f" ({plural(rollout.prepared.cluster.node_count, 'node')}, Kubernetes {rollout.prepared.version})"
     )
@@ -183,10 +190,9 @@ def _course(title: str, course: Course, rollout: Rollout) -> Iterator[Renderable
             "red",
         )
         yield sentence(course.message)
-        if evicts := room_text(course.room):
-            yield Text(f"For the first, {evicts}.", "yellow")
     if course.outcome is Outcome.DEADLOCK:
         yield Text(_why_stuck(course, rollout), "red")
+    yield from evicted_text(course.evicted)
 
 
 def _why_stuck(course: Course, rollout: Rollout) -> str:
@@ -222,6 +228,9 @@ def _suggestions(suggestions: RolloutSuggestions, rollout: Rollout) -> Iterator[
             skews = ", ".join(f"{skew:,}" for skew in suggestion.worst_skews)
             limit = "at most " if suggestion.exact else ""
             yield Padding(Text(f"then it completes, skew {limit}{skews} after"), (0, 0, 0, 3))
+        if suggestion.evicted:
+            evicted = plural(suggestion.evicted, "pod")
+            yield Padding(Text(f"then it evicts up to {evicted} of other workloads", "yellow"), (0, 0, 0, 3))
         yield Padding(Text(f"costs: {suggestion_cost(suggestion)}"), (0, 0, 0, 3))
         for given_up in suggestion.given_up:
             yield Padding(Text(given_up_text(given_up), "yellow"), (0, 0, 0, 3))
@@ -238,6 +247,6 @@ def _notes(rollout: Rollout) -> Iterator[RenderableType]:
     yield ""
     for text in assumptions(rollout):
         yield Text(text, "dim")
-    if unmodeled := rollout.prepared.request.pod.unmodeled:
+    if unmodeled := rollout.unmodeled:
         yield Text(unmodeled_note(unmodeled), "yellow")
-    yield Text(f"Not looked at: {', '.join(NOT_IN_ROLLOUT)}.", "dim")
+    yield Text(f"Not looked at: {', '.join(not_looked_at(rollout))}.", "dim")

@@ -99,7 +99,9 @@ def _in_turn(steps: list[RolloutStep]) -> str:
 
 
 def _where(step: RolloutStep) -> str:
+    evicting = f" (evicting {listed(step.evicted, IN_PHRASE)})" if step.evicted else ""
     if step.node is None:
-        return one_line(step.pod)
-    preposition = "from" if step.action is PodAction.DELETED else "on"
-    return f"{one_line(step.pod)} {preposition} {one_line(step.node)}"
+        return f"{one_line(step.pod)}{evicting}"
+    preposition = "from" if step.action in {PodAction.DELETED, PodAction.EVICTED} else "on"
+    cause = f" for {one_line(step.evicted_for)}" if step.evicted_for else evicting
+    return f"{one_line(step.pod)} {preposition} {one_line(step.node)}{cause}"

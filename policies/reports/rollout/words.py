@@ -13,18 +13,16 @@ from policies.placement.rollout.courses import Course
 from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, StrategyChange
 from policies.placement.rollout.stateful_set_controller import StatefulUpdate
-from policies.placement.simulate.simulate import NOT_LOOKED_AT
+from policies.placement.simulate.simulate import NOT_LOOKED_AT, not_replaced
 from policies.reports.suggestion.cost import cost_of
 from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
 
 #: What may change the course of a real rollout and is not part of a simulated one.
 NOT_IN_ROLLOUT: Final = (
-    "preemption",
     *NOT_LOOKED_AT,
     "readiness gates and probes",
     "minReadySeconds",
     "progressDeadlineSeconds",
-    "disruption budgets",
     "autoscalers of pods",
 )
 
@@ -33,6 +31,11 @@ _COSTS: Final = {
     StrategyChange.NO_SURGE: "during a rollout one replica fewer may be available",
     StrategyChange.SURGE: "room for one more pod during a rollout",
 }
+
+
+def not_looked_at(rollout: Rollout) -> tuple[str, ...]:
+    """Return what may change the course of a real rollout and is not part of this one."""
+    return (*NOT_IN_ROLLOUT, *not_replaced(entry for course in rollout.ends for entry in course.evicted))
 
 
 def strategy(rollout: Rollout) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 from policies.autoscaler.autoscaler import Loop, Unhelped
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
-from policies.placement.simulate.autoscaling import AlternativeKind, Autoscaled
+from policies.placement.core.autoscaling import AlternativeKind, Autoscaled
 from policies.placement.simulate.simulate import DomainChange
 from policies.reports.words import plain_table, section
 from policies.scheduler.skew import skew_of
@@ -28,7 +28,7 @@ _ORIGINS = {
 
 
 def autoscaled_text(
-    scaled: Autoscaled, domains: Sequence[DomainChange], pending: int
+    scaled: Autoscaled, domains: Sequence[DomainChange] = (), pending: int = 0
 ) -> Iterator[RenderableType]:
     """Yield which nodes come and where, what gets none, and what would be if something were otherwise.
 
@@ -41,7 +41,8 @@ def autoscaled_text(
     if scaled.loops:
         yield from section(f"In {plural(len(scaled.loops), 'loop')}", [_loops(scaled.loops)])
     if scaled.unhelped:
-        yield from section("Why no node comes for the others", _unhelped(scaled.unhelped))
+        others = " for the others" if scaled.nodes else ""
+        yield from section(f"Why no node comes{others}", unhelped_text(scaled.unhelped))
     if scaled.alternatives:
         yield from section("What would be otherwise", [_alternatives(scaled, domains, pending)])
     yield from _notes(scaled)
@@ -86,7 +87,8 @@ def _counts(nodes: Mapping[str, int]) -> str:
     return listed([f"{count:,} {one_line(name)}" for name, count in nodes.items()]) if nodes else "none"
 
 
-def _unhelped(unhelped: Sequence[Unhelped]) -> Iterator[RenderableType]:
+def unhelped_text(unhelped: Sequence[Unhelped]) -> Iterator[RenderableType]:
+    """Yield pods for which no node was added, with the reasons."""
     for entry in unhelped[:IN_TABLE]:
         yield Text(f"{len(entry.pods):,}: {listed(entry.pods)}")
         by_reason: dict[str, list[str]] = {}

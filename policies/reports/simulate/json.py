@@ -10,17 +10,17 @@ from policies.manifests.wire import INLINE, Count, dumps
 from policies.model.next_pod import PodRevision
 from policies.model.replica_number import ReplicaNumber
 from policies.model.version import KubernetesVersion
+from policies.placement.core.autoscaling import Autoscaled
 from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.replicas import ReplicaEnds
 from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
-from policies.placement.simulate.autoscaling import Autoscaled
 from policies.placement.simulate.distribution import Distribution
 from policies.placement.simulate.scheduling_queue import SchedulingQueue, SimulatedQueue
 from policies.placement.simulate.simulate import DomainChange
 from policies.placement.simulate.what_if import WhatIf
 from policies.reports.rollout.json import RolloutFields, rollout_fields
-from policies.reports.rollout.words import NOT_IN_ROLLOUT
+from policies.reports.rollout.words import not_looked_at
 from policies.scheduler.binding import Step
 from policies.scheduler.releases import judged_as
 
@@ -79,7 +79,8 @@ class SimulateAnswer:
         autoscaled: What Cluster Autoscaler does for the pods, the first time; null where that was not
             requested.
         evicted: The pods that were evicted for pods of higher priority, and what became of them; those that
-            were evicted for displaced pods are among these, in ``whatIf``. Null for a rollout.
+            were evicted for displaced pods are among these, in ``whatIf``. In a rollout those of other
+            workloads, in its likely course.
         not_modeled: What else a scheduler looks at in these pods, which may refuse more nodes.
         not_looked_at: What may happen in a real cluster meanwhile.
     """
@@ -102,7 +103,7 @@ class SimulateAnswer:
     what_if: WhatIf | None = None
     rollout: RolloutFields | None = None
     autoscaled: Autoscaled | None = None
-    evicted: Sequence[DisplacedPod] | None = None
+    evicted: Sequence[DisplacedPod]
     not_modeled: Sequence[str]
     not_looked_at: Sequence[str]
 
@@ -174,6 +175,7 @@ def _of_rollout(simulated: SimulatedRollout) -> SimulateAnswer:
             for position, applied in enumerate(prepared.request.constraints)
         ],
         rollout=rollout_fields(simulated),
-        not_modeled=prepared.request.pod.unmodeled,
-        not_looked_at=NOT_IN_ROLLOUT,
+        evicted=likely.evicted,
+        not_modeled=rollout.unmodeled,
+        not_looked_at=not_looked_at(rollout),
     )

@@ -80,16 +80,20 @@ def headline(simulated: SimulatedQueue) -> Text:
     what = "pod" if queue.replicas is None else "replica"
     text = Text("" if queue.prepared is None else f"{workload_title(queue.prepared)}: ")
     if not count:
+        if not simulated.is_judged:
+            return text.append("nothing is judged: there is no node", "bold red")
         nothing = "nothing to schedule" if simulated.what_if is None else "nothing to schedule besides"
         return text.append(nothing, "bold")
     at_most = "at most " if simulation.unmodeled and placed else ""
     got = f"{at_most}{placed:,} of {plural(count, what)} placed"
     good = simulation.complete and not simulation.pending
     text.append(got, "bold green" if good else "bold red")
+    untried = count - len(simulation.steps)
     if simulation.pending:
-        text.append(f", {simulation.pending:,} pending", "bold red")
-    if not simulation.complete:
-        text.append(f", {count - len(simulation.steps):,} not tried", "bold red")
+        so_far = "" if simulation.complete or untried else " so far"
+        text.append(f", {simulation.pending:,} pending{so_far}", "bold red")
+    if untried:
+        text.append(f", {untried:,} not tried", "bold red")
     text.append(f" ({plural(queue.cluster.node_count, 'node')}, Kubernetes {queue.version})")
     shown = None if simulated.what_if is not None else queue.replaced
     return text if queue.prepared is None else text.append(as_revision(queue.prepared, shown))

@@ -13,7 +13,15 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_TABLE, listed, more, plural
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.simulate.what_if import DomainStages, WhatIf
-from policies.reports.words import constraint_title, domain_name, item, plain_table, section, sentence
+from policies.reports.words import (
+    constraint_title,
+    domain_name,
+    end_of_evicted,
+    item,
+    plain_table,
+    section,
+    sentence,
+)
 
 
 def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableType]:
@@ -59,10 +67,8 @@ def evicted_text(displaced: Iterable[DisplacedPod], when: str = "") -> Iterator[
     for title in ("POD", "FROM", "FOR", "THEN"):
         table.add_column(title, overflow="fold")
     for entry in evicted[:IN_TABLE]:
-        then = "pending" if entry.why == "" else entry.why
-        if entry.step is not None and entry.step.node is not None:
-            then = f"on {entry.step.node}"
-        names = (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, entry.preemptor, then)
+        name, then = f"{entry.pod.namespace}/{entry.pod.name}", end_of_evicted(entry)
+        names = (name, entry.pod.node, entry.preemptor, then)
         table.add_row(*map(one_line, names))
     if (rest := len(evicted) - IN_TABLE) > 0:
         table.add_row(more(rest))

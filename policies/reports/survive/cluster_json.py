@@ -88,14 +88,15 @@ class SurviveAllAnswer:
     not_modeled: Sequence[str]
 
 
-def _result(report: ClusterSurvivalReport, loss: ClusterLoss) -> LossResult:
+def loss_result(report: ClusterSurvivalReport, loss: ClusterLoss) -> LossResult:
+    """Return the outcome of a loss for its pods."""
     counts = {damage.value: count for damage, count in report.counts(loss).items()}
     return LossResult(report.survives(loss), counts, loss)
 
 
 def render(report: ClusterSurvivalReport) -> bytes:
     """Return a report as one line of JSON, without its end."""
-    results = {loss.impact.domain: _result(report, loss) for loss in report.losses}
+    results = {loss.impact.domain: loss_result(report, loss) for loss in report.losses}
     answer = SurviveAllAnswer(
         kubernetes_version=report.version,
         topology_key=report.key,

@@ -7,6 +7,14 @@ from itertools import chain
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_MESSAGE, listed, plural
+from policies.placement.core.actions import (
+    Action,
+    AddNodes,
+    CordonNode,
+    DrainNode,
+    LoseDomain,
+    TaintNode,
+)
 from policies.placement.survive.damage import (
     ClusterLoss,
     ClusterSurvivalReport,
@@ -17,8 +25,42 @@ from policies.placement.survive.damage import (
 from policies.reports.words import domain_name, unmodeled_note
 
 
+def verdict_on(report: ClusterSurvivalReport, what: str) -> str:
+    """Return the verdict on something that happened to the cluster, in one sentence."""
+    worst = report.worst
+    if worst is None or not (worst.impact.pods or worst.evicted):
+        return f"No pod loses its node by {what}."
+    found = damage(worst)
+    match report.verdict:
+        case True:
+            return f"The cluster survives {what}{f': {found}' if found else ''}."
+        case False:
+            return f"The cluster does not survive {what}: {found}."
+    return f"No verdict on {what}: {_why_open(report)}."
+
+
+def disruption(actions: Iterable[Action]) -> str:
+    """Return what happens to a cluster, as the object of a sentence."""
+    return ", then ".join(map(_disruption, actions))
+
+
+def _disruption(action: Action) -> str:
+    match action:
+        case LoseDomain(key=key, value=value, unreachable=unreachable):
+            return f"the {'outage' if unreachable else 'loss'} of {domain_name(value)} ({one_line(key)})"
+        case DrainNode(node=node):
+            return f"the drain of {one_line(node)}"
+        case CordonNode(node=node):
+            return f"the cordon of {one_line(node)}"
+        case TaintNode(node=node, taint=taint):
+            value = f"={taint.value}" if taint.value else ""
+            return f"the taint {one_line(f'{taint.key}{value}:{taint.effect}')} of {one_line(node)}"
+        case AddNodes(like=like, count=count):
+            return f"the addition of {plural(count, 'node')} like {one_line(like)}"
+
+
 def verdict(report: ClusterSurvivalReport) -> str:
-    """Return the verdict, in one sentence."""
+    """Return the verdict on losses, in one sentence."""
     domains, worst = report.impacts, report.worst
     key = one_line(report.key)
     if len(domains) == 1:
@@ -95,7 +137,7 @@ def notes(report: ClusterSurvivalReport) -> Iterator[str]:
     """Yield notes on what was assumed, and on what was not read, not judged or not scheduled."""
     yield from _unjudged(report)
     yield from _unscheduled(report)
-    if not report.unreachable:
+    if report.key and not report.unreachable:
         yield "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
     if report.unmodeled:
         yield unmodeled_note(report.unmodeled)

@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_TABLE, listed, plural
+from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.placement.survive.loss import Loss, WorkloadLoss
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
+from policies.reports.simulate.autoscale_text import unhelped_text
 from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
 from policies.reports.words import (
@@ -62,6 +63,7 @@ def _parts(report: SurvivalReport) -> Iterator[RenderableType]:
                 f"Losses of {one_line(survival.options.key)}", [_losses(report.losses, number)]
             )
             yield from _pending(report.losses, number)
+            yield from _with_nodes(report.losses, number)
         if number in helps:
             yield from _help(helps[number])
     if report.losses:
@@ -83,9 +85,30 @@ def _headline(report: SurvivalReport, number: int, deployed: DeployedWorkload) -
         verdict, rest = "survives the loss of any one", f" of {domains}"
     else:
         verdict, rest = "has no verdict", f": ended early, {tried:,} of {domains} tried"
+    if failed and not deployed.lacks and any(loss.autoscaled is not None for loss in report.losses):
+        rest += _would_survive(report.losses, number, failed)
     style = {True: "bold green", False: "bold red", None: "bold yellow"}[survives]
     whose = workload_title(deployed.prepared)
     return Text.assemble(whose, " ", (verdict, style), rest, f" (Kubernetes {report.version})")
+
+
+def _would_survive(losses: Iterable[Loss], number: int, failed: int) -> str:
+    """Return how many of the losses that a workload does not survive it would, with nodes that are added."""
+    helped = [loss for loss in _failed(losses, number) if loss.survives_with_nodes(number)]
+    if not helped:
+        return ", nor with the nodes that Cluster Autoscaler adds"
+    most = max(_nodes_added(loss) for loss in helped)
+    nodes = "1 node" if most == 1 else f"up to {plural(most, 'node')}"
+    which = "all of these" if len(helped) == failed else f"{len(helped):,} of these"
+    return f"; it would survive {which} if Cluster Autoscaler adds {nodes}"
+
+
+def _failed(losses: Iterable[Loss], number: int) -> list[Loss]:
+    return [loss for loss in losses if not loss.workloads[number].survives]
+
+
+def _nodes_added(loss: Loss) -> int:
+    return 0 if loss.autoscaled is None else len(loss.autoscaled.scaled.nodes)
 
 
 def _before(deployed: DeployedWorkload) -> str:
@@ -157,6 +180,38 @@ def _pending(losses: Iterable[Loss], number: int) -> Iterator[RenderableType]:
         yield Text(f"and {plural(rest, 'other message')}")
 
 
+def _with_nodes(losses: Iterable[Loss], number: int) -> Iterator[RenderableType]:
+    """Yield what the nodes that an autoscaler adds would change, of losses that are not survived."""
+    failed = [loss for loss in _failed(losses, number) if loss.autoscaled is not None]
+    if not failed:
+        return
+    table = plain_table()
+    for title in ("LOST", "IN ZONES"):
+        table.add_column(title, overflow="fold")
+    for title in ("NODES ADDED", "RUN THEN", "MUST RUN"):
+        table.add_column(title, justify="right")
+    for loss in sorted(failed, key=lambda loss: loss.domain)[:IN_TABLE]:
+        scaled, entry = loss.autoscaled, loss.workloads[number]
+        if scaled is not None:
+            zones = dict.fromkeys(node.zone for node in scaled.scaled.nodes if node.zone)
+            counts = (len(scaled.scaled.nodes), scaled.running[number], entry.required)
+            row = (domain_name(loss.domain), listed(sorted(zones)), *(f"{count:,}" for count in counts))
+            table.add_row(*row)
+    if (rest := len(failed) - IN_TABLE) > 0:
+        table.add_row(more(rest))
+    yield from section("If Cluster Autoscaler adds nodes", [table])
+    yield from _why_no_nodes(failed, number)
+
+
+def _why_no_nodes(failed: Iterable[Loss], number: int) -> Iterator[RenderableType]:
+    """Yield what keeps nodes from coming, of the first loss that is not survived even so."""
+    for loss in failed:
+        if loss.autoscaled is not None and not loss.survives_with_nodes(number):
+            yield Text(f"Why not more, without {domain_name(loss.domain)}:")
+            yield from unhelped_text(loss.autoscaled.scaled.unhelped)
+            return
+
+
 def _help(found: SurvivalHelp) -> Iterator[RenderableType]:
     title = "What would make it run" if found.domain is None else "What would make it survive"
     yield from section(title, ())
@@ -197,7 +252,10 @@ def _other_pods(report: SurvivalReport) -> Iterator[str]:
     untried = max((entry.untried for entry in others), default=0)
     if displaced:
         stay = f"up to {pending:,} of them stay" if pending else "none of them stays"
-        yield f"Pods of other workloads that lose their node with it: up to {displaced:,}; {stay} pending."
+        worst = max(others, key=lambda entry: entry.pending)
+        owners = [f"{each.owner} of {each.namespace} ({each.pods:,})" for each in worst.pending_of]
+        told = f"{stay} pending: {listed(owners, IN_SENTENCE)}" if owners else f"{stay} pending"
+        yield f"Pods of other workloads that lose their node with it: up to {displaced:,}; {told}."
     if untried:
         yield f"Not scheduled again of those, so that they take no room: up to {untried:,}."
     if evicted := max((len(loss.evicted) for loss in report.losses), default=0):
@@ -216,6 +274,8 @@ def _assumptions(report: SurvivalReport) -> Iterator[str]:
         yield unmodeled_note(unmodeled)
     for workload, why in report.unjudged:
         yield f"Not evaluated: {one_line(workload.title)}: {why}."
+    if any(loss.autoscaled is not None for loss in report.losses):
+        yield "No verdict counts nodes that Cluster Autoscaler adds: none may come, or not in time."
     if not report.complete:
         yield f"Ended early: only {len(report.losses):,} of {len(survival.domains):,} losses were tried."
     elif report.stopped:

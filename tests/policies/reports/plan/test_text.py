@@ -61,10 +61,12 @@ def test_what_is_created_first() -> None:
     assert "2 pods of the old revision were created first" in text
 
 
-def test_whom_evictions_would_make_room_for() -> None:
-    """A plan evicts nobody, and says whom kube-scheduler would."""
+def test_whom_evictions_make_room_for() -> None:
+    """A plan says whom its pods have evicted, and what becomes of those."""
     nodes = [a_node("n1", "a") | {"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "1"}}}]
     found = plan(a_set(), a_set(a_deployment(1)), *running("n1", app="low", priority=-1), nodes=nodes)
     run = PlanRun(plan=found, compared_with="main", kubernetes_version=KNOWN_VERSION)
+    text = render(run, width=200, color=False)
 
-    assert "would evict shop/low-0 on n1" in render(run, width=200, color=False)
+    assert "evicts shop/low-0 from n1 for shop/web-next-1; then: its spec is not known" in text
+    assert "1 pod of other workloads is evicted (1 not tried again)" in text

@@ -107,8 +107,14 @@ ROLLOUTS = [
     ),
     pytest.param(
         "evictions",
-        partial(_scaled, a_deployment(1), 2, a_node("n1", "a") | SMALL, a_pod(name="low", spec=LOW)),
-        id="evictions would make room, and are not simulated",
+        partial(
+            _scaled,
+            a_deployment(1),
+            2,
+            a_node("n1", "a") | SMALL,
+            a_pod(name="low", labels={"app": "low"}, spec=LOW),
+        ),
+        id="evictions make room, and what replaces the victim is not known",
     ),
     pytest.param("scale_none", partial(_scaled, a_deployment(1), 1, *THREE_ZONES), id="nothing to scale"),
 ]
