@@ -28,6 +28,7 @@ from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import cut
 from policies.model.workload import Workload
+from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.rules.base import (
     AtAdmission,
     Context,
@@ -40,9 +41,6 @@ from policies.rules.base import (
 from policies.scheduler.capacity import UndecidedError
 from policies.scheduler.configuration import DEFAULT_CONFIG
 
-#: The groups whose controllers hand a template's constraints on as they are. What another kind's controller
-#: fills in is not known.
-BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
 #: Characters of a finding: more than any has whose names are of a usual length.
 MESSAGE_LENGTH = 1000
 
@@ -183,9 +181,8 @@ def rule_violations(
 
 def _worst_first(found: list[Violation]) -> list[Violation]:
     """Sort violations by how bad they are, here and to the linter; one of each rule first."""
-    severities = list(Severity)
     ranked = [
-        (severities.index(violation.severity), severities.index(violation.by_linter), repeats, violation)
+        (violation.severity.rank, violation.by_linter.rank, repeats, violation)
         for repeats, violation in zip(repeats_of(entry.error for entry in found), found, strict=True)
     ]
     return [violation for *_, violation in sorted(ranked, key=lambda entry: entry[:3])]

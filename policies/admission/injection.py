@@ -7,7 +7,7 @@ that they go with the last of one's own. The annotation that names their policy 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -25,15 +25,13 @@ from policies.config.default_constraints import (
     reason_of_object,
 )
 from policies.config.spread_policy import SpreadPolicy
-from policies.manifests.fields import ErrorList, FieldPath, descend, shown_name
+from policies.manifests.fields import ErrorList, FieldPath, descend, object_items, shown_name, text_member
 from policies.manifests.json_patch import AddOperation, add
 from policies.manifests.words import plural
-from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.model.pod_template import INJECTED_ANNOTATION, LAST_APPLIED
 from policies.model.snapshot import SELECTING_OWNERS
 from policies.model.workload import Workload
 
-#: Where kubectl keeps what was applied.
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 #: Labels of a selector up to which the decision is kept for the next pod.
 MAX_KEPT_LABELS = 16
 #: The fields of a constraint that may be left out, so that an update does not show whose they are.
@@ -166,18 +164,19 @@ def remnants(workload: Workload, old: Workload | None) -> Iterator[AdmissionWarn
     if old is None or policy is None or workload.kind.is_pod or INJECTED_ANNOTATION not in old.annotations:
         return
     policy = shown_name(policy)
-    before, now = _by_key(old.template.constraints), _entries(workload.template.constraints)
+    before, now = _by_key(old.template.constraints), object_items(workload.template.constraints)
     if before and not now:
         text = f"no constraint is left of those that policy {policy} added; delete the annotation"
         yield AdmissionWarning(text, topic=INJECTED_ANNOTATION)
         return
     # What is still there as it was injected was merged with nothing.
     for entry in now:
-        if entry == before.get(_key(entry)):
-            del before[_key(entry)]
+        if entry == before.get(key := text_member(entry, "topologyKey")):
+            del before[key]
     written = _written(workload) if before else {}
     for position, entry in enumerate(now):
-        injected, own = before.get(_key(entry), {}), written.get(_key(entry), {})
+        key = text_member(entry, "topologyKey")
+        injected, own = before.get(key, {}), written.get(key, {})
         shared = (name for name in _OPTIONAL if name in entry and name in injected and name not in own)
         kept = [name for name in shared if entry[name] == injected[name]]
         if kept:
@@ -189,19 +188,9 @@ def remnants(workload: Workload, old: Workload | None) -> Iterator[AdmissionWarn
             )
 
 
-def _entries(constraints: object) -> list[dict[str, Any]]:
-    listed = constraints if isinstance(constraints, list) else ()
-    return [entry for entry in listed if isinstance(entry, dict)]
-
-
-def _key(entry: Mapping[str, Any]) -> str:
-    key = entry.get("topologyKey")
-    return key if isinstance(key, str) else ""
-
-
 def _by_key(constraints: object) -> dict[str, dict[str, Any]]:
     """Return the first constraint of each topology key; kubectl merges by that alone."""
-    return {_key(entry): entry for entry in reversed(_entries(constraints))}
+    return {text_member(entry, "topologyKey"): entry for entry in reversed(object_items(constraints))}
 
 
 def _written(workload: Workload) -> dict[str, dict[str, Any]]:

@@ -2,28 +2,30 @@
 
 Each workload is evaluated twice, as if it were created now: by what is in force and by what would be. Updates
 of stored workloads are checked more leniently, so nothing that runs stops; what changes is what happens when
-the workload is applied as new, or its pods are created again.
+the workload is applied as new, or its pods are created again. ``preview_warnings`` says so to the author.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from policies.admission.injection import injection_patch
 from policies.admission.policy_effect import as_applied, revision_of
 from policies.admission.policy_tests import patched
 from policies.admission.review_cost import ReviewLimits, unlimited
 from policies.admission.validation import decide_validation
+from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext, listed_domains
 from policies.config.default_constraints import Injection, plan_injection
 from policies.config.enforcement import known_rules
 from policies.config.spread_policy import InjectAt, SpreadPolicy
 from policies.manifests.fields import member, text_member
+from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.model.next_pod import next_pod
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.revisions import find_revision
@@ -312,3 +314,49 @@ def _injection_change(before: Injection | None, after: Injection | None) -> Work
 
 def _read(obj: Mapping[str, Any], kind: WorkloadKind, namespace: str, context: AdmissionContext) -> Workload:
     return Workload.read(obj, kind, namespace, release=context.release, stored=False)
+
+
+#: What is warned of, the gravest first, each with the changes that it sums up.
+_LINES: Final = (
+    ("would be denied", frozenset({EffectChange.DENIED})),
+    ("would be warned about", frozenset({EffectChange.WARNED})),
+    (
+        "would get other default constraints",
+        frozenset(
+            {EffectChange.INJECTED, EffectChange.INJECTED_DIFFERENTLY, EffectChange.NO_LONGER_INJECTED}
+        ),
+    ),
+)
+#: A server does not watch them.
+_NOT_AMONG: Final = "none of them DaemonSets or Jobs"
+_SEE_ALL: Final = "kubectl evenkeel policy preview lists all"
+
+
+def preview_warnings(preview: PolicyPreview) -> list[str]:
+    """Return at most three lines of what would happen to existing workloads, and how many were looked at.
+
+    Nothing where nothing would happen and all were looked at.
+    """
+    lines = [text for headline, changes in _LINES if (text := _line(preview, headline, changes))]
+    if not lines and preview.looked_at == preview.total:
+        return []
+    count = f"looked at {preview.looked_at} of {preview.total} existing workloads, {_NOT_AMONG}"
+    if preview.looked_at < preview.total:
+        count += ": there was no time for more"
+    return [str(AdmissionWarning(text)) for text in (*lines, f"{count}; {_SEE_ALL}")]
+
+
+def _line(preview: PolicyPreview, headline: str, changes: Collection[EffectChange]) -> str:
+    """Return how many workloads have one of some changes, and which are the first; empty if none has."""
+    found = list(_affected(preview, changes))
+    if not found:
+        return ""
+    # The API server has room for 256 characters.
+    return f"{plural(len(found), 'existing workload')} {headline}: {listed(found, IN_PHRASE)}"
+
+
+def _affected(preview: PolicyPreview, changes: Collection[EffectChange]) -> Iterator[str]:
+    for workload in preview.workloads:
+        details = [entry.details for entry in workload.changes if entry.change in changes]
+        if details:
+            yield f"{workload.kind} {workload.namespace}/{workload.name} ({', '.join(details[0])})"

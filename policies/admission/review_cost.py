@@ -18,7 +18,7 @@ from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend,
 from policies.manifests.words import plural
 from policies.model.api_rules import ApiRule
 from policies.model.cluster_kinds import STATEFUL_SET
-from policies.model.node_affinity import NodeOperator
+from policies.model.node_affinity import COMPARISON
 from policies.model.resources import pod_requests
 from policies.model.topology import ClusterTopology
 from policies.model.validation import MAX_SIZE, size_of
@@ -53,7 +53,6 @@ _NODES_A_STEP = 13
 VALUES_A_COMPARISON: Final = 16
 #: What a requirement costs, in others, that compares numbers.
 NUMBER_COMPARISONS: Final = 16
-_BY_NUMBER: Final = (NodeOperator.GREATER_THAN, NodeOperator.LESS_THAN)
 #: How many nodes cost as much as beginning with one part, and pods as much as a node.
 _NODES_A_PART, _PODS_A_NODE = 2_000, 4
 #: The members of a pod's spec that rules and the forecast read, but for containers and constraints.
@@ -262,7 +261,7 @@ def _requirements(workload: Workload) -> int:
     requirements = [entry for term in terms for entry in (*term.expressions, *term.fields)]
     values = sum(len(entry.values) // VALUES_A_COMPARISON for entry in requirements)
     # Of each value of a label it is found out which number it is.
-    numbers = sum(NUMBER_COMPARISONS for entry in requirements if entry.operator in _BY_NUMBER)
+    numbers = sum(NUMBER_COMPARISONS for entry in requirements if entry.operator in COMPARISON)
     return len(workload.affinity.node_selector) + len(terms) + len(requirements) + values + numbers
 
 

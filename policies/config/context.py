@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from policies.config.controllers import BUILT_IN_CONTROLLERS, BUILT_IN_GROUPS, NODE, TRUSTED_CONTROLLERS
+from policies.config.controllers import BUILT_IN_CONTROLLERS, NODE, OWN_GROUPS, TRUSTED_CONTROLLERS
 from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.constraint import ReleaseFields
@@ -155,7 +155,7 @@ class AdmissionContext:
         known = self.kinds.get((group, owner.kind))
         if known is None or known.is_pod:
             return False
-        return user is None or (user in self.trusted_controllers and group not in BUILT_IN_GROUPS)
+        return user is None or (user in self.trusted_controllers and group not in OWN_GROUPS)
 
     def for_rules(self) -> Context:
         """Return the context that rules run with besides the object, the same one until a node changes.

@@ -13,6 +13,7 @@ from typing import Final
 
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown
+from policies.model.workload_kinds import BUILT_IN_GROUPS
 
 #: How the users of service accounts begin; ``NAMESPACE:NAME`` follows.
 SERVICE_ACCOUNT: Final = "system:serviceaccount:"
@@ -42,8 +43,8 @@ TRUSTED_CONTROLLERS: Final = (
     f"{SERVICE_ACCOUNT}argo-rollouts:argo-rollouts",
     f"{SERVICE_ACCOUNT}kruise-system:kruise-manager",
 )
-#: The API groups of Kubernetes' own kinds that hold a pod template.
-BUILT_IN_GROUPS: Final = frozenset({"", "apps", "batch", "extensions"})
+#: The groups that kinds of Kubernetes with a pod template have or once had.
+OWN_GROUPS: Final = BUILT_IN_GROUPS | {"extensions"}
 #: How the users of kubelets begin, which mirror static pods and name their node as owner.
 NODE: Final = "system:node:"
 _ACCOUNT: Final = re.compile(

@@ -69,6 +69,13 @@ _KEYWORDS: Final[Mapping[str, Schema]] = {
 #: Where no default is filled in: the API server's would contradict whenUnsatisfiable.
 _WITHOUT_DEFAULTS: Final = "spec.defaults.constraints.items"
 
+_NAMES: Final = {
+    "kind": KIND,
+    "listKind": f"{KIND}List",
+    "plural": PLURAL,
+    "singular": KIND.lower(),
+    "shortNames": [SHORT_NAME],
+}
 _COLUMNS: Final = (
     ("Enforcement", "string", ".spec.enforcement", 0),
     ("Accepted", "string", '.status.conditions[?(@.type=="Accepted")].status', 0),
@@ -106,18 +113,11 @@ def build_crd() -> dict[str, Any]:
             for name, kind, path, priority in _COLUMNS
         ],
     }
-    names = {
-        "kind": KIND,
-        "listKind": f"{KIND}List",
-        "plural": PLURAL,
-        "singular": KIND.lower(),
-        "shortNames": [SHORT_NAME],
-    }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": CRD_NAME},
-        "spec": {"group": GROUP, "scope": "Cluster", "names": names, "versions": [version]},
+        "spec": {"group": GROUP, "scope": "Cluster", "names": _NAMES, "versions": [version]},
     }
 
 

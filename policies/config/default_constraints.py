@@ -13,6 +13,7 @@ from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
+from policies.manifests.api_groups import is_of_kubernetes
 from policies.model.constraint import Constraint
 from policies.model.controller_labels import controller_label_keys
 from policies.model.labels import LabelSelector
@@ -196,6 +197,6 @@ def _owner_has_template(workload: Workload) -> bool:
     if owner is None:
         return False
     group = owner.api_version.rpartition("/")[0]
-    if "." in group:
-        return not group.endswith(".k8s.io")
+    if not is_of_kubernetes(group):
+        return True
     return (owner.kind, workload.kind.kind) == ("Deployment", "ReplicaSet")

@@ -9,8 +9,7 @@ from typing import Any
 
 from policies.manifests.skipped import FailOnSkipped
 
-#: The version and the kind of the document.
-API_VERSION = "evenkeel.dev/v1alpha1"
+#: The kind of the document.
 KIND = "LintConfig"
 #: The name under which the document is found, in the folder of what is linted or above it.
 FILE_NAME = "evenkeel.yaml"
@@ -32,8 +31,6 @@ class Rendering(StrEnum):
     OFF = "off"
 
 
-#: The rule that a value breaks which its field cannot have; ``schema_errors`` has the same.
-VALUE_INVALID = "value-invalid"
 _RULES = {"items": "rule"}
 _FILE = {"examples": ["evenkeel-baseline.json"]}
 

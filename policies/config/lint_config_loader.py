@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from policies.config.build_document import build_document
-from policies.config.lint_config import API_VERSION, KIND, LintConfig
-from policies.config.schema import lint_config_validator
-from policies.config.schema_errors import VALUE_INVALID, schema_errors
+from policies.config.lint_config import KIND, LintConfig
+from policies.config.schema import validator
+from policies.config.schema_errors import schema_errors
+from policies.config.spread_policy import API_VERSION
 from policies.manifests.documents import load_strictly
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import FieldError, FieldPath, invalid_value
+from policies.manifests.fields import VALUE_INVALID, FieldError, FieldPath, invalid_value
 from policies.model.workload_kinds import parse_workload_kind
 from policies.rules.base import all_rules, unknown_rule
 from policies.scheduler.releases import parse_release
@@ -31,7 +32,9 @@ def load_lint_config(content: bytes, file: str) -> LintConfig:
         raise DocumentError([f"{file}: must hold one {KIND} document, got {len(documents)}"])
     (document,) = documents
     if isinstance(document.value, dict) and not {"apiVersion", "kind"} & document.value.keys():
-        text = f"apiVersion {API_VERSION} and kind {KIND} are required; --no-config if the file is no {KIND}"
+        text = (
+            f"apiVersion {API_VERSION} and kind {KIND} are required; --config none if the file is no {KIND}"
+        )
         raise DocumentError([f"{file}:1: {text}"])
     errors = config_errors(document.value)
     if errors:
@@ -41,7 +44,7 @@ def load_lint_config(content: bytes, file: str) -> LintConfig:
 
 def config_errors(value: object) -> list[FieldError]:
     """Return everything wrong with a LintConfig document."""
-    return [*schema_errors(lint_config_validator(), value), *_parsed_errors(value)]
+    return [*schema_errors(validator(LintConfig), value), *_parsed_errors(value)]
 
 
 def _parsed_errors(value: object) -> Iterator[FieldError]:

@@ -10,13 +10,11 @@ from typing import Any
 
 from policies.config.build_document import build_document
 from policies.config.policy_validation import policy_errors, repeated_name_errors
-from policies.config.spread_policy import SpreadPolicy
+from policies.config.spread_policy import BUILTIN_PREFIX, SpreadPolicy
 from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.rules.base import RENAMED
 
-#: What a name starts with that means a built-in document.
-BUILTIN_PREFIX = "builtin:"
 #: A name that is no path.
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 

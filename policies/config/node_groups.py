@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-#: The version and the kind of the document.
-API_VERSION: Final = "evenkeel.dev/v1alpha1"
+#: The kind of the document.
 KIND: Final = "NodeGroups"
 #: The most nodes that a group may have: as many as Kubernetes supports in a cluster.
 MOST_NODES_OF_GROUP: Final = 5_000

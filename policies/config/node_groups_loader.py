@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from policies.config.build_document import build_document
 from policies.config.node_groups import NodeGroups
-from policies.config.schema import node_groups_validator
-from policies.config.schema_errors import VALUE_INVALID, schema_errors
+from policies.config.schema import validator
+from policies.config.schema_errors import schema_errors
 from policies.manifests.fields import (
+    NAME_TAKEN,
+    VALUE_INVALID,
     ErrorList,
     FieldError,
     FieldPath,
@@ -24,8 +26,6 @@ from policies.model.quantity import read_amounts
 from policies.model.taints import TaintEffect
 from policies.model.topology_keys import ZONE
 
-#: The rule that a node group breaks whose name another one has.
-NAME_TAKEN: Final = "name-taken"
 #: What a pattern of names may hold; ``.*`` stands for any characters, of which there may be few.
 _PATTERN: Final = re.compile(r"\^?[A-Za-z0-9_./:*-]*\$?")
 #: The resources without which nothing can be compared.
@@ -36,7 +36,7 @@ _GROUPS: Final = FieldPath(("groups",))
 def node_groups_errors(value: object) -> list[FieldError]:
     """Return everything wrong with a NodeGroups document."""
     found = ErrorList()
-    found.extend(schema_errors(node_groups_validator(), value))
+    found.extend(schema_errors(validator(NodeGroups), value))
     raw = value if isinstance(value, dict) else {}
     names = set[str]()
     for position, group in enumerate(object_items(raw.get("groups"))):

@@ -10,7 +10,7 @@ from typing import Any
 from policies.config.scope import NAMESPACE_NAME_LABEL
 from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
 from policies.manifests.documents import ManifestObject
-from policies.manifests.fields import FieldPath
+from policies.manifests.fields import SPEC, FieldPath
 from policies.manifests.findings import Finding, Severity
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.workload_kinds import WorkloadKinds
@@ -23,8 +23,7 @@ from policies.scheduler.configuration import (
 )
 from policies.scheduler.profile import DEFAULT_SCHEDULER
 
-_SPEC = FieldPath().child("spec")
-_DEFAULTS = _SPEC.child("defaults")
+_DEFAULTS = SPEC.child("defaults")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +87,9 @@ def _located(document: ManifestObject, found: Iterable[_Advice]) -> list[Finding
 
 def _unknown_rules(policy: SpreadPolicy) -> Iterator[_Advice]:
     # Another release may have it, so it is no error.
-    named = [(name, _SPEC.child("rules").key(name)) for name in policy.rules]
+    named = [(name, SPEC.child("rules").key(name)) for name in policy.rules]
     for number, exception in enumerate(policy.exceptions):
-        path = _SPEC.child("exceptions").index(number).child("rules")
+        path = SPEC.child("exceptions").index(number).child("rules")
         named += ((name, path.index(position)) for position, name in enumerate(exception.rules))
     for name, path in named:
         if name not in all_rules():
@@ -106,7 +105,7 @@ def _scope(policy: SpreadPolicy, around: PolicyEnvironment) -> Iterator[_Advice]
             f"requires {', '.join(unknown)}, but namespace labels are known only when a cluster is "
             f"connected (--cluster); without one only {NAMESPACE_NAME_LABEL} is"
         )
-        path = _SPEC.child("scope", "namespaceSelector")
+        path = SPEC.child("scope", "namespaceSelector")
         yield _Advice(Severity.WARNING, path, text, "namespace-labels-unknown")
 
 
@@ -117,7 +116,7 @@ def _unknown_kinds(names: Iterable[str], kinds: WorkloadKinds) -> Iterator[_Advi
             continue
         close = get_close_matches(name, known, 1)
         hint = f'did you mean "{close[0]}"?' if close else "configure the server with --workload-kind"
-        path = _SPEC.child("scope", "kinds").index(position)
+        path = SPEC.child("scope", "kinds").index(position)
         yield _Advice(
             Severity.WARNING, path, f"{name} is no kind that Evenkeel knows; {hint}", "kind-unknown"
         )

@@ -14,11 +14,18 @@ import orjson
 
 from policies.config.loader import build
 from policies.config.policy_validation import policy_errors, scheduler_errors
-from policies.config.schema_errors import VALUE_INVALID
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
-from policies.manifests.fields import FieldError, FieldPath, member, object_items, text_member, too_long
+from policies.manifests.fields import (
+    SPEC,
+    VALUE_INVALID,
+    FieldError,
+    member,
+    object_items,
+    text_member,
+    too_long,
+)
 
-#: Bytes of the spec of a policy in a cluster, as JSON: what ``policy_limits`` counts, of usual length.
+#: Bytes of the spec of a policy in a cluster, as JSON: what ``policy_validation`` counts, of usual length.
 MAX_SPEC_BYTES: Final = 128 * 1024
 
 
@@ -118,7 +125,7 @@ def read_policy_resource(
 def resource_errors(obj: Mapping[str, Any], *, has_scheduler_config: bool) -> tuple[FieldError, ...]:
     """Return everything that keeps a policy of a cluster from taking effect."""
     if len(orjson.dumps(obj.get("spec"))) > MAX_SPEC_BYTES:
-        return (too_long(FieldPath(("spec",)), MAX_SPEC_BYTES, VALUE_INVALID),)
+        return (too_long(SPEC, MAX_SPEC_BYTES, VALUE_INVALID),)
     return (*policy_errors(obj), *(() if has_scheduler_config else scheduler_errors(obj)))
 
 

@@ -1,19 +1,27 @@
-"""The errors in a SpreadPolicy document: those of its shape, by the schema, and those beyond a schema."""
+"""The errors in a SpreadPolicy document: too many entries, a wrong shape, and what no schema can say.
+
+Entries are counted before anything else looks at them: checking a policy takes some 20 µs an entry, in the
+command line, in the server beside its reviews, and in every replica that it comes to. The
+CustomResourceDefinition has no such limits: API servers before 1.30 would refuse every change of a longer
+policy that they have stored, also of its status, which says what is wrong.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from policies.config.policy_limits import limit_errors
-from policies.config.rule_settings import settings_errors
 from policies.config.schema import validator
-from policies.config.schema_errors import FIELD_MISSING, VALUE_INVALID, schema_errors
-from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
+from policies.config.schema_errors import field_path, schema_errors
+from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource, SpreadPolicy
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import (
+    FIELD_MISSING,
+    NAME,
+    SPEC,
+    VALUE_INVALID,
     ErrorKind,
     FieldError,
     FieldPath,
@@ -24,8 +32,11 @@ from policies.manifests.fields import (
     shown,
     shown_name,
     type_name,
+    unknown_field,
     unsupported_value,
+    wrong_type,
 )
+from policies.manifests.wire import document_name
 from policies.model.api_rules import ApiRule
 from policies.model.labels import (
     label_key_errors,
@@ -33,10 +44,8 @@ from policies.model.labels import (
     label_value_errors,
 )
 from policies.model.validation import constraint_errors
-from policies.rules.base import all_rules
-
-#: The kind of the scheduler's configuration, which people pass where a policy belongs.
-SCHEDULER_CONFIG_KIND = "KubeSchedulerConfiguration"
+from policies.rules.base import Rule, all_rules
+from policies.scheduler.configuration import KIND as SCHEDULER_CONFIG_KIND
 
 #: The rule that a document breaks which is no SpreadPolicy.
 KIND_UNKNOWN = "kind-unknown"
@@ -47,13 +56,22 @@ NAME_REPEATED = "policy-name-repeated"
 #: The rule that a topology key or value breaks which no node label can have.
 TOPOLOGY_INVALID = "topology-invalid"
 
-_NAME = FieldPath().child("metadata", "name")
-_SPEC = FieldPath().child("spec")
-_CONSTRAINTS = _SPEC.child("defaults", "constraints")
+_CONSTRAINTS = SPEC.child("defaults", "constraints")
 #: What the schema takes for a date.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 #: Deduced for each workload, so a default has none.
 _DEDUCED = ("labelSelector", "matchLabelKeys")
+
+#: The types of settings, as a message names them.
+_WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "a boolean", str: "a string"}
+
+#: Entries of one list or map: more namespaces than people list one by one.
+MAX_ITEMS: Final = 1_000
+#: Entries of all lists and maps of a document together: to check this many takes 0.2 s where most are wrong.
+MAX_ENTRIES: Final = 10_000
+
+#: What is not counted, as nothing looks into it: the API server and Evenkeel write it.
+_NOT_COUNTED: Final = frozenset({("status",), ("metadata", "managedFields")})
 
 
 def policy_errors(value: object) -> list[FieldError]:
@@ -76,7 +94,7 @@ def policy_errors(value: object) -> list[FieldError]:
     paths = [error.path.segments for error in by_model]
     by_schema = [
         error
-        for error in schema_errors(validator(), value)
+        for error in schema_errors(validator(SpreadPolicy), value)
         if not any(_nested(error.path.segments, path) for path in paths)
     ]
     return [*by_schema, *by_model, *_defaults_errors(value)]
@@ -88,7 +106,7 @@ def scheduler_errors(value: Mapping[str, Any]) -> list[FieldError]:
     if source != DefaultsSource.SCHEDULER:
         return []
     detail = "the server was started without the scheduler's configuration (--scheduler-config)"
-    return [invalid_value(_SPEC.child("defaults", "source"), source, detail, VALUE_INVALID)]
+    return [invalid_value(SPEC.child("defaults", "source"), source, detail, VALUE_INVALID)]
 
 
 def repeated_name_errors(document: ManifestObject, first_places: dict[str, str]) -> list[FieldError]:
@@ -96,8 +114,8 @@ def repeated_name_errors(document: ManifestObject, first_places: dict[str, str])
     name = document.value["metadata"]["name"]
     if name in first_places:
         detail = f"also the name of the policy at {first_places[name]}"
-        return [duplicate_value(_NAME, name, NAME_REPEATED, detail=detail)]
-    first_places[name] = str(document.location(_NAME))
+        return [duplicate_value(NAME, name, NAME_REPEATED, detail=detail)]
+    first_places[name] = str(document.location(NAME))
     return []
 
 
@@ -135,7 +153,7 @@ def _at(value: object, *names: str) -> Any:
 
 def _selector_errors(value: object) -> Iterator[FieldError]:
     for name in ("namespaceSelector", "objectSelector"):
-        yield from label_selector_errors(_at(value, "spec", "scope", name), _SPEC.child("scope", name))
+        yield from label_selector_errors(_at(value, "spec", "scope", name), SPEC.child("scope", name))
 
 
 def _constraint_errors(value: object) -> Iterator[FieldError]:
@@ -168,7 +186,7 @@ def _topology_errors(value: object) -> Iterator[FieldError]:
     domains = _at(value, "spec", "topology", "domains")
     if not isinstance(domains, dict):
         return
-    path = _SPEC.child("topology", "domains")
+    path = SPEC.child("topology", "domains")
     for key, values in domains.items():
         yield from label_key_errors(key, path.key(shown_name(key)), TOPOLOGY_INVALID)
         for position, name in enumerate(values if isinstance(values, list) else ()):
@@ -186,7 +204,7 @@ def _params_errors(value: object) -> Iterator[FieldError]:
     for name, raw in rules.items():
         params = _at(raw, "params")
         if name in known and isinstance(params, dict):
-            path = _SPEC.child("rules").key(shown_name(name)).child("params")
+            path = SPEC.child("rules").key(shown_name(name)).child("params")
             yield from settings_errors(known[name], params, path)
 
 
@@ -200,7 +218,7 @@ def _date_errors(value: object) -> Iterator[FieldError]:
         try:
             date.fromisoformat(until)
         except ValueError:
-            path = _SPEC.child("exceptions").index(position).child("until")
+            path = SPEC.child("exceptions").index(position).child("until")
             yield invalid_value(path, until, "there is no such day", VALUE_INVALID)
 
 
@@ -214,3 +232,59 @@ def _defaults_errors(value: object) -> Iterator[FieldError]:
         yield forbidden(_CONSTRAINTS, detail, DEFAULTS_CONTRADICT)
     if source == DefaultsSource.POLICY and (constraints == [] or "constraints" not in defaults):
         yield required_value(_CONSTRAINTS, "must not be empty when source is policy", FIELD_MISSING)
+
+
+def settings_errors(rule: Rule, settings: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
+    """Yield the errors in settings of a rule.
+
+    Args:
+        rule: The rule.
+        settings: The settings, by the names of the attributes of ``Params`` in camelCase.
+        path: Where they are written.
+    """
+    hints = get_type_hints(rule.params) if rule.params is not None else {}
+    known = {document_name(name): hint for name, hint in hints.items()}
+    for name, value in settings.items():
+        where = path.child(shown_name(name))
+        if name not in known:
+            yield unknown_field(path, name, known)
+        elif not _fits(value, known[name]):
+            yield wrong_type(where, _wanted(known[name]), value)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    if get_origin(hint) in (tuple, list, frozenset):
+        (item, *_) = get_args(hint)
+        return isinstance(value, list) and all(_fits(entry, item) for entry in value)
+    if hint in (int, float) and isinstance(value, bool):
+        return False
+    return isinstance(value, int | float) if hint is float else isinstance(value, hint)
+
+
+def _wanted(hint: Any) -> str:
+    if get_origin(hint) in (tuple, list, frozenset):
+        return f"a list, each entry {_WORDS.get(get_args(hint)[0], 'of its own type')}"
+    return _WORDS.get(hint, getattr(hint, "__name__", "of another type"))
+
+
+def limit_errors(document: object) -> list[FieldError]:
+    """Return which lists and maps of a document have too many entries; the limits bound its own cost."""
+    errors: list[FieldError] = []
+    count = 0
+    waiting: list[tuple[tuple[str | int, ...], object]] = [((), document)]
+    while waiting:
+        path, value = waiting.pop()
+        if path in _NOT_COUNTED or not isinstance(value, dict | list):
+            continue
+        if len(value) > MAX_ITEMS:
+            text = f"Too many: {len(value)}: must have at most {MAX_ITEMS} entries"
+            errors.append(FieldError(field_path(path), text, ErrorKind.TOO_MANY, VALUE_INVALID))
+            continue
+        count += len(value)
+        if count > MAX_ENTRIES:
+            text = f"Too many: must have at most {MAX_ENTRIES} entries in all of its lists and maps"
+            errors.append(FieldError(FieldPath(), text, ErrorKind.TOO_MANY, VALUE_INVALID))
+            break
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        waiting += (((*path, name), entry) for name, entry in members)
+    return sorted(errors, key=lambda error: str(error.path))

@@ -12,7 +12,17 @@ from datetime import date
 from functools import lru_cache
 from importlib import resources
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    NotRequired,
+    TypedDict,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import orjson
 
@@ -27,7 +37,6 @@ from policies.config.node_groups import (
     NodeGroups,
 )
 from policies.config.policy_exception import PolicyException
-from policies.config.scope import MAX_NAME
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
 from policies.config.type_schema import (
     DIALECT,
@@ -40,16 +49,20 @@ from policies.config.type_schema import (
 )
 from policies.manifests.wire import document_name
 from policies.model.constraint import Constraint
-from policies.model.labels import LabelSelector, Operator
+from policies.model.labels import SUBDOMAIN_LENGTH, LabelSelector, Operator
 from policies.model.validation import INT32_MAX
 
 if TYPE_CHECKING:
     import jsonschema
 
-#: The checked-in schemas, in this package.
+#: The checked-in schema of a SpreadPolicy, in this package.
 SCHEMA_FILE = "spreadpolicy.schema.json"
-LINT_CONFIG_FILE = "lintconfig.schema.json"
-NODE_GROUPS_FILE = "nodegroups.schema.json"
+#: The kind of each document, and the file with its schema.
+_DOCUMENTS: Final[Mapping[type, tuple[str, str]]] = {
+    SpreadPolicy: (KIND, SCHEMA_FILE),
+    LintConfig: (lint_config.KIND, "lintconfig.schema.json"),
+    NodeGroups: (node_groups.KIND, "nodegroups.schema.json"),
+}
 
 #: A DNS label.
 _LABEL = "[a-z0-9]+(-+[a-z0-9]+)*"
@@ -74,7 +87,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "title": "names",
         "type": "string",
         "pattern": r"^[a-z0-9*]+([-.]+[a-z0-9*]+)*$(?!\n)",
-        "maxLength": MAX_NAME,
+        "maxLength": SUBDOMAIN_LENGTH,
     },
     "date": {
         "title": "date",
@@ -86,7 +99,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "title": "name",
         "type": "string",
         "pattern": rf"^{_LABEL}(\.{_LABEL})*$(?!\n)",
-        "maxLength": MAX_NAME,
+        "maxLength": SUBDOMAIN_LENGTH,
     },
 }
 
@@ -165,7 +178,7 @@ _KEYWORDS: dict[tuple[type, str], dict[str, Any]] = {
     (NodeGroups, "groups"): {"minItems": 1, "maxItems": MOST_GROUPS},
     (NodeGroups, "expanders"): {"minItems": 1, "maxItems": 5},
     (NodeGroups, "max_nodes_total"): {"minimum": 0, "maximum": INT32_MAX},
-    (GroupEntry, "name"): {"minLength": 1, "maxLength": MAX_NAME},
+    (GroupEntry, "name"): {"minLength": 1, "maxLength": SUBDOMAIN_LENGTH},
     (GroupEntry, "min_size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
     (GroupEntry, "max_size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
     (GroupEntry, "size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
@@ -175,25 +188,31 @@ _KEYWORDS: dict[tuple[type, str], dict[str, Any]] = {
 }
 
 
-def build_schema() -> dict[str, Any]:
-    """Return the schema of a SpreadPolicy document."""
+def document_schema(kind: type) -> Schema:
+    """Return the schema of a document: a SpreadPolicy has a name and a spec, the others neither.
+
+    Args:
+        kind: The type of the document: SpreadPolicy, LintConfig or NodeGroups.
+    """
+    title, file = _DOCUMENTS[kind]
+    fields_of = _object(kind)
+    required, properties = fields_of.get("required", []), fields_of["properties"]
+    if kind is SpreadPolicy:
+        required = ["metadata"]
+        status = {"description": "Written by Evenkeel in a cluster; ignored in files.", "type": "object"}
+        properties = {"metadata": class_schema(DocumentMetadata), "spec": fields_of, "status": status}
     return {
         "$schema": DIALECT,
-        "$id": "https://evenkeel.dev/schemas/v1alpha1/spreadpolicy.schema.json",
-        "title": KIND,
-        "description": summary(SpreadPolicy),
+        "$id": f"https://evenkeel.dev/schemas/v1alpha1/{file}",
+        "title": title,
+        "description": fields_of["description"],
         "type": "object",
         "additionalProperties": False,
-        "required": ["apiVersion", "kind", "metadata"],
+        "required": ["apiVersion", "kind", *required],
         "properties": {
             "apiVersion": {"description": "The version of the document.", "const": API_VERSION},
-            "kind": {"description": "The kind of the document.", "const": KIND},
-            "metadata": class_schema(DocumentMetadata),
-            "spec": spec_schema(),
-            "status": {
-                "description": "Written by Evenkeel in a cluster; ignored in files.",
-                "type": "object",
-            },
+            "kind": {"description": "The kind of the document.", "const": title},
+            **properties,
         },
     }
 
@@ -203,41 +222,9 @@ def spec_schema() -> dict[str, Any]:
     return _object(SpreadPolicy)
 
 
-def build_lint_config_schema() -> dict[str, Any]:
-    """Return the schema of a LintConfig document."""
-    return _unnamed_document(LintConfig, lint_config.API_VERSION, lint_config.KIND, LINT_CONFIG_FILE)
-
-
-def build_node_groups_schema() -> dict[str, Any]:
-    """Return the schema of a NodeGroups document."""
-    return _unnamed_document(NodeGroups, node_groups.API_VERSION, node_groups.KIND, NODE_GROUPS_FILE)
-
-
-def _unnamed_document(kind: type, version: str, title: str, file: str) -> dict[str, Any]:
-    """Return the schema of a document without metadata, whose fields stand beside its kind."""
-    schema = _object(kind)
-    named = {
-        "apiVersion": {"description": "The version of the document.", "const": version},
-        "kind": {"description": "The kind of the document.", "const": title},
-    }
-    return {
-        "$schema": DIALECT,
-        "$id": f"https://evenkeel.dev/schemas/v1alpha1/{file}",
-        "title": title,
-        **schema,
-        "required": [*named, *schema.get("required", ())],
-        "properties": {**named, **schema["properties"]},
-    }
-
-
 def schema_texts() -> dict[str, str]:
     """Return each schema as the checked-in file of its name has it."""
-    schemas = {
-        SCHEMA_FILE: build_schema(),
-        LINT_CONFIG_FILE: build_lint_config_schema(),
-        NODE_GROUPS_FILE: build_node_groups_schema(),
-    }
-    return {file: schema_text(schema) for file, schema in schemas.items()}
+    return {file: schema_text(document_schema(kind)) for kind, (_, file) in _DOCUMENTS.items()}
 
 
 def schema_text(schema: Schema) -> str:
@@ -250,29 +237,13 @@ def checked_in_text(file: str = SCHEMA_FILE) -> str:
     return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
 
 
-@lru_cache(maxsize=1)
-def validator() -> jsonschema.Draft202012Validator:
-    """Return the validator of the document, made once."""
-    return _validator(build_schema())
-
-
-@lru_cache(maxsize=1)
-def lint_config_validator() -> jsonschema.Draft202012Validator:
-    """Return the validator of LintConfig documents, made once."""
-    return _validator(build_lint_config_schema())
-
-
-def _validator(schema: Schema) -> jsonschema.Draft202012Validator:
+@lru_cache
+def validator(kind: type) -> jsonschema.Draft202012Validator:
+    """Return the validator of a kind of document, made once."""
     # A sixth of a short run, which only one that checks a document pays for.
     import jsonschema  # noqa: PLC0415
 
-    return jsonschema.Draft202012Validator(schema)
-
-
-@lru_cache(maxsize=1)
-def node_groups_validator() -> jsonschema.Draft202012Validator:
-    """Return the validator of NodeGroups documents, made once."""
-    return _validator(build_node_groups_schema())
+    return jsonschema.Draft202012Validator(document_schema(kind))
 
 
 def _object(kind: type) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from policies.manifests.fields import (
+    FIELD_MISSING,
+    VALUE_INVALID,
     FieldError,
     FieldPath,
     Key,
@@ -21,10 +23,6 @@ from policies.manifests.fields import (
 if TYPE_CHECKING:
     import jsonschema
 
-#: The rule that a value breaks which its field cannot have.
-VALUE_INVALID = "value-invalid"
-#: The rule that an object breaks which lacks a required field.
-FIELD_MISSING = "field-missing"
 
 #: What a path shows as a plain field; any other key is in brackets, cut short.
 _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from policies.model.labels import LabelSelector
+from policies.model.labels import SUBDOMAIN_LENGTH, LabelSelector
 
 #: The label that every namespace carries with its own name, so it is known without a cluster.
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
-
-#: Characters of a name in Kubernetes; one that the API server has yet to check may be longer.
-MAX_NAME = 253
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Names:
     def __contains__(self, name: str) -> bool:
         if name in self.exact:
             return True
-        if not self.patterns or len(name) > MAX_NAME:
+        if not self.patterns or len(name) > SUBDOMAIN_LENGTH:
             return False
         starts = (name[:length] for length in range(len(name) + 1))
         return any(

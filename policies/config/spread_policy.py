@@ -12,13 +12,15 @@ from policies.config.scope import Scope
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
 
-#: The version of the document, as ``apiVersion`` spells it.
+#: The version of this document and of the others, as ``apiVersion`` spells it.
 API_VERSION = "evenkeel.dev/v1alpha1"
 #: The kind of the document.
 KIND = "SpreadPolicy"
 #: The API group of the document, and the name of the resource there.
 GROUP = API_VERSION.partition("/")[0]
 PLURAL = "spreadpolicies"
+#: What a name starts with that means a built-in document.
+BUILTIN_PREFIX = "builtin:"
 #: The name of the CustomResourceDefinition.
 CRD_NAME = f"{PLURAL}.{GROUP}"
 

@@ -10,18 +10,18 @@ from policies.model.constraint import CONSTRAINT_FIELDS
 from policies.model.labels import (
     CACHED_LENGTH,
     NAME_LENGTH,
-    PREFIX_LENGTH,
     REQUIREMENT_FIELDS,
     SELECTOR_FIELDS,
+    SUBDOMAIN,
+    SUBDOMAIN_LENGTH,
 )
 from policies.model.version import KNOWN_VERSION
 
 _NAME = rf"([A-Za-z0-9]([-A-Za-z0-9_.]{{0,{NAME_LENGTH - 2}}}[A-Za-z0-9])?)"
-_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_KEY = literal(f"^({_SUBDOMAIN}/)?{_NAME}$")
+_KEY = literal(f"^({SUBDOMAIN.pattern}/)?{_NAME}$")
 _VALUE = literal(f"^{_NAME}?$")
 #: That a prefix is not too long; the pattern of the key counts only the characters of the name.
-_LENGTHS = literal(f"^([^/]{{1,{PREFIX_LENGTH}}}/)?[^/]+$")
+_LENGTHS = literal(f"^([^/]{{1,{SUBDOMAIN_LENGTH}}}/)?[^/]+$")
 
 
 def is_label_key(name: str) -> str:

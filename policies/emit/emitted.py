@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
+
+from policies.model.labels import SUBDOMAIN_LENGTH
 
 #: The group of the API's policies.
 GROUP = "admissionregistration.k8s.io"
 #: Found by ``kubectl get -l`` with what Evenkeel emitted.
 LABELS = {"app.kubernetes.io/part-of": "evenkeel"}
-#: Characters of the name of an object of the API.
-_MAX_NAME: Final = 253
 
 
 class PolicyKind(StrEnum):
@@ -59,10 +59,10 @@ def object_name(policy: str, suffix: str) -> str:
     'evenkeel-production-deny'
     """
     name = f"evenkeel-{policy}-{suffix}"
-    if len(name) <= _MAX_NAME:
+    if len(name) <= SUBDOMAIN_LENGTH:
         return name
     end = f"-{hashlib.sha256(policy.encode()).hexdigest()[:16]}-{suffix}"
-    return name[: _MAX_NAME - len(end)].rstrip("-.") + end
+    return name[: SUBDOMAIN_LENGTH - len(end)].rstrip("-.") + end
 
 
 def with_binding(

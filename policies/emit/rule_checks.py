@@ -10,6 +10,7 @@ from typing import Final
 
 from policies.emit.api_checks import API_CHECKS
 from policies.emit.cel import Cel, CelCheck, CelContext, NoCel, Over, literal, strings
+from policies.model.controller_labels import KNOWN_GROUPS
 from policies.model.topology_keys import MISNAMED, RENAMED, RENAMED_SINCE
 from policies.rules import (
     match_label_key_never_present,
@@ -37,7 +38,7 @@ _NEVER_PRESENT = (
     "&& !constraint.matchLabelKeys.exists(other, (other in workload.labels || other in workload.made) "
     f"&& (other in {_REVISION_KEYS} || !(key in {_REVISION_KEYS}))))"
 )
-_KNOWN_GROUPS = literal(match_label_key_never_present.KNOWN_GROUPS)
+_KNOWN_GROUPS = literal(KNOWN_GROUPS)
 _REPEATED = (
     "constraint.matchLabelKeys.filter(key, constraint.matchLabelKeys.filter(other, other == key).size() > 1)"
 )

@@ -6,13 +6,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from policies.admission.admission_rules import BUILT_IN_GROUPS
 from policies.config.controllers import BUILT_IN_CONTROLLERS
 from policies.config.scope import NAMESPACE_NAME_LABEL, Scope
 from policies.config.spread_policy import SpreadPolicy
 from policies.emit.cel import literal
 from policies.emit.emitted import LeftOut
-from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
+from policies.model.workload_kinds import BUILT_IN_GROUPS, KNOWN_KINDS, WorkloadKind
 
 
 def kinds_in_scope(scope: Scope, kinds: Sequence[WorkloadKind] = KNOWN_KINDS) -> list[WorkloadKind]:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator
 from datetime import date
 from typing import Any, NamedTuple
 
-from policies.admission.admission_rules import BUILT_IN_GROUPS
 from policies.config.enforcement import IGNORE_ANNOTATION, NO_SETTINGS, STRICTNESS, enforcement_of
 from policies.config.policy_exception import PolicyException
 from policies.config.spread_policy import AnnotationExemptions, Enforcement, SpreadPolicy
@@ -24,6 +23,7 @@ from policies.emit.variables import check_variables, descent, template_variables
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Severity
 from policies.model.version import KubernetesVersion
+from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.rules.base import AtAdmission, Rule, all_rules
 from policies.scheduler.profile import DEFAULT_SCHEDULER
 

@@ -112,8 +112,7 @@ def raised_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list
 
 
 def _worst_last(findings: Iterable[Finding]) -> list[Finding]:
-    worst_first = list(Severity)
-    return sorted(findings, key=lambda finding: -worst_first.index(finding.severity))
+    return sorted(findings, key=lambda finding: -finding.severity.rank)
 
 
 def read_baseline(content: bytes, file: str) -> Baseline:

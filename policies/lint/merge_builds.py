@@ -11,9 +11,8 @@ from typing import Final
 from policies.lint.exemptions import Suppressed
 from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath
-from policies.manifests.findings import Build, Finding, Location, Severity
+from policies.manifests.findings import Build, Finding, Location
 
-_RANK: Final = {severity: rank for rank, severity in enumerate(Severity)}
 #: A number of a message that may differ from build to build, and not one of a name or a release.
 _NUMBER: Final = re.compile(r"(?<![\w./-])(\d+)(?![\w/-]|\.\d)")
 
@@ -59,7 +58,7 @@ def _merged(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _one(group: list[Finding]) -> Finding:
-    worst = min(group, key=lambda finding: _RANK[finding.severity])
+    worst = min(group, key=lambda finding: finding.severity.rank)
     builds = dict.fromkeys(build for finding in group for build in finding.builds)
     return replace(
         worst,

@@ -80,9 +80,11 @@ class LintResult:
         findings: In the order of the files and lines.
         suppressed: What annotations, and exceptions of policies, took out of force.
         skipped: Rules that could not run, at least not on every workload, and why, by id.
-        cut: Objects that have more errors of a rule than are listed, or that a rule gave up.
-        workloads: How many pods and workloads were looked at.
+        cut: Objects that have more errors of a rule than are listed, that a rule gave up, or that are in no
+            policy's scope.
+        workloads: How many pods and workloads were judged: those in the scope of a policy, if there is one.
         custom_resources: How many other custom resources have constraints, on which only the API's rules ran.
+        others: How many objects there are besides.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -91,6 +93,7 @@ class LintResult:
     cut: list[Skipped] = field(default_factory=list)
     workloads: int = 0
     custom_resources: int = 0
+    others: int = 0
 
 
 #: What comes of it where errors of constraints are left out: which of the constraints are good is not known.
@@ -143,7 +146,7 @@ def lint_loaded(
         today: As for ``lint``.
         progress: Called after each workload.
     """
-    result = LintResult(workloads=len(loaded.workloads))
+    result = LintResult()
     rules, selection = [], selection or Selection()
     for rule in selection.rules(context.policies):
         if rule.target is base.RuleTarget.NEXT_POD:
@@ -188,7 +191,9 @@ def _lint_one(
 ) -> None:
     policies = context.policies_for(workload)
     if context.policies and not policies:
-        return  # In no policy's scope, as at admission.
+        result.cut.append(_out_of_scope(workload.manifest, workload.title))
+        return
+    result.workloads += 1
     found: list[Finding] = []
     for subject, rules in runs:
         for rule, plain in rules:
@@ -239,8 +244,8 @@ def _lint_other(
     if manifest.document.repeated:
         subjects[base.RuleTarget.MANIFEST] = [manifest]
     embedded = list(embedded_lists(obj))
-    result.custom_resources += bool(embedded)
     if not any(subjects.values()) and not embedded:
+        result.others += 1
         return
     metadata = ErrorList().mapping(obj.get("metadata"), FieldPath())
     annotations = ErrorList().labels(metadata.get("annotations"), FieldPath())
@@ -257,6 +262,10 @@ def _lint_other(
     )
     found: list[Finding] = []
     in_scope = embedded if policies or not context.policies else []
+    if embedded and not in_scope:
+        result.cut.append(_out_of_scope(manifest, title))
+    result.custom_resources += bool(in_scope)
+    result.others += not embedded
     of_lists = [embedded_errors(path, entries) for path, entries in in_scope]
     result.cut += _cut(
         manifest, title, dict.fromkeys(rule for errors in of_lists for rule in cut_rules(errors))
@@ -283,6 +292,17 @@ def _cut(manifest: ManifestObject, title: str, rules: Iterable[str], more: str =
     for rule in rules:
         message = f"{MAX_ERRORS} or more errors of {rule}: others are not listed{more}"
         yield _beyond_limit(manifest, title, message)
+
+
+def _out_of_scope(manifest: ManifestObject, title: str) -> Skipped:
+    """Return an object on which no rule runs, as none does at admission."""
+    return Skipped(
+        location=manifest.location(FieldPath()),
+        kind=SourceKind.OBJECT,
+        reason=SkipReason.OUT_OF_SCOPE,
+        message="in no policy's scope, so no rule was run",
+        title=title,
+    )
 
 
 def _beyond_limit(manifest: ManifestObject, title: str, message: str) -> Skipped:

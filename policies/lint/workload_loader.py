@@ -8,8 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from policies.config.context import AdmissionContext
+from policies.manifests.api_groups import is_of_kubernetes
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import (
+    METADATA,
+    SPEC,
     WRONG_TYPE,
     ErrorList,
     FieldError,
@@ -25,7 +28,7 @@ from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.node_affinity import read_node_affinity
 from policies.model.repository import Repository
 from policies.model.taints import read_tolerations
-from policies.model.workload import SPEC, ConstraintEntry, Workload, api_errors, constraint_entries
+from policies.model.workload import ConstraintEntry, Workload, api_errors, constraint_entries
 
 #: The rules by whose errors a constraint of a patch is read all the same.
 _READ_OF_PATCHES = frozenset({WRONG_TYPE})
@@ -113,6 +116,12 @@ class LoadedManifests:
     others: list[ManifestObject] = field(default_factory=list)
 
     @property
+    def manifests(self) -> Iterator[ManifestObject]:
+        """All objects."""
+        yield from (workload.manifest for workload in self.workloads)
+        yield from self.others
+
+    @property
     def repository(self) -> Repository:
         """The objects that are applied together, as rules look at them."""
         others = (entry.value for entry in self.others)
@@ -158,7 +167,7 @@ def _name_errors(workload: Workload) -> list[FieldError]:
     for name in ("name", "namespace"):
         value = workload.metadata.get(name)
         if value.__class__ is not str:
-            found.text(value, FieldPath(("metadata", name)))
+            found.text(value, METADATA.child(name))
     return found.errors
 
 
@@ -169,8 +178,10 @@ def _other_errors(workload: Workload) -> Iterator[FieldError]:
         path = workload.pod_path.child("spec")
         read_node_affinity(spec, path, found)
         read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
-    # An object without any spec may be a patch, of its metadata alone.
-    found.extend(error for error in workload.controller_errors() if error.path != SPEC or "spec" in obj)
+    # An object without any spec may be a patch, of its metadata alone; what custom resources must have, their
+    # own controllers say.
+    has_spec = "spec" in obj and is_of_kubernetes(kind.group)
+    found.extend(error for error in workload.controller_errors() if error.path != SPEC or has_spec)
     if kind.selector is not None:
         selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:

@@ -12,7 +12,7 @@ from policies.manifests.splice import CannotEditError, Splicer
 
 #: A line that is blank or a comment: its indentation, and what follows.
 _ASIDE = re.compile(r"( *)(#[^\r\n]*)?\r?\n?")
-_LISTS = (list, tuple)
+LISTS = (list, tuple)
 
 
 def layout_of(root: TextNode, splicer: Splicer) -> BlockLayout:
@@ -55,7 +55,7 @@ def put_below(splicer: Splicer, entry: Entry, value: Any, *, column: int, layout
     while splicer.text[start - 1] == " ":
         start -= 1
     splicer.put(start, node.end, "")
-    offset = layout.list_offset if isinstance(value, _LISTS) else layout.step
+    offset = layout.list_offset if isinstance(value, LISTS) else layout.step
     splicer.put_lines(end, [" " * (column + offset) + line for line in block_lines(value, layout)])
 
 

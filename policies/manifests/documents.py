@@ -35,11 +35,11 @@ _ENCODINGS = (
 )
 #: The first bytes of UTF-16 text without a mark: every manifest starts with ASCII.
 _BARE_UTF16 = {(True, False): "utf-16-be", (False, True): "utf-16-le"}
-_BOM = "\ufeff"
+BOM = "\ufeff"
 #: The kind that holds objects of any kind.
 LIST = "List"
 #: A byte order mark where a later document starts: files that were put one behind the other have it.
-_INNER_BOM = re.compile(f"^(---[ \\t]*(?:#[^\\n]*)?\n){_BOM}", re.MULTILINE)
+_INNER_BOM = re.compile(f"^(---[ \\t]*(?:#[^\\n]*)?\n){BOM}", re.MULTILINE)
 #: How JSON starts and YAML in braces seldom does; decides whose error is reported.
 _LIKE_JSON = re.compile(r'\s*(\{\s*"|\[\s*["{[])')
 
@@ -195,8 +195,8 @@ def load(source: str | bytes, file: str, *, lines_before: int = 0) -> list[Docum
     ({'spec': {'replicas': 1}}, 2)
     """
     text = source if isinstance(source, str) else decoded(source, file)
-    text = text.removeprefix(_BOM)
-    if _BOM in text:
+    text = text.removeprefix(BOM)
+    if BOM in text:
         text = _INNER_BOM.sub(r"\1", text)
     like_json = not lines_before and text.lstrip()[:1] in {"{", "["}
     documents = _json_documents(text, file) if like_json else _yaml_documents(text, file, lines_before)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping, S
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import INTERNAL, SentAs
@@ -78,6 +78,14 @@ class FieldPath:
         return text
 
 
+#: The parts of every object of Kubernetes.
+METADATA: Final = FieldPath(("metadata",))
+NAME: Final = METADATA.child("name")
+LABELS: Final = METADATA.child("labels")
+SPEC: Final = FieldPath(("spec",))
+STATUS: Final = FieldPath(("status",))
+
+
 class ErrorKind(StrEnum):
     """Kubernetes' cause types, as ``status.details.causes[].reason`` spells them."""
 
@@ -112,6 +120,12 @@ class FieldError:
 
 #: The rule that a value of the wrong JSON type breaks.
 WRONG_TYPE = "wrong-type"
+#: The rule that an object breaks which lacks a field, or has an empty one.
+FIELD_MISSING = "field-missing"
+#: The rule that a value breaks which its field cannot have.
+VALUE_INVALID = "value-invalid"
+#: The rule that a second object of one name breaks.
+NAME_TAKEN = "name-taken"
 #: The rule that a field breaks which its object does not have; strict decoding refuses it.
 UNKNOWN_FIELD = "unknown-field"
 
@@ -434,6 +448,12 @@ def text_member(parent: object, name: str) -> str:
     """Return a field of an object, empty where there is none or it is no text."""
     value = parent.get(name) if isinstance(parent, dict) else None
     return value if isinstance(value, str) else ""
+
+
+def list_member(parent: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a field that is a list, empty where there is none or it is of another type."""
+    value = parent.get(name)
+    return value if isinstance(value, list) else []
 
 
 def object_items(raw: object) -> list[dict[str, Any]]:

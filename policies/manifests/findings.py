@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from policies.manifests.fields import FieldPath
 
@@ -15,10 +16,17 @@ class Severity(StrEnum):
     WARNING = "warning"
     NOTE = "note"
 
+    @property
+    def rank(self) -> int:
+        """How many severities are worse."""
+        return _RANKS[self]
+
     def is_as_bad(self, least: Severity) -> bool:
         """Return whether it is as bad as another severity or worse."""
-        worst_first = list(Severity)
-        return worst_first.index(self) <= worst_first.index(least)
+        return self.rank <= least.rank
+
+
+_RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
+from policies.manifests.api_groups import is_of_kubernetes
 from policies.manifests.documents import Document
 from policies.manifests.fields import FieldPath
 from policies.manifests.json_patch import segments_of
@@ -245,7 +246,7 @@ def _follow(layer: Layer, step: _Step, built: Mapping[str, Any], path: Segments)
 def _merges_lists(built: Mapping[str, Any]) -> bool:
     """Return whether patches merge lists of this kind: those of custom resources are replaced."""
     group = str(built.get("apiVersion")).rpartition("/")[0]
-    return "." not in group or group.endswith(".k8s.io")
+    return is_of_kubernetes(group)
 
 
 def _has_directive(node: Any) -> bool:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from policies.manifests import block_edits
-from policies.manifests.documents import Document, ManifestObject, load
+from policies.manifests.block_edits import LISTS
+from policies.manifests.documents import BOM, Document, ManifestObject, load
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.emit import entry_lines, item_lines
 from policies.manifests.errors import DocumentError
@@ -24,9 +25,7 @@ from policies.manifests.flow_edits import FlowWriter, json_layout_of
 from policies.manifests.nodes import NodeKind, TextNode
 from policies.manifests.splice import CannotEditError, Splicer
 
-_BOM = "\ufeff"
 _Segments: TypeAlias = tuple[str | int, ...]
-_LISTS = (list, tuple)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +59,10 @@ def rewrite(
         return RewriteRefusal(0, "is not UTF-8, the only encoding that is written")
     if source.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or "\0" in whole:
         return RewriteRefusal(0, "is not UTF-8, the only encoding that is written")
-    text = whole.removeprefix(_BOM)
-    if _BOM in text:
+    text = whole.removeprefix(BOM)
+    if BOM in text:
         return RewriteRefusal(
-            text.count("\n", 0, text.index(_BOM)) + 1, "a byte order mark is inside the file"
+            text.count("\n", 0, text.index(BOM)) + 1, "a byte order mark is inside the file"
         )
     file = documents[0].file if documents else ""
     splicer = Splicer(text)
@@ -157,7 +156,7 @@ class _Editor:
             raise CannotEditError(node.start, "the value is an alias, whose anchor others may use")
         if old and new and isinstance(old, Mapping) and isinstance(new, Mapping):
             self._change_mapping(place, old, new, path)
-        elif old and new and isinstance(old, _LISTS) and isinstance(new, _LISTS):
+        elif old and new and isinstance(old, LISTS) and isinstance(new, LISTS):
             self._change_list(place, old, new, path)
         elif old != new or type(old) is not type(new):
             self._replace(place, new)

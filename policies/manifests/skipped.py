@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -33,6 +33,7 @@ class SkipReason(StrEnum):
     LIMIT_EXCEEDED = "limit-exceeded"
     NO_OBJECTS = "no-objects"
     NOT_A_FILE = "not-a-file"
+    OUT_OF_SCOPE = "out-of-scope"
     OUTSIDE_REPOSITORY = "outside-repository"
     SWITCHED_OFF = "switched-off"
     TEMPLATE = "template"
@@ -56,6 +57,8 @@ class FailOnSkipped(StrEnum):
 PARTLY_READ: Final = frozenset({SkipReason.GIT_IGNORED, SkipReason.TEST_VALUES})
 #: Reasons that no run fails by: the user, or Git on the user's behalf, wants it.
 _ALLOWED: Final = PARTLY_READ | {SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE}
+#: Reasons that are usual in repositories: no warning.
+_EXPECTED: Final = frozenset({SkipReason.ENCRYPTED, SkipReason.OUT_OF_SCOPE})
 
 
 _RENDERED: Final = "render it and lint what comes out"
@@ -73,6 +76,7 @@ _SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {
     (SkipReason.LIMIT_EXCEEDED, SourceKind.OBJECT): "fix those that are listed first",
     SkipReason.NO_OBJECTS: "name a file or folder with manifests",
     SkipReason.NOT_A_FILE: _EXCLUDED,
+    SkipReason.OUT_OF_SCOPE: "widen the scope of a policy, or leave out --policy",
     SkipReason.OUTSIDE_REPOSITORY: "lint it where it lies",
     SkipReason.TEMPLATE: _RENDERED,
     SkipReason.TEST_VALUES: _VALUES,
@@ -100,6 +104,7 @@ class Skipped:
         title: Kind and name of the object; empty where the whole file is meant.
         named: Whether the user names it, on the command line or in ``evenkeel.yaml``, or it is all
             that is named: nothing else holds a workload.
+        alone: Whether what was skipped leaves nothing: not a single object was judged.
     """
 
     location: Location
@@ -109,11 +114,14 @@ class Skipped:
     needs: tuple[str, ...] = ()
     title: str = ""
     named: bool = False
+    alone: bool = False
 
     @property
     def is_partial(self) -> bool:
         """Whether it was read or checked, but not to its end."""
-        return self.kind is SourceKind.OBJECT or self.reason in PARTLY_READ
+        return self.reason in PARTLY_READ or (
+            self.kind is SourceKind.OBJECT and self.reason is not SkipReason.OUT_OF_SCOPE
+        )
 
     @property
     def cause(self) -> str:
@@ -127,18 +135,34 @@ class Skipped:
 
     def fails(self, fail_on: FailOnSkipped) -> bool:
         """Return whether the run fails by this."""
-        if fail_on is FailOnSkipped.NEVER or self.reason in _ALLOWED:
+        if fail_on is FailOnSkipped.NEVER or self.reason in PARTLY_READ:
             return False
-        if fail_on is FailOnSkipped.ANY:
+        if self.alone:
             return True
-        return self.named and self.reason is not SkipReason.ENCRYPTED
+        if self.reason in _ALLOWED:
+            return False
+        if self.reason is SkipReason.OUT_OF_SCOPE:
+            return self.named
+        return fail_on is FailOnSkipped.ANY or (self.named and self.reason is not SkipReason.ENCRYPTED)
 
     def severity(self, fail_on: FailOnSkipped) -> Severity:
         """Return how bad it is: an error if the run fails by it."""
         if self.fails(fail_on):
             return Severity.ERROR
-        expected = self.reason in _ALLOWED or self.reason is SkipReason.ENCRYPTED
-        return Severity.NOTE if expected else Severity.WARNING
+        return Severity.NOTE if self.reason in _ALLOWED | _EXPECTED else Severity.WARNING
+
+
+def as_all_there_is(skipped: Iterable[Skipped], *, workloads: int, objects: int) -> list[Skipped]:
+    """Return what was skipped, as named by the user where it leaves no workload to judge.
+
+    Args:
+        skipped: What was skipped.
+        workloads: How many workloads and other objects with constraints were judged.
+        objects: How many objects of any kind.
+    """
+    if workloads:
+        return list(skipped)
+    return [replace(entry, named=True, alone=not objects) for entry in skipped]
 
 
 def in_groups(skipped: Iterable[Skipped]) -> list[list[Skipped]]:

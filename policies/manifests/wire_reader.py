@@ -29,6 +29,8 @@ from typing import (
 )
 
 from policies.manifests.fields import (
+    FIELD_MISSING,
+    VALUE_INVALID,
     WRONG_TYPE,
     ErrorList,
     FieldPath,
@@ -39,11 +41,6 @@ from policies.manifests.fields import (
     wrong_type,
 )
 from policies.manifests.wire import Keywords, Received, members
-
-#: The rule that an object breaks which lacks a field, or has an empty one.
-FIELD_MISSING: Final = "field-missing"
-#: The rule that a value breaks which its field cannot have.
-VALUE_INVALID: Final = "value-invalid"
 
 #: Records what is wrong with a value of the right type.
 Check: TypeAlias = Callable[[Any, FieldPath, ErrorList], None]

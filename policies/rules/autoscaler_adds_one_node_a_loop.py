@@ -60,17 +60,15 @@ from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
-from policies.rules.base import Context, Problem, ToolParams
+from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/autoscaler/issues/9150"
-Params = ToolParams
+TOOL = Tool.CLUSTER_AUTOSCALER
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each hard constraint over more than hosts, if the workload scales far."""
-    if not context.uses(Tool.CLUSTER_AUTOSCALER):
-        return
     replicas = context.repository.replicas(workload)
     for declared in workload.constraints:
         constraint = declared.constraint

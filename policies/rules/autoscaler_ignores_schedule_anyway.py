@@ -55,17 +55,15 @@ from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
-from policies.rules.base import Context, Problem, ToolParams
+from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/enhancements/issues/3990"
-Params = ToolParams
+TOOL = Tool.CLUSTER_AUTOSCALER
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the first soft constraint of a workload that has no hard one of such a key."""
-    if not context.uses(Tool.CLUSTER_AUTOSCALER):
-        return
     replicas = context.repository.replicas(workload)
     wide = [entry for entry in workload.constraints if entry.constraint.topology_key != HOSTNAME]
     if not wide or any(entry.is_hard for entry in wide) or replicas is None or replicas.most < 2:

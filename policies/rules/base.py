@@ -9,6 +9,7 @@ The constants say the rest:
 - ``SEE``: the address of a thread or page that shows the pain.
 - ``TARGET``: what ``check`` is given, ``RuleTarget.WORKLOAD`` by default.
 - ``AT_ADMISSION``: whether admission runs it and may deny on its errors, ``AtAdmission.WARN`` by default.
+- ``TOOL``: what the cluster must have: the repository shows it, or ``inUse`` of its settings, ``ToolParams``.
 - ``NEEDS_INVENTORY``: whether it only runs where a cluster or its domains are known.
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
@@ -139,10 +140,6 @@ class Context:
             raise MissingObjectError("needs the StorageClass of each claim (--cluster, or among the files)")
         return found
 
-    def uses(self, tool: Tool) -> bool:
-        """Whether the cluster has a tool: the repository shows it, or the rule's ``ToolParams``."""
-        return (self.params is not None and self.params.in_use) or tool in self.repository.tools
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParams:
@@ -229,6 +226,7 @@ _DECLARATIONS: Final[Mapping[str, type]] = {
     "SEE": str,
     "TARGET": RuleTarget,
     "AT_ADMISSION": AtAdmission,
+    "TOOL": Tool,
     "NEEDS_INVENTORY": bool,
     "FIXABLE": bool,
     "OPT_IN": bool,
@@ -308,6 +306,14 @@ def _api_problems(rule: ApiRule, workload: Workload, _context: Context) -> Itera
             yield Problem(error.path, error.problem)
 
 
+def _where_used(
+    tool: Tool, check: Callable[[Any, Context], Iterator[Problem]], subject: object, context: Context
+) -> Iterator[Problem]:
+    """Yield the problems that a check finds, if the cluster has the tool that they come of."""
+    if context.params.in_use or tool in context.repository.tools:
+        yield from check(subject, context)
+
+
 def _nothing(_target: object, _context: Context) -> Iterator[Problem]:
     return iter(())
 
@@ -339,6 +345,7 @@ def _has_default(entry: Field[Any]) -> bool:
 def _rule(rule_id: str, module: ModuleType) -> Rule:
     manual: Final = module.__doc__ or ""
     is_api_rule = rule_id in API_RULES
+    tool, check = getattr(module, "TOOL", None), getattr(module, "check", _nothing)
     return Rule(
         id=rule_id,
         severity=module.SEVERITY,
@@ -351,8 +358,8 @@ def _rule(rule_id: str, module: ModuleType) -> Rule:
         needs_inventory=getattr(module, "NEEDS_INVENTORY", False),
         fixable=getattr(module, "FIXABLE", False),
         opt_in=getattr(module, "OPT_IN", False),
-        params=getattr(module, "Params", None),
-        check=getattr(module, "check", _nothing),
+        params=getattr(module, "Params", None if tool is None else ToolParams),
+        check=check if tool is None else partial(_where_used, tool, check),
     )
 
 

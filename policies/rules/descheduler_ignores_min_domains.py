@@ -57,17 +57,15 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.workload import Workload
-from policies.rules.base import Context, Problem, ToolParams
+from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/descheduler/issues/855"
-Params = ToolParams
+TOOL = Tool.DESCHEDULER
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each hard constraint with minDomains."""
-    if not context.uses(Tool.DESCHEDULER):
-        return
     if not context.behavior.min_domains:
         return
     for declared in workload.constraints:

@@ -52,17 +52,15 @@ from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
-from policies.rules.base import Context, Problem, ToolParams
+from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/aws/karpenter-provider-aws/issues/4666"
-Params = ToolParams
+TOOL = Tool.KARPENTER
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the hard constraint over hosts."""
-    if not context.uses(Tool.KARPENTER):
-        return
     replicas = context.repository.replicas(workload)
     for declared in workload.constraints:
         constraint = declared.constraint

@@ -68,7 +68,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from policies.manifests.findings import Severity
-from policies.model.controller_labels import REVISION_HASH, controller_labels
+from policies.model.controller_labels import KNOWN_GROUPS, REVISION_HASH, controller_labels
 from policies.model.workload import ConstraintEntry, Workload
 from policies.model.workload_kinds import REVISION_OWNERS
 from policies.rules.base import Context, Problem
@@ -78,8 +78,6 @@ SEE = "https://github.com/kubernetes/kubernetes/issues/47554"
 
 #: The labels by which controllers distinguish the revisions of a workload.
 REVISION_KEYS = frozenset({*REVISION_OWNERS, REVISION_HASH})
-#: The groups whose controllers add no labels but those that are known.
-KNOWN_GROUPS = frozenset({"", "apps", "batch", "argoproj.io"})
 #: The kinds whose pods have labels of other origin: of whatever owns the pod, or makes use of the template.
 UNKNOWN_KINDS = frozenset({"Pod", "PodTemplate"})
 

@@ -58,18 +58,17 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, Final
 
-from policies.manifests.fields import FieldPath, shown
+from policies.manifests.fields import FieldPath, list_member, shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
+from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.rules.base import Context, Problem, api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/autoscaler/pull/4663"
 
-#: The groups of which it is known where the field may be. Custom resources may have it anywhere.
-BUILT_IN_GROUPS: Final = frozenset({"", "apps", "batch"})
 
 #: The field and how it is misspelled: a letter in the wrong case, the last one left out.
 NAMES: Final = frozenset(
@@ -110,7 +109,6 @@ def _around(workload: Workload) -> Iterator[tuple[tuple[str | int, ...], Mapping
     yield way, node
     if isinstance(affinity := node.get("affinity"), dict):
         yield (*way, "affinity"), affinity
-    containers = node.get("containers")
-    for position, container in enumerate(containers if isinstance(containers, list) else ()):
+    for position, container in enumerate(list_member(node, "containers")):
         if isinstance(container, dict):
             yield (*way, "containers", position), container

@@ -1,16 +1,16 @@
-"""Volumes of a StatefulSet in fewer zones than its constraint's `minDomains`.
+"""Volumes of a StatefulSet in fewer zones than its constraint's `minDomains`, or than the cluster has.
 
 ## What it finds
-A `DoNotSchedule` constraint with `minDomains` on a StatefulSet whose volumes can only be in fewer domains
-than that, if there are more replicas than then fit. Where volumes can be is told by the `allowedTopologies`
-of the storage class of each `volumeClaimTemplates` entry, and by the volumes of claims that exist, if a
-cluster is given. Classes are those of the same repository, and of the cluster. A class that is in neither is
-listed as not known.
+A `DoNotSchedule` constraint on a StatefulSet whose volumes can only be in fewer domains than `minDomains`, or
+than it counts in a given cluster, if there are more replicas than then fit. Where volumes can be is told by
+the `allowedTopologies` of the storage class of each `volumeClaimTemplates` entry, and by the volumes of
+claims that exist, if a cluster is given. Classes are those of the same repository, and of the cluster. A
+class that is in neither is listed as not known.
 
 ## Why it matters
-A pod can only go where its volume is. So some of the domains that `minDomains` asks for never have a pod, and
-the global minimum is 0: every other domain takes at most `maxSkew` pods, and the remaining replicas stay
-pending. Adding nodes does not change this.
+A pod can only go where its volume is. So some of the domains that `minDomains` asks for, or that nodes of the
+cluster have, never have a pod, and the global minimum is 0: every other domain takes at most `maxSkew` pods,
+and the remaining replicas stay pending. Adding nodes does not change this.
 
 ## Fails
 ```yaml
@@ -86,6 +86,7 @@ spec:
 
 ## How to fix
 Lower `minDomains` to the number of domains that volumes can be in, or use a class that makes them in more.
+Domains of the cluster without a volume do not count if the pod template has a node affinity for the others.
 The class of a claim and `allowedTopologies` cannot be changed: make a new class, and the StatefulSet anew
 with it (`kubectl delete statefulset --cascade=orphan`). A claim that is bound keeps its volume until the
 claim is deleted, with its data.
@@ -97,16 +98,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from policies.manifests.fields import ErrorList
+from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
 from policies.model.controller_labels import pod_name
 from policies.model.storage_objects import PersistentVolumeClaim
 from policies.model.storage_readers import read_claim_templates
-from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.model.workload import DEFAULT_NAMESPACE, ConstraintEntry, Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import UndecidedError
-from policies.scheduler.workload_topology import counts_only_its_own
+from policies.scheduler.workload_topology import WorkloadTopology, counts_only_its_own
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
@@ -120,7 +121,12 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     replicas = context.repository.replicas(workload)
     if workload.kind.kind != "StatefulSet" or replicas is None:
         return
-    asking = [entry for entry in workload.constraints if entry.is_hard and entry.constraint.min_domains > 1]
+    counts = context.storage is not None and context.inventory is not None
+    asking = [
+        entry
+        for entry in workload.constraints
+        if entry.is_hard and (counts or entry.constraint.min_domains > 1)
+    ]
     templates = read_claim_templates(workload.obj, ErrorList()) if asking else ()
     if context.storage is not None and len(asking) * len(templates) * replicas.least > MOST_CLAIMS:
         raise UndecidedError("claims", "its constraints")
@@ -130,20 +136,40 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         for template in templates:
             places = _places_of(template, workload, constraint.topology_key, replicas.least, context)
-            if places is None or len(places.values) >= constraint.min_domains:
+            if places is None:
                 continue
+            found = _too_few(places, declared, workload, context)
             room = places.room(constraint.max_skew)
-            if replicas.least > room:
-                head = f"is {constraint.min_domains}, but {places.told} in {len(places.values)} domain(s)"
-                names = listed(sorted(places.values), IN_PHRASE) or "none"
-                runs = f"at most {room} of {replicas.least} replicas"
-                yield Problem(
-                    declared.path.child("minDomains"),
-                    f"{head} of {constraint.topology_key} ({names}), so the global minimum is 0: with "
-                    f"maxSkew {constraint.max_skew} {runs}{replicas.evidence} can run",
-                    short=f"{head} ({names}): {runs} can run",
-                )
-                break
+            if found is None or replicas.least <= room:
+                continue
+            path, head = found
+            runs = f"at most {room} of {replicas.least} replicas"
+            names = listed(sorted(places.values), IN_PHRASE) or "none"
+            yield Problem(
+                path,
+                f"{head} of {constraint.topology_key} ({names}), so the global minimum is 0: with "
+                f"maxSkew {constraint.max_skew} {runs}{replicas.evidence} can run",
+                short=f"{head} ({names}): {runs} can run",
+            )
+            break
+
+
+def _too_few(
+    places: _Places, declared: ConstraintEntry, workload: Workload, context: Context
+) -> tuple[FieldPath, str] | None:
+    """Return that volumes are in fewer domains than a constraint counts, and at what field; None if not."""
+    constraint, count = declared.constraint, len(places.values)
+    if count < constraint.min_domains:
+        head = f"is {constraint.min_domains}, but {places.told} in {count} domain(s)"
+        return declared.path.child("minDomains"), head
+    if context.storage is None or context.inventory is None:
+        return None
+    topology = WorkloadTopology.of(workload, context.inventory, context.version)
+    counted = [domain.value for domain in topology.domains(constraint)]
+    if places.values.issuperset(counted):
+        return None
+    empty = listed(sorted(set(counted) - places.values), IN_PHRASE)
+    return declared.path, f"counts {empty}, too, but {places.told} in {count} domain(s)"
 
 
 @dataclass(slots=True)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
-from policies.config.lint_config import VALUE_INVALID, LintConfig
+from policies.config.lint_config import LintConfig
+from policies.config.spread_policy import BUILTIN_PREFIX
 from policies.manifests.documents import load_strictly
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import ErrorKind, FieldError, FieldPath
+from policies.manifests.fields import VALUE_INVALID, ErrorKind, FieldError, FieldPath
 from webhook.lint.files import is_below, repository_root, shown_file
-
-#: What is before the name of a built-in policy.
-BUILTIN: Final = "builtin:"
 
 
 def check_paths(config: LintConfig, content: bytes, file: str) -> None:
@@ -56,7 +53,7 @@ def _paths(config: LintConfig) -> Iterator[tuple[FieldPath, str, bool]]:
     for number, path in enumerate(config.paths):
         yield FieldPath(("paths", number)), path, True
     for number, path in enumerate(config.policies):
-        if not path.startswith(BUILTIN):
+        if not path.startswith(BUILTIN_PREFIX):
             yield FieldPath(("policies", number)), path, False
     single = {
         "schedulerConfig": config.scheduler_config,

@@ -33,7 +33,7 @@ class Found:
         charts: The folders of Helm charts.
         kustomizations: The kustomization files.
         given: The folders that were given by name, or by the file that makes them what they are.
-        empty: Folders without any file to read.
+        empty: Folders without any file to read, and whether they have files that the user excluded.
         outside: Links that lead out of the repository.
         special: What has the name of a file to read and is none, such as a named pipe.
         ignore_refused: Files with patterns of what Git ignores that have no effect, and why.
@@ -46,7 +46,7 @@ class Found:
     charts: list[str] = field(default_factory=list)
     kustomizations: list[str] = field(default_factory=list)
     given: set[Path] = field(default_factory=set)
-    empty: list[str] = field(default_factory=list)
+    empty: dict[str, bool] = field(default_factory=dict)
     outside: list[str] = field(default_factory=list)
     special: list[str] = field(default_factory=list)
     ignore_refused: dict[str, str] = field(default_factory=dict)
@@ -82,12 +82,14 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
         excluded = excluded_from(*exclude) if exclude else Ignored()
         walk = _Walk(below, (folder, root), excluded)
         git = _InGit(ignored=ignored_in(folder, refused), tracked=TrackedFiles(root, _WANTED))
-        if not any(excluded.holds(parent, is_folder=True) for parent in (folder, *folder.parents)):
+        if any(excluded.holds(parent, is_folder=True) for parent in (folder, *folder.parents)):
+            walk.is_excluded = True
+        else:
             walk.take(path, folder, git)
         if walk.ignored:
             found.ignored[path] = walk.ignored
         if not below.count:
-            found.empty.append(path)
+            found.empty[path] = walk.is_excluded
         found.files |= below.files
         found.charts += below.charts
         found.kustomizations += below.kustomizations
@@ -167,12 +169,14 @@ class _Walk:
         roots: The folders that links may lead into.
         excluded: What the user does not want to have read.
         ignored: How many files and folders were left out because Git ignores them.
+        is_excluded: Whether some were left out because the user excluded them.
     """
 
     found: Found
     roots: tuple[Path, ...]
     excluded: Ignored
     ignored: int = 0
+    is_excluded: bool = False
 
     def take(self, shown: str, folder: Path, git: _InGit) -> None:
         """Take in a folder.
@@ -211,6 +215,7 @@ class _Walk:
     def _is_left_out(self, path: Path, git: _InGit, *, is_folder: bool) -> bool:
         """Return whether the user or Git leaves something out; what Git does is counted."""
         if self.excluded.specs and self.excluded.holds(path, is_folder=is_folder):
+            self.is_excluded = True
             return True
         if not git.leaves_out(path, is_folder=is_folder):
             return False

@@ -95,8 +95,10 @@ def gather_texts(
 
 def _unread(found: Found) -> Iterator[Skipped]:
     """Yield the paths that were found and are not opened."""
-    for path in found.empty:
+    for path, is_excluded in found.empty.items():
         why = "no YAML or JSON file in it"
+        if is_excluded:
+            why += " that exclude of evenkeel.yaml leaves"
         yield replace(_skipped(path, SkipReason.NO_OBJECTS, why), kind=SourceKind.FOLDER, named=True)
     for path in found.outside:
         yield _skipped(path, SkipReason.OUTSIDE_REPOSITORY, "link that leads out of the repository")

@@ -13,6 +13,7 @@ from typing import Any, Final
 from policies.manifests.documents import Document, load
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
+    VALUE_INVALID,
     ErrorKind,
     FieldError,
     FieldPath,
@@ -22,8 +23,6 @@ from policies.manifests.fields import (
     wrong_type,
 )
 
-#: The rule that a value breaks which its field cannot have.
-VALUE_INVALID: Final = "value-invalid"
 #: Fields that list other kustomizations and whole manifests.
 _RESOURCES: Final = ("resources", "bases", "components")
 #: Fields that list files with what is no manifest.

@@ -19,6 +19,7 @@ from policies.config.lint_config import (
     LintConfig,
     Rendering,
 )
+from policies.config.spread_policy import BUILTIN_PREFIX
 from policies.config.spread_policy import KIND as POLICY
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
@@ -28,7 +29,7 @@ from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import parse_release
 from webhook.late_imports import late_imports
 from webhook.lint.chart_options import Charts, Release
-from webhook.lint.config_paths import BUILTIN, check_paths
+from webhook.lint.config_paths import check_paths
 from webhook.lint.discovery import CHART
 from webhook.lint.files import STDIN, absolute, read_text, shown_file, shown_path
 from webhook.lint.inputs import Tools
@@ -97,7 +98,9 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
     own = tuple(_from(folder, path) for path in config.paths) or (shown_path(folder),)
     config = replace(
         config,
-        policies=tuple(path if path.startswith(BUILTIN) else _from(folder, path) for path in config.policies),
+        policies=tuple(
+            path if path.startswith(BUILTIN_PREFIX) else _from(folder, path) for path in config.policies
+        ),
         scheduler_config=_maybe_from(folder, config.scheduler_config),
         cluster=_maybe_from(folder, config.cluster),
         baseline=_maybe_from(folder, config.baseline),

@@ -13,11 +13,12 @@ from policies.lint.workload_loader import ManifestWorkload
 from policies.manifests.documents import ManifestObject
 from policies.manifests.findings import Finding
 from policies.manifests.skipped import Skipped
+from policies.model.cluster_kinds import APPLIED_ALONG
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.model.workload_ref import with_namespace
 from policies.placement.core.placement import read_workload
-from policies.placement.plan.plan import APPLIED_ALONG, ManifestSet
+from policies.placement.plan.plan import ManifestSet
 from policies.placement.plan.plan_differences import BuiltWorkload, Source
 from policies.scheduler.index import ClusterIndex
 from webhook.lint.files import STDIN
@@ -37,6 +38,7 @@ class LintedSet:
         skipped: What was not read.
         unreadable: Whether files that cannot be read are among it which the options do not ignore.
         unfinished: The workloads that cannot be placed before another tool has filled in placeholders.
+        objects: How many objects it has, of any kind.
     """
 
     manifests: ManifestSet
@@ -45,6 +47,7 @@ class LintedSet:
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: bool = False
     unfinished: list[Workload] = field(default_factory=list)
+    objects: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,7 @@ class SetReader:
         found.findings = [*outcome.result.findings, *problems]
         found.skipped = [*texts.skipped, *outcome.skipped, *ignored, *map(unreadable_source, problems)]
         found.unreadable = bool(problems)
+        found.objects = len(outcome.loaded.workloads) + len(outcome.loaded.others)
         return found
 
     def of_objects(self, objects: Iterable[ManifestObject], job: LintJob) -> LintedSet:
@@ -103,6 +107,7 @@ class SetReader:
         workloads = [read_workload(entry.value, context, namespace=self.namespace) for entry in listed]
         found.manifests = ManifestSet(workloads=workloads, context=job.context)
         found.findings = result.findings
+        found.objects = len(listed)
         return found
 
     def job(self, options: LintOptions) -> LintJob:

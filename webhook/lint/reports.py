@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from policies.manifests.documents import decoded
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
+from policies.reports.as_yaml import yaml_parts
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.text import Details
 from webhook.atomic_write import atomic_write
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 #: The format of a page of its own, which the page itself makes of the JSON.
 PAGE: Final = "html"
-#: The other formats, each a module of ``policies.reports.lint``.
-FORMATS: Final = ("text", "json", "sarif", "junit", "github", "markdown")
+#: The formats for people: a text, and one that leaves out nothing.
+TEXTS: Final = ("text", "wide")
+#: The other formats: YAML of the JSON, and modules of ``policies.reports.lint``.
+FORMATS: Final = (*TEXTS, "json", "yaml", "sarif", "junit", "github", "markdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,12 @@ def parse_outputs(texts: Iterable[str], formats: Collection[str] = (*FORMATS, PA
 
 def render(output: Output, run: LintRun, details: Details) -> str:
     """Return a report; only that for people has details."""
-    report = import_module(f"policies.reports.lint.{output.form}")
-    text: str = report.render(run, details) if output.form == "text" else report.render(run)
-    return text
+    form = {"wide": "text", "yaml": "json"}.get(output.form, output.form)
+    report = import_module(f"policies.reports.lint.{form}")
+    if output.form == "wide":
+        details = replace(details, verbose=True, statistics=True)
+    text: str = report.render(run, details) if form == "text" else report.render(run)
+    return "".join(yaml_parts(text)) if output.form == "yaml" else text
 
 
 def write_file(file: str, text: str) -> None:

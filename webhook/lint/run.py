@@ -15,14 +15,16 @@ from policies.config.context import AdmissionContext, listed_domains
 from policies.config.context_loader import load_context
 from policies.config.lint_config import LintConfig
 from policies.lint.merge_builds import merge_builds
-from policies.lint.run import LintResult, Selection, lint_loaded
+from policies.lint.run import NO_INVENTORY, LintResult, Selection, lint_loaded
 from policies.lint.workload_loader import LoadedManifests, load_manifests
+from policies.manifests.documents import ManifestObject
+from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
-from policies.manifests.findings import Finding
+from policies.manifests.findings import Finding, Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.known_storage import KnownStorage
 from policies.model.topology import ClusterTopology
-from policies.rules.base import all_rules, unknown_rule
+from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import newer_than_known
 from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN, UNREADABLE, Text, read_text, shown_file
@@ -70,6 +72,12 @@ class LintOutcome:
     loaded: LoadedManifests = field(default_factory=LoadedManifests)
     skipped: list[Skipped] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
+
+    def read_of(self, texts: Iterable[Text]) -> list[str]:
+        """Return the files of texts that were read, as findings name them."""
+        whole = {entry.location.file for entry in self.skipped if not entry.is_partial and not entry.title}
+        whole -= {entry.document.file for entry in self.loaded.manifests}
+        return [file for file in dict.fromkeys(text.file for text in texts) if file not in whole]
 
 
 def lint_texts(texts: Iterable[Text], job: LintJob, show: Callable[[float], None]) -> LintOutcome:
@@ -144,7 +152,7 @@ def build_job(
     Raises:
         OSError: A file cannot be opened.
         DocumentError: A file is invalid.
-        UsageError: Options contradict each other.
+        UsageError: Options contradict each other, or leave no rule that can run.
     """
     context = load_context(
         lambda name: read_text(name, named=True).content,
@@ -162,7 +170,7 @@ def build_job(
     if cluster is None and config.cluster:
         cluster = _read_cluster(config.cluster, warn)
     context, inventory = _with_cluster(context, cluster)
-    return LintJob(
+    job = LintJob(
         context=context,
         selection=Selection(
             select=frozenset(config.select) if config.select else None,
@@ -172,6 +180,26 @@ def build_job(
         inventory=inventory,
         today=today,
     )
+    _check_rules(job)
+    return job
+
+
+def _check_rules(job: LintJob) -> None:
+    """Raise if no rule is left that can run.
+
+    Raises:
+        UsageError: None is, so that nothing would be judged.
+    """
+    selected = [
+        rule
+        for rule in job.selection.rules(job.context.policies)
+        if rule.target is not RuleTarget.NEXT_POD
+        and (rule.target is not RuleTarget.FILE or rule.id in (job.selection.select or ()))
+    ]
+    if not selected:
+        raise UsageError("no rule is left to run: see --select and --ignore")
+    if job.inventory is None and all(rule.needs_inventory for rule in selected):
+        raise UsageError(f"{', '.join(rule.id for rule in selected)}: {NO_INVENTORY}")
 
 
 def _with_cluster(
@@ -191,6 +219,31 @@ def _read_cluster(file: str, warn: Callable[[str], None]) -> ClusterIndex:
     for problem in source.problems:
         warn(problem)
     return source.index
+
+
+def without_objects(
+    paths: Iterable[str], read: Iterable[ManifestObject], skipped: Iterable[Skipped], problems: list[Finding]
+) -> list[Skipped]:
+    """Return the paths as skipped, if they hold no object and nothing else says so.
+
+    Args:
+        paths: The paths that were given.
+        read: The objects that were read of them.
+        skipped: What was skipped.
+        problems: Why files cannot be read.
+    """
+    if problems or any(True for _ in read) or any(not entry.is_partial for entry in skipped):
+        return []
+    return [
+        Skipped(
+            location=Location(shown_file(path)),
+            kind=SourceKind.FOLDER if Path(path).is_dir() else SourceKind.FILE,
+            reason=SkipReason.NO_OBJECTS,
+            message="no Kubernetes object in it",
+            named=True,
+        )
+        for path in paths
+    ]
 
 
 def without_ignored(

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from policies.admission import injection
 from policies.admission.admission_rules import rules_at_admission
 from policies.admission.decision import AdmissionVerdict
-from policies.admission.injection import LAST_APPLIED, decide_mutation, remnants
+from policies.admission.injection import decide_mutation, remnants
 from policies.admission.review_cost import ReviewLimits, unlimited
 from policies.admission.validation import decide_validation
 from policies.manifests.fields import FieldPath
 from policies.manifests.json_patch import AddOperation
 from policies.model.controller_labels import controller_label_keys
+from policies.model.pod_template import LAST_APPLIED
 from policies.model.workload import Workload
 from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of

@@ -11,8 +11,8 @@ from policies.admission.policy_preview import (
     EffectChange,
     PolicyPreview,
     WorkloadChange,
+    preview_warnings,
 )
-from policies.admission.preview_warnings import preview_warnings
 from policies.admission.warnings import MAX_LENGTH
 
 

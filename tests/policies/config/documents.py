@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from policies.config.loader import BUILTIN_PREFIX, build, load_policies
-from policies.config.spread_policy import SpreadPolicy
+from policies.config.loader import build, load_policies
+from policies.config.spread_policy import BUILTIN_PREFIX, SpreadPolicy
 from policies.manifests.documents import ManifestObject, load, objects_or_itself
 from tests.builders import a_policy
 

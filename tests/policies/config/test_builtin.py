@@ -9,8 +9,8 @@ import pytest
 
 from policies.admission.decision import AdmissionVerdict
 from policies.admission.policy_tests import run_sample
-from policies.config.loader import BUILTIN_PREFIX, builtin_names, load_policies
-from policies.config.spread_policy import Enforcement
+from policies.config.loader import builtin_names, load_policies
+from policies.config.spread_policy import BUILTIN_PREFIX, Enforcement
 from webhook.lint.policy_suites import Sample, read_suite
 
 SUITES = Path(__file__).parent / "builtin"

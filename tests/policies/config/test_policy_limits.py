@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from policies.config import policy_validation
-from policies.config.policy_limits import MAX_ENTRIES, MAX_ITEMS, limit_errors
-from policies.config.policy_validation import policy_errors
+from policies.config.policy_validation import MAX_ENTRIES, MAX_ITEMS, limit_errors, policy_errors
 from tests.builders import a_policy
 
 AN_EXCEPTION = {"rules": ["selector-missing"], "reason": "why", "namespaces": ["a-*"]}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from policies.config.loader import build
 from policies.config.policy_validation import policy_errors
 from policies.config.schema import validator
+from policies.config.spread_policy import SpreadPolicy
 from policies.manifests.fields import ErrorKind
 from tests.builders import a_policy
 from tests.policies.config.documents import HARD, SOFT
@@ -331,4 +332,4 @@ def test_loader_and_schema_agree(spec: Any) -> None:
     document = a_policy(**spec)
     if not policy_errors(document):
         build(document)
-        assert validator().is_valid(document)
+        assert validator(SpreadPolicy).is_valid(document)

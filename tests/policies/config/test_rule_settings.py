@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policies.config.rule_settings import settings_errors
+from policies.config.policy_validation import settings_errors
 from policies.manifests.fields import FieldPath
 from policies.rules.base import Context, Rule, all_rules
 

@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 
 from policies.config import schema
+from policies.config.spread_policy import SpreadPolicy
 
-BUILT = schema.build_schema()
+BUILT = schema.document_schema(SpreadPolicy)
 
 
 def nodes(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

@@ -10,6 +10,7 @@ import pytest
 
 from policies.config.schema import validator
 from policies.config.schema_errors import schema_errors
+from policies.config.spread_policy import SpreadPolicy
 from tests.builders import a_policy
 
 
@@ -25,7 +26,7 @@ from tests.builders import a_policy
 )
 def test_errors_point_at_the_field(spec: dict[str, Any], path: str, rule: str) -> None:
     """An error has the path of its field, and the rule that it breaks."""
-    errors = schema_errors(validator(), a_policy(**spec))
+    errors = schema_errors(validator(SpreadPolicy), a_policy(**spec))
 
     assert [(path, rule)] == [(str(error.path), error.rule) for error in errors]
 

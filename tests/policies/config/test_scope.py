@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.config.scope import MAX_NAME, Scope
+from policies.config.scope import Scope
+from policies.model.labels import SUBDOMAIN_LENGTH
 from tests.policies.config.documents import policy_of
 
 POD = frozenset({"Pod", "ReplicaSet", "Deployment"})
@@ -109,8 +110,8 @@ def test_a_name_that_no_object_can_have() -> None:
     """What is longer than a name may be matches no pattern, so that its length costs nothing."""
     scope = Scope(namespaces=("a*",))
 
-    assert scope.matches("a" * MAX_NAME, None, {}, POD)
-    assert not scope.matches("a" * (MAX_NAME + 1), None, {}, POD)
+    assert scope.matches("a" * SUBDOMAIN_LENGTH, None, {}, POD)
+    assert not scope.matches("a" * (SUBDOMAIN_LENGTH + 1), None, {}, POD)
 
 
 def test_many_patterns_are_prepared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

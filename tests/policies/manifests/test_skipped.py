@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from policies.manifests.findings import Location, Severity
-from policies.manifests.skipped import FailOnSkipped, Skipped, SkipReason, SourceKind
+from policies.manifests.skipped import (
+    PARTLY_READ,
+    FailOnSkipped,
+    Skipped,
+    SkipReason,
+    SourceKind,
+    as_all_there_is,
+)
 
 NAMED, ANY, NEVER = FailOnSkipped.NAMED, FailOnSkipped.ANY, FailOnSkipped.NEVER
 
@@ -28,6 +35,8 @@ def skipped(reason: SkipReason, kind: SourceKind = SourceKind.CHART, *, named: b
             skipped(SkipReason.NO_OBJECTS, SourceKind.FILE), {NAMED, ANY}, id="a file of something else"
         ),
         pytest.param(skipped(SkipReason.SWITCHED_OFF), set(), id="--helm=off"),
+        pytest.param(skipped(SkipReason.OUT_OF_SCOPE, named=False), set(), id="a workload out of scope"),
+        pytest.param(skipped(SkipReason.OUT_OF_SCOPE), {NAMED, ANY}, id="all workloads out of scope"),
         pytest.param(skipped(SkipReason.UNREADABLE), set(), id="--ignore unreadable"),
     ],
 )
@@ -35,3 +44,20 @@ def test_fails(entry: Skipped, failing: set[FailOnSkipped]) -> None:
     """A run fails by what is named, or by anything; never by what the user asked to skip."""
     assert failing == {fail_on for fail_on in FailOnSkipped if entry.fails(fail_on)}
     assert failing == {each for each in FailOnSkipped if entry.severity(each) is Severity.ERROR}
+
+
+@pytest.mark.parametrize("reason", SkipReason)
+def test_nothing_else_was_read(reason: SkipReason) -> None:
+    """Whoever wants it: a run fails that was left without any object, but not for what was read in part."""
+    (entry,) = as_all_there_is([skipped(reason, named=False)], workloads=0, objects=0)
+
+    assert (reason not in PARTLY_READ) == entry.fails(NAMED) == entry.fails(ANY)
+    assert not entry.fails(NEVER)
+
+
+def test_other_objects_were_read() -> None:
+    """Of a repository without workloads what is encrypted may be all that is missing."""
+    read = [skipped(reason, named=False) for reason in (SkipReason.ENCRYPTED, SkipReason.TOOL_FAILED)]
+
+    assert [False, True] == [each.fails(NAMED) for each in as_all_there_is(read, workloads=0, objects=1)]
+    assert read == as_all_there_is(read, workloads=1, objects=1)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from policies.config.type_schema import class_schema
-from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, invalid_value
+from policies.manifests.fields import MAX_ERRORS, VALUE_INVALID, ErrorList, FieldPath, invalid_value
 from policies.manifests.wire import OPTIONAL, Count, Keywords, Received, dumps
-from policies.manifests.wire_reader import VALUE_INVALID, Checked, Needed, read
+from policies.manifests.wire_reader import Checked, Needed, read
 
 
 class Color(StrEnum):

@@ -81,6 +81,12 @@ def test_a_spec_that_is_missing(rest: str, expected: list[str]) -> None:
     assert expected == found(WEB, f"{head}{rest}")
 
 
+def test_a_custom_resource_without_a_template() -> None:
+    """Its own controller says what it must have: a Rollout may name a Deployment instead."""
+    knative = "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: web}\nspec: {}\n"
+    assert [] == found(WEB, knative)
+
+
 def test_replicas_that_are_still_to_be_filled_in() -> None:
     """A placeholder has the right type later."""
     assert sorted([MISSES, KEY]) == found("replicas: 3", "replicas: ${REPLICAS}")

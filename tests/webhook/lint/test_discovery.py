@@ -76,7 +76,8 @@ def test_a_folder_without_files(folder: Path) -> None:
     """A folder that gives nothing is told."""
     (folder / "empty").mkdir()
 
-    assert ["empty"] == find(["empty", "z"]).empty
+    assert {"empty": False} == find(["empty", "z"]).empty
+    assert {"z": True} == find(["z"], exclude=(folder, ("z/**",))).empty
 
 
 def test_paths_that_overlap(folder: Path) -> None:
@@ -85,7 +86,7 @@ def test_paths_that_overlap(folder: Path) -> None:
 
     expected = ["z/y.yaml", "a.yml", "b.yaml", "c.json", "chart/Chart.yaml", "chart/values.yaml"]
     assert expected == list(found.files)
-    assert (["chart"], ["kust/kustomization.yaml"], []) == (found.charts, found.kustomizations, found.empty)
+    assert (["chart"], ["kust/kustomization.yaml"], {}) == (found.charts, found.kustomizations, found.empty)
 
 
 def test_links_without_a_file(folder: Path) -> None:
@@ -98,4 +99,4 @@ def test_links_without_a_file(folder: Path) -> None:
 
 def test_a_folder_with_a_kustomization_alone(folder: Path) -> None:
     """It is not empty."""
-    assert [] == find(["kust"]).empty
+    assert {} == find(["kust"]).empty

@@ -1,0 +1,187 @@
+"""What judges nothing is no success: in no command of manifests, whatever was given, and in no format."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+from policies.reports.plan.run import FORMATS as PLAN_FORMATS
+from tests.deploy.manifests import tool
+from tests.policies.placement.planned import NODES, a_deployment
+from tests.webhook.cli.in_process import evenkeel
+from tests.webhook.lint.git import make_repository
+from webhook.lint.reports import FORMATS, PAGE
+
+#: Options that give a cluster to what needs one; its one workload is in no manifest.
+CLUSTER = ("--cluster", "cluster.json")
+POLICY = """\
+apiVersion: evenkeel.dev/v1alpha1
+kind: SpreadPolicy
+metadata: {name: elsewhere}
+spec:
+  scope: {namespaces: [elsewhere]}
+  rules: {max-skew-not-positive: {severity: warning}}
+"""
+EXCLUDING = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\nexclude: [excluded]\n"
+WEB = yaml.safe_dump(a_deployment(3))
+FILES = {
+    ".gitignore": "ignored/x/\n",
+    "evenkeel.yaml": EXCLUDING,
+    "policies/policy.yaml": POLICY,
+    "web.yaml": WEB,
+    "excluded/web.yaml": WEB,
+    "ignored/.keep": "",
+    "empty/.keep": "",
+    "encrypted/secret.yaml": "$ANSIBLE_VAULT;1.1;AES256\n6130\n",
+    "values/values.yaml": "replicas: 3\n",
+    "comment/a.yaml": "# nothing yet\n",
+    "library/Chart.yaml": "apiVersion: v2\nname: library\nversion: 1.0.0\ntype: library\n",
+    "library/templates/_name.tpl": '{{ define "name" }}a{{ end }}',
+    "cluster.json": json.dumps({"kind": "List", "items": [*NODES, a_deployment(1, "other")]}),
+}
+#: What was given, by what it is called: arguments that leave nothing to judge.
+GIVEN = {
+    "an empty folder": ("empty",),
+    "a folder that is excluded": ("excluded",),
+    "a folder of what Git ignores": ("ignored",),
+    "a folder of what is encrypted": ("encrypted",),
+    "a folder without objects": ("values",),
+    "a file without objects": ("values/values.yaml",),
+    "a comment": ("comment",),
+    "a chart that renders to nothing": ("library",),
+    "a chart, and --helm off": ("library", "--helm", "off"),
+    "no rule that can run": ("web.yaml", "--select", "single-domain"),
+    "no rule": ("web.yaml", "--select", "single-domain", "--ignore", "single-domain"),
+    "no workload in scope": ("web.yaml", "--policy", "policies/policy.yaml"),
+}
+
+
+@pytest.fixture(autouse=True)
+def with_helm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work on a machine with helm."""
+    monkeypatch.setenv("PATH", f"{Path(tool('helm')).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with all of it."""
+    root = make_repository(tmp_path_factory.mktemp("nothing") / "repository", FILES)
+    (root / "ignored/x").mkdir()
+    (root / "ignored/x/web.yaml").write_text(WEB)
+    return root
+
+
+def _reported(done: CompletedProcess[bytes], form: str) -> Iterator[str]:
+    """Yield what of a report of lint says that nothing was judged."""
+    text = done.stdout.decode()
+    if form == "json":
+        report = json.loads(text)
+        assert report["summary"]["failed"]
+        assert 0 == report["summary"]["workloads"]
+        yield from (each["message"] for each in report["skippedSources"] if "error" == each["severity"])
+    elif form == "sarif":
+        (invocation,) = json.loads(text)["runs"][0]["invocations"]
+        assert not invocation["executionSuccessful"]
+        yield from (
+            each["message"]["text"]
+            for each in invocation["toolExecutionNotifications"]
+            if "error" == each["level"]
+        )
+    elif form == "junit":
+        yield from (error.get("message", "") for error in ET.fromstring(text).iter("error"))  # ours
+    elif form == "github":
+        yield from (line for line in text.splitlines() if line.startswith("::error "))
+    elif form == PAGE:
+        yield from (line for line in text.splitlines() if '"failed":true' in line.replace(" ", ""))
+    else:
+        yield from (line for line in text.splitlines() if "error" in line and "skipped" in line)
+
+
+@pytest.mark.parametrize("form", [*FORMATS, PAGE])
+@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
+def test_lint(root: Path, given: tuple[str, ...], form: str) -> None:
+    """It ends with 2, and every report says why; where no rule can run there is none."""
+    done = evenkeel("lint", *given, "-o", form, folder=root)
+
+    assert 2 == done.returncode, done.stderr
+    if "--select" in given:
+        assert (b"", True) == (done.stdout, bool(done.stderr))
+    else:
+        assert list(_reported(done, form))
+
+
+@pytest.mark.parametrize("option", [(), ("--diff",)], ids=["fix", "fix --diff"])
+@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
+def test_fix(root: Path, given: tuple[str, ...], option: tuple[str, ...]) -> None:
+    """It ends with 2 and says why."""
+    if "--helm" in given:
+        given = given[:1]  # It renders no charts anyway.
+    done = evenkeel("fix", *given, *option, folder=root)
+
+    assert (2, b"") == (done.returncode, done.stdout), done.stderr
+    assert b"skipped" in done.stderr or "--select" in given
+
+
+@pytest.mark.parametrize("form", PLAN_FORMATS)
+@pytest.mark.parametrize("before", ["HEAD", "cluster"])
+@pytest.mark.parametrize("given", [given for given in GIVEN.values() if given[0] != "web.yaml"], ids=" ".join)
+def test_plan(root: Path, given: tuple[str, ...], before: str, form: str) -> None:
+    """It ends with 2 if nothing was read, and no report is good."""
+    done = evenkeel("plan", "--from", before, *CLUSTER, *given, "-o", form, folder=root)
+
+    assert 2 == done.returncode, done.stderr
+    text = done.stdout.decode()
+    assert "✅" not in text
+    if form in ("json", "yaml"):
+        assert yaml.safe_load(text)["summary"]["incomplete"]
+    else:
+        assert "no workload was read" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("given", ["empty", "excluded", "encrypted", "values", "comment", "web.yaml"])
+def test_policy_check(root: Path, given: str, form: str) -> None:
+    """Files without a policy are no policies without errors."""
+    done = evenkeel("policy", "check", given, "-o", form, folder=root)
+
+    assert 2 == done.returncode
+    if form == "json":
+        report = json.loads(done.stdout)
+        assert (0, True) == (report["documents"], bool(report["findings"]))
+
+
+@pytest.mark.parametrize("form", ["text", "json", "yaml"])
+@pytest.mark.parametrize(
+    "given", [(*CLUSTER, "-n", "nowhere"), (*CLUSTER, "-l", "app=nothing"), ("--cluster", "nodes.json")]
+)
+def test_upgrade(root: Path, given: tuple[str, ...], form: str) -> None:
+    """A selection without a workload, and a cluster without any, are compared with nothing."""
+    (root / "nodes.json").write_text(json.dumps({"kind": "List", "items": NODES}))
+    done = evenkeel("upgrade", "--from", "1.33", "--to", "1.36", *given, "-o", form, folder=root)
+
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert b"no workload" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        pytest.param(("--corpus", "none.jsonl"), 2, id="no case"),
+        pytest.param(("--case", "nothing"), 2, id="no such case"),
+        pytest.param(("--case", "spread-00012", "--against", "cat"), 3, id="nothing is answered"),
+    ],
+)
+def test_conformance(root: Path, given: tuple[str, ...], code: int, form: str) -> None:
+    """No case that was compared is no conformance."""
+    (root / "none.jsonl").write_text("")
+    done = evenkeel("conformance", *given, "-o", form, folder=root)
+
+    assert code == done.returncode, done.stderr
