@@ -1,36 +1,149 @@
-"""The routes of the API. The server routes, authorizes, limits, logs and describes requests by this table."""
+"""The routes of the API: the functions that compute the answers, and the table of the routes.
+
+The server routes, authorizes, limits, logs and describes requests by this table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib.metadata import version
+from typing import Final, TypeVar
 
+from policies.manifests.fields import text_member
+from policies.placement.core.placement import Placement
+from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.reports.advise import json as advise_json
+from policies.reports.advise import text as advise_text
 from policies.reports.advise.json import AdviseAnswer
+from policies.reports.audit import json as audit_json
+from policies.reports.audit import text as audit_text
 from policies.reports.audit.json import AuditAnswer
+from policies.reports.explain import json as explain_json
+from policies.reports.explain import text as explain_text
 from policies.reports.explain.json import ExplainAnswer
+from policies.reports.lint import json as lint_json
 from policies.reports.lint.json import LintReport
+from policies.reports.score import json as score_json
+from policies.reports.score import text as score_table
 from policies.reports.score.answer import ScoreAnswer
 from policies.reports.simulate.json import SimulateAnswer
-from webhook.http.api import ApiRoute
-from webhook.http.views.auditing import audit
-from webhook.http.views.linting import lint
-from webhook.http.views.scoring import advise, explain, score, simulate
+from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
+from webhook.http.api import ApiCall, ApiReply, ApiRoute
 from webhook.rbac import Resource
-from webhook.requests.advise import AdviseRequest
-from webhook.requests.audit import AuditRequest
-from webhook.requests.lint import LintRequest
-from webhook.requests.score import ScoreRequest
-from webhook.requests.screen import FEASIBLE_NODES, PENDING_PODS
-from webhook.requests.simulate import SimulateRequest
-from webhook.settings import Settings
+from webhook.requests import simulated
+from webhook.requests.advise import AdviseRequest, advise_request
+from webhook.requests.audit import AuditRequest, audit_request
+from webhook.requests.explain import ExplainRequest, explain_request
+from webhook.requests.lint import LintRequest, lint_request
+from webhook.requests.score import ScoreRequest, place_request
+from webhook.requests.screen import FEASIBLE_NODES, PENDING_PODS, ROLLOUT_OUTCOME, Screen
+from webhook.requests.simulate import SimulateRequest, simulate_request
+
+_Found = TypeVar("_Found")
 
 
-def _score_limit(settings: Settings) -> int:
-    return settings.max_score_body_bytes
+def score(call: ApiCall) -> ApiReply:
+    """Evaluate every node for one pod."""
+    found = place_request(call.body, call.context)
+    return _reply(call, found, partial(score_json.render, found), partial(score_table.render, found))
 
 
-def _body_limit(settings: Settings) -> int:
-    return settings.max_body_bytes
+def explain(call: ApiCall) -> ApiReply:
+    """Explain where a pod would go, or why it fits nowhere and what would help."""
+    found = explain_request(call.body, call.context, EVERY_NODE if call.wide else EXAMPLES)
+    as_json, as_text = partial(explain_json.render, found), partial(explain_text.render, found)
+    reply = _reply(call, found.placement, as_json, as_text)
+    if found.replaced is None or found.replaced.pending is None:
+        return reply
+    return reply._replace(headers={**reply.headers, PENDING_PODS: str(found.replaced.pending)})
+
+
+def simulate(call: ApiCall) -> ApiReply:
+    """Schedule pods one after another, each bound before the next; or roll a workload out, or scale it."""
+    found = simulate_request(call.body, call.context)
+    headers = {PENDING_PODS: str(found.pending)}
+    if isinstance(found, SimulatedRollout):
+        headers[ROLLOUT_OUTCOME] = found.rollout.outcome
+    return ApiReply(
+        _rendered(found, simulated.render_json, simulated.render_text, call.screen),
+        simulated.counts(found),
+        headers,
+    )
+
+
+def advise(call: ApiCall) -> ApiReply:
+    """Find the constraints with which a workload reaches a goal, and prove it by simulation."""
+    found = advise_request(call.body, call.context)
+    workload, nodes = found.workload, found.trial.prepared.cluster.node_count
+    return ApiReply(
+        _rendered(found, advise_json.render, advise_text.render, call.screen),
+        {
+            "kind": workload.kind.name,
+            "ns": workload.namespace,
+            "name": workload.name,
+            "nodes": nodes,
+            "reached": found.is_met,
+        },
+        {},
+    )
+
+
+def _reply(
+    call: ApiCall, placement: Placement, as_json: Callable[[], bytes], as_text: Callable[..., str]
+) -> ApiReply:
+    screen, feasible = call.screen, placement.result.feasible_count
+    body = (
+        as_text(width=screen.columns, color=screen.color, wide=screen.wide)
+        if screen is not None
+        else as_json()
+    )
+    return ApiReply(
+        body,
+        {
+            "kind": placement.workload.kind.name,
+            "ns": placement.workload.namespace,
+            "name": text_member(placement.workload.metadata, "name"),
+            "nodes": len(placement.result.names),
+            "feasible": feasible,
+        },
+        {FEASIBLE_NODES: str(feasible)},
+    )
+
+
+def lint(call: ApiCall) -> ApiReply:
+    """Run the linter's rules on objects, as ``evenkeel lint -o json`` does."""
+    run = lint_request(call.body, call.context, today=call.now.date(), tool_version=version("evenkeel"))
+    fields = {
+        "objects": len(run.files),
+        "workloads": run.result.workloads,
+        "findings": len(run.result.findings),
+    }
+    return ApiReply(lint_json.render(run), fields)
+
+
+def audit(call: ApiCall) -> ApiReply:
+    """Audit how every workload of a cluster is spread now, the riskiest first."""
+    run = audit_request(
+        call.body,
+        call.context,
+        call.workloads,
+        now=call.now,
+        tool_version=version("evenkeel"),
+        stop=lambda: time.monotonic() >= call.deadline,
+    )
+    return ApiReply(
+        _rendered(run, audit_json.render, audit_text.render, call.screen),
+        {"nodes": run.cluster.nodes, "workloads": run.total, "problems": run.with_problems, "left": run.left},
+    )
+
+
+def _rendered(
+    found: _Found, as_json: Callable[[_Found], bytes], as_text: Callable[..., str], screen: Screen | None
+) -> str | bytes:
+    """Return an answer for a program, or for the screen of a person."""
+    return as_json(found) if screen is None else as_text(found, width=screen.columns, color=screen.color)
 
 
 _SCORE: Final = ApiRoute(
@@ -38,7 +151,7 @@ _SCORE: Final = ApiRoute(
     ScoreRequest,
     ScoreAnswer,
     Resource.PLACEMENTS,
-    _score_limit,
+    lambda settings: settings.max_score_body_bytes,
     event="scored",
     headers={FEASIBLE_NODES: "Nodes that the pod fits."},
     screen=("columns", "color", "wide"),
@@ -47,12 +160,15 @@ _SCORE: Final = ApiRoute(
 #: Every route of the API, by its path.
 API_ROUTES: Final[Mapping[str, ApiRoute]] = {
     "/v1/score": _SCORE,
-    "/v1/explain": _SCORE._replace(compute=explain, answer=ExplainAnswer),
+    "/v1/explain": _SCORE._replace(compute=explain, request=ExplainRequest, answer=ExplainAnswer),
     "/v1/simulate": _SCORE._replace(
         compute=simulate,
         request=SimulateRequest,
         answer=SimulateAnswer,
-        headers={PENDING_PODS: "Pods that got no node."},
+        headers={
+            PENDING_PODS: "Pods that got no node.",
+            ROLLOUT_OUTCOME: "How a rollout or a scale ends where it ends worst; only of these.",
+        },
         screen=("columns", "color"),
     ),
     "/v1/audit": _SCORE._replace(
@@ -71,5 +187,12 @@ API_ROUTES: Final[Mapping[str, ApiRoute]] = {
         headers={},
         screen=("columns", "color"),
     ),
-    "/v1/lint": ApiRoute(lint, LintRequest, LintReport, Resource.LINT_REPORTS, _body_limit, event="linted"),
+    "/v1/lint": ApiRoute(
+        lint,
+        LintRequest,
+        LintReport,
+        Resource.LINT_REPORTS,
+        lambda settings: settings.max_body_bytes,
+        event="linted",
+    ),
 }

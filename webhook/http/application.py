@@ -1,15 +1,28 @@
-"""The ASGI callable that gunicorn serves: the admission routes, and Flask for all others."""
+"""The ASGI callable that gunicorn serves: the admission routes, and a Flask app for all others."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from functools import partial
+from functools import cache, partial
+from typing import Final
 
+import orjson
+from flask import Blueprint, Flask, Response, jsonify, request
+
+from webhook.http import compression, compute
 from webhook.http.admission import PHASES, AdmissionRoutes
-from webhook.http.body import Receive, Scope, Send
-from webhook.http.flask_app import create_app
+from webhook.http.body import Receive, RefusalError, Scope, Send
+from webhook.http.compute import STATE_KEY, state
+from webhook.http.flask_errors import answer_errors
+from webhook.http.openapi import ProbeAnswer, document
 from webhook.http.pages import Pages
+from webhook.http.problems import JSON, problem
 from webhook.http.state import ServerState
+from webhook.telemetry.logs import LOGGER
+from webhook.telemetry.metrics import CONTENT_TYPE
+
+#: The pages for who operates the server: whether it lives, is ready, what it counts, and what it answers.
+_operation: Final = Blueprint("operation", __name__)
 
 
 class HttpApplication:
@@ -33,3 +46,63 @@ class HttpApplication:
         """Do what is due beside the requests; called now and then, and before the process ends."""
         self._admission.settle()
         self._state.tick()
+
+
+def create_app(state: ServerState) -> Flask:
+    """Return the app that answers from ``state``, behind the ASGI side of ``pages.py``."""
+    app = Flask("evenkeel", static_folder=None)
+    app.extensions[STATE_KEY] = state
+    app.register_blueprint(_operation)
+    app.register_blueprint(compute.blueprint)
+    app.after_request(compression.compress)
+    answer_errors(app, _body, failed=_failed, refused=_refused)
+    return app
+
+
+def _body(refusal: RefusalError) -> bytes:
+    return problem(refusal.message, refusal.errors)
+
+
+def _refused(refusal: RefusalError) -> None:
+    fields = {"path": request.path, "status": refusal.status.value, "error": refusal.message}
+    LOGGER.info("request_refused", extra={"fields": fields})
+
+
+def _failed(error: Exception) -> str:
+    LOGGER.error("request_failed", exc_info=error, extra={"fields": {"path": request.path}})
+    return f"{request.method} {request.path}: internal server error"
+
+
+@_operation.get("/livez")
+def livez() -> Response:
+    """Answer 200 as long as the process can answer at all."""
+    return jsonify(status="ok")
+
+
+@_operation.get("/readyz")
+def readyz() -> tuple[Response, int]:
+    """Answer 200, or 503 with the reasons why requests should go elsewhere; warnings come with either."""
+    answer: ProbeAnswer = {"status": "ok"}
+    if warnings := state().warnings():
+        answer["warnings"] = warnings
+    if reasons := state().unready_reasons():
+        answer |= {"status": "not ready", "reasons": reasons}
+    return jsonify(answer), 503 if reasons else 200
+
+
+@_operation.get("/metrics")
+def metrics() -> Response:
+    """Answer what every worker has counted, in Prometheus' text format."""
+    state().observe()
+    return Response(state().telemetry.render(), content_type=CONTENT_TYPE)
+
+
+@_operation.get("/openapi.json")
+def openapi() -> Response:
+    """Answer the OpenAPI document of the server."""
+    return Response(_openapi(), content_type=JSON)
+
+
+@cache
+def _openapi() -> bytes:
+    return orjson.dumps(document())

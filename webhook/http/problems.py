@@ -12,6 +12,7 @@ from typing import TypedDict
 import orjson
 
 from policies.manifests.fields import FieldError
+from policies.manifests.wire import encodable
 
 #: The media type of every error.
 JSON = "application/json"
@@ -48,12 +49,8 @@ def problem(message: str, errors: Iterable[FieldError] = ()) -> bytes:
     b'{"error":"no such page","details":[]}\n'
     """
     answer: ErrorAnswer = {
-        "error": _encodable(message),
+        # Request lines and paths arrive as latin-1 or with surrogates; orjson takes valid Unicode only.
+        "error": encodable(message),
         "details": [{"field": str(error.path), "message": error.problem} for error in errors],
     }
     return orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _encodable(text: str) -> str:
-    # Request lines and paths arrive as latin-1 or with surrogates; orjson takes valid Unicode only.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

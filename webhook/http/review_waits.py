@@ -1,24 +1,28 @@
 """Reviews that cannot be answered at once: what they wait for, how long, and how many of them.
 
-Only those wait: the event loop answers others meanwhile.
+Only those wait: the event loop answers others meanwhile. Previews of existing workloads are computed in a
+child process, and no lock is held.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from policies.admission.decision import NamespaceChange
+from policies.admission.policy_preview import preview_warnings, preview_workloads
+from policies.admission.warnings import AdmissionWarning
 from webhook.admission.reply import Reply
 from webhook.admission.request import ReviewRequest
 from webhook.admission.respond import MustWait, NeedsPreview, Outcome, RefusedReview, respond
-from webhook.http.preview import not_looked_at, preview_change
+from webhook.http.child_processes import Limit, LimitError
 from webhook.http.preview_limits import LONGEST_PREVIEW_S, MOST_PREVIEWS
 from webhook.telemetry.logs import LOGGER
 
 if TYPE_CHECKING:
-    from policies.admission.decision import NamespaceChange
     from policies.config.spread_policy import SpreadPolicy
     from webhook.http.state import ServerState
 
@@ -29,6 +33,11 @@ LONGEST_WAIT_S: Final = 1.0
 MOST_WAITING: Final = 300
 #: Seconds between two looks whether it has come. The event takes some times as long.
 _WAIT_TURN_S: Final = 0.01
+
+#: Seconds that are kept for what comes after the last workload: a child that ends, and the answer.
+_RESERVE_S: Final = 0.2
+#: What is said of limits that are those of the review, not of the server.
+_NO_TIME: Final = {Limit.TIMEOUT: "there was no time", Limit.BUSY: "other requests took all of the time"}
 
 
 class BegunReview(NamedTuple):
@@ -130,3 +139,50 @@ def _as_it_is(outcome: Outcome, why: str) -> Reply | RefusedReview:
         case NeedsPreview():
             return outcome.reply([not_looked_at(why)])
     return outcome
+
+
+def preview_change(
+    change: SpreadPolicy | NamespaceChange, state: ServerState, *, deadline: float
+) -> list[str]:
+    """Return the warnings; none where nothing is known of workloads. Takes until the deadline at most.
+
+    Args:
+        change: What is reviewed.
+        state: The server's.
+        deadline: When the answer must be there, by ``time.monotonic()``.
+    """
+    before, workloads, with_policy = state.current.usable(), state.workloads, state.with_policy
+    if not before.live or workloads is None or with_policy is None:
+        return []
+    if before.cluster is None:
+        return [not_looked_at(before.withheld)]
+    of_namespace = change.name if isinstance(change, NamespaceChange) else ""
+    policies = () if isinstance(change, NamespaceChange) else with_policy(change)
+    last = deadline - _RESERVE_S
+
+    def compute() -> list[str]:
+        if isinstance(change, NamespaceChange):
+            after = before.with_namespace(*change)
+        else:
+            # Here, for many policies take a while to index.
+            after = before.with_policies(policies)
+        preview = preview_workloads(
+            workloads.narrowed(of_namespace, None),
+            before,
+            after,
+            today=datetime.now(UTC).date(),
+            in_time=lambda: time.monotonic() < last,
+        )
+        return preview_warnings(preview)
+
+    try:
+        return state.previews.run(
+            compute, frozen=before.reading, timeout_s=max(0.0, deadline - time.monotonic())
+        )
+    except LimitError as error:
+        return [not_looked_at(_NO_TIME.get(error.limit, error.message))]
+
+
+def not_looked_at(why: str) -> str:
+    """Return the warning that nothing is known of existing workloads."""
+    return str(AdmissionWarning(f"existing workloads were not looked at: {why}"))

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
 
+from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import (
+    FIELD_MISSING,
+    VALUE_INVALID,
     ErrorKind,
     ErrorList,
     FieldError,
@@ -19,17 +22,19 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Count, Keywords, Received
-from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID, Checked, Needed
+from policies.manifests.wire_reader import Checked, Needed
 from policies.model.scaling import ReplicaRange
 from policies.placement.advise.advise import Advice, advise, why_unadvised
 from policies.placement.advise.goal import Goal, parse_limit
 from policies.placement.advise.goal_simulator import MOST_REPLICAS
-from policies.placement.advise.node_groups import groups_for
+from policies.placement.advise.node_groups import groups_for, groups_lacking, scaled_groups
 from policies.placement.core.actions import MOST_ADDED, domains_of, topology_key
 from policies.placement.core.placement import read_workload
+from policies.scheduler.index import ClusterIndex
+from webhook.requests.autoscale import AUTOSCALE, AutoscaleField, autoscaler_of
 from webhook.requests.frame import ApiObject, Name, RequestError, read_request, refuse
 from webhook.requests.placement import PlacementFields, try_placing
-from webhook.requests.simulate import MOST_WORK, POD_COST
+from webhook.requests.simulate import FIELDS_EXCLUDE, MOST_WORK, POD_COST
 
 #: How often each replica is placed as a rule, of which a request may cost as much as a simulation.
 TRIALS: Final = 20
@@ -89,6 +94,8 @@ class AdviseRequest(PlacementFields):
         allow_soft: Whether DoNotSchedule constraints that are there may be weakened.
         replicas: The numbers of replicas; left out, the workload's own.
         nodes: How many nodes an autoscaler may bring each domain to.
+        autoscale: The node groups that an autoscaler may add nodes to, as for a simulation; not with
+            ``nodes``.
     """
 
     workload: Annotated[ApiObject, Needed("a workload with a number of replicas")]
@@ -99,6 +106,7 @@ class AdviseRequest(PlacementFields):
     allow_soft: bool | None = None
     replicas: AdviseRange | None = None
     nodes: Annotated[dict[str, Count], Checked(_check_nodes)] | None = None
+    autoscale: AutoscaleField | None = None
 
     def check(self, path: FieldPath, found: ErrorList) -> None:
         """Record that nothing is wanted, or that something is to be enforced that is not."""
@@ -107,6 +115,9 @@ class AdviseRequest(PlacementFields):
             found.add(required_value(path + _LIMIT, text, FIELD_MISSING))
         elif self.lose_at_most is None and self.enforce:
             found.add(forbidden(path.child("enforce"), "may only be set with loseAtMost", GOAL_INVALID))
+        if self.nodes is not None and self.autoscale is not None:
+            text = "must not be set together with nodes"
+            found.add(forbidden(path + AUTOSCALE, text, FIELDS_EXCLUDE))
 
     def goal(self, own: int) -> Goal:
         """Return the goal of a request without errors.
@@ -138,14 +149,18 @@ def advise_request(body: bytes, server: AdmissionContext) -> Advice:
     found = ErrorList()
     request = read_request(AdviseRequest, body, found)
     context = request.context(server, found)
+    nodes = ClusterIndex() if context.cluster is None else context.cluster
+    autoscaler = autoscaler_of(request.autoscale, nodes, found)
     refuse(found)
-    advice = try_placing(partial(_advise, request, context), _WORKLOAD, found)
+    advice = try_placing(partial(_advise, request, context, autoscaler), _WORKLOAD, found)
     if advice is None:
         raise RequestError(tuple(found.errors))
     return advice
 
 
-def _advise(request: AdviseRequest, context: AdmissionContext) -> Advice:
+def _advise(
+    request: AdviseRequest, context: AdmissionContext, autoscaler: ClusterAutoscaler | None
+) -> Advice:
     """Return advice on a workload.
 
     Raises:
@@ -156,7 +171,12 @@ def _advise(request: AdviseRequest, context: AdmissionContext) -> Advice:
     if why := why_unadvised(workload):
         raise RequestError((FieldError(_WORKLOAD, why, ErrorKind.INVALID, NOTHING_TO_SPREAD),))
     goal = request.goal(max(workload.replicas or 1, 1))
-    groups = groups_for(context, goal.key, request.nodes or {}, goal.replicas.most)
+    if autoscaler is None:
+        groups = groups_for(context, goal.key, request.nodes or {}, goal.replicas.most)
+    else:
+        if lacking := groups_lacking(autoscaler, goal.key):
+            raise RequestError((FieldError(AUTOSCALE, lacking, ErrorKind.INVALID, GOAL_INVALID),))
+        groups = scaled_groups(autoscaler, goal.key, goal.replicas.most)
     nodes = 0 if context.cluster is None else context.cluster.node_count
     nodes += sum(group.count for group in groups)
     most = min(MOST_WORK // (nodes + POD_COST) // TRIALS, MOST_REPLICAS)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, TypeAlias
 
 from policies.manifests.fields import (
+    NAME,
     ErrorList,
     FieldError,
     FieldPath,
@@ -33,9 +34,6 @@ _Objects: TypeAlias = list[dict[str, Any]] | None
 WRONG_KIND: Final = "wrong-kind"
 #: The rule that an object breaks which cannot be told from others.
 NAME_INVALID: Final = "name-invalid"
-
-_METADATA: Final = FieldPath(("metadata",))
-_NAME: Final = _METADATA.child("name")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,10 +197,10 @@ def _name_errors(obj: dict[str, Any], seen: set[tuple[str, str, str]]) -> list[F
     metadata = obj.get("metadata") or {}
     name = metadata.get("name")
     if not name:
-        return [required_value(_NAME, "", NAME_INVALID)]
+        return [required_value(NAME, "", NAME_INVALID)]
     namespace = "" if kind_of(obj) == NODE else metadata.get("namespace") or DEFAULT_NAMESPACE
     key = (obj["kind"], namespace, name)
     if key in seen:
-        return [duplicate_value(_NAME, name, NAME_INVALID)]
+        return [duplicate_value(NAME, name, NAME_INVALID)]
     seen.add(key)
     return []

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final
 from policies.config.context import AdmissionContext
 from policies.lint.run import lint
 from policies.manifests.documents import Document, ManifestObject, objects
-from policies.manifests.fields import ErrorList, FieldError, FieldPath, required_value
+from policies.manifests.fields import FIELD_MISSING, ErrorList, FieldError, FieldPath, required_value
 from policies.manifests.wire import Received
-from policies.manifests.wire_reader import FIELD_MISSING, Needed
+from policies.manifests.wire_reader import Needed
 from policies.reports.lint.run import LintRun
 from policies.scheduler.releases import parse_release
 from webhook.requests.frame import Release, objects_of, read_request, refuse

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, NotRequired, TypedDict, TypeVar
 
 from policies.config.context import AdmissionContext
-from policies.manifests.fields import ErrorList, FieldPath, required_value
+from policies.manifests.fields import FIELD_MISSING, ErrorList, FieldPath, required_value
 from policies.manifests.wire import Form, Keywords, Received
-from policies.manifests.wire_reader import FIELD_MISSING, Checked
+from policies.manifests.wire_reader import Checked
 from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.validation import INT32_MAX
 from policies.placement.core.placement import PlacementError

@@ -50,26 +50,38 @@ def place_for_scores(obj: dict[str, Any], context: AdmissionContext) -> Placemen
 
 
 def place_request(body: bytes, server: AdmissionContext) -> Placement:
-    """Return where the pod of a request would go: see ``evaluate_request``."""
-    return evaluate_request(body, server, place_for_scores)
-
-
-def evaluate_request(
-    body: bytes, server: AdmissionContext, evaluate: Callable[[dict[str, Any], AdmissionContext], _Result]
-) -> _Result:
-    """Evaluate the pod of a request.
+    """Return where the pod of a request would go.
 
     Args:
         body: The request, JSON.
         server: What holds where the request leaves something out.
-        evaluate: Evaluates a pod; ``evaluate_manifest``, or what fails as that does.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
     found = ErrorList()
     request = read_request(ScoreRequest, body, found)
-    context, placed = request.context(server, found), None
+    return evaluate_pod(request, request.context(server, found), found, place_for_scores)
+
+
+def evaluate_pod(
+    request: ScoreRequest,
+    context: AdmissionContext,
+    found: ErrorList,
+    evaluate: Callable[[dict[str, Any], AdmissionContext], _Result],
+) -> _Result:
+    """Evaluate the pod of a request.
+
+    Args:
+        request: The request.
+        context: What the pod is placed by.
+        found: Has what is wrong with the request's fields.
+        evaluate: Evaluates a pod; ``evaluate_manifest``, or what fails as that does.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    placed = None
     if request.pod:
         # Also with errors, to know what is wrong with the pod.
         placed = try_placing(lambda: evaluate(filled_in(request.pod), context), _POD, found)

@@ -9,9 +9,17 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from policies.config.context import AdmissionContext
-from policies.manifests.fields import ErrorList, FieldPath, forbidden, invalid_value, required_value
+from policies.manifests.fields import (
+    FIELD_MISSING,
+    VALUE_INVALID,
+    ErrorList,
+    FieldPath,
+    forbidden,
+    invalid_value,
+    required_value,
+)
 from policies.manifests.wire import Keywords, Received, document_name
-from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID
+from policies.manifests.words import plural
 from policies.placement.core.actions import Action
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pod_objects import PodObjects
@@ -31,8 +39,10 @@ from policies.placement.simulate.scheduling_queue import (
 from policies.placement.simulate.what_if import ActionError
 from policies.reports.simulate.words import happening_text
 from policies.scheduler.binding import TieBreaker, first_by_name
+from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.requests.actions import MOST_ACTIONS, ActionBody, actions_of
+from webhook.requests.autoscale import AutoscaleField, autoscaler_of
 from webhook.requests.frame import ApiObject, RequestError, objects_of, read_request, refuse
 from webhook.requests.placement import PlacementFields, filled_in, try_placing
 from webhook.requests.score import SCORED_RULES
@@ -49,14 +59,16 @@ MOST_WORK: Final = 10_000_000
 POD_COST: Final = 1_000
 #: How often each replica of a rollout is scheduled as a rule: of the old revision, and in three courses.
 COURSES: Final = 4
+#: What each pod costs besides for each node group that may get nodes, as ``POD_COST``.
+GROUP_COST: Final = 500
 
 #: The rule that a request breaks which has two fields of which one excludes the other.
 FIELDS_EXCLUDE: Final = "fields-exclude"
 
 #: The attributes that must not be set together with another; the first of these that is set counts.
 _EXCLUDED: Final = {
-    "rollout": ("queue", "replicas", "runs", "nodes_to_score", "actions", "scale"),
-    "scale": ("queue", "replicas", "runs", "nodes_to_score", "actions"),
+    "rollout": ("queue", "replicas", "runs", "nodes_to_score", "actions", "scale", "autoscale"),
+    "scale": ("queue", "replicas", "runs", "nodes_to_score", "actions", "autoscale"),
     "queue": ("workload", "replicas"),
 }
 
@@ -81,6 +93,9 @@ class SimulationFields(Received):
         actions: What happens to nodes first, in this order. Displaced pods are then scheduled again, the
             highest priority first, and after them the pods of the request.
         scale: To how many replicas the workload is scaled, from those that run; not with actions.
+        autoscale: What adds nodes for pods that are pending: ``NodeGroups`` documents and objects of Cluster
+            API with their annotations for Cluster Autoscaler, or ``deduced`` for groups as the nodes of the
+            cluster show them.
     """
 
     replicas: Annotated[int, Keywords(minimum=0, maximum=MOST_PODS)] | None = None
@@ -89,6 +104,7 @@ class SimulationFields(Received):
     nodes_to_score: Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None = None
     actions: Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)] | None = None
     scale: Annotated[int, Keywords(minimum=0, maximum=MOST_REPLICAS)] | None = None
+    autoscale: AutoscaleField | None = None
 
     @property
     def settings(self) -> SimulationSettings:
@@ -149,27 +165,25 @@ class SimulateRequest(SimulationFields, PlacementFields):
         """
         return RolloutSettings(scale=self.scale, known=known, choose=tie_breaker(self.seed), seed=self.seed)
 
-    def most_pods(self, nodes: int) -> int:
-        """Return how many pods may be scheduled each time, by the number of nodes."""
-        return MOST_WORK // (nodes + POD_COST) // (self.runs or 1)
+    def most_pods(self, nodes: int, groups: int = 0) -> int:
+        """Return how many pods may be scheduled each time, by the number of nodes and of node groups."""
+        return MOST_WORK // (nodes + POD_COST + groups * GROUP_COST) // (self.runs or 1)
 
 
 def simulate_request(
     body: bytes,
     server: AdmissionContext,
-    running: PodObjects | None = None,
     known: KnownPods | None = None,
 ) -> SimulatedQueue | SimulatedRollout:
     """Simulate a request, JSON: see ``run``."""
     found = ErrorList()
-    return run(read_request(SimulateRequest, body, found), server, found, running, known)
+    return run(read_request(SimulateRequest, body, found), server, found, known)
 
 
 def run(
     request: SimulateRequest,
     server: AdmissionContext,
     found: ErrorList,
-    running: PodObjects | None = None,
     known: KnownPods | None = None,
 ) -> SimulatedQueue | SimulatedRollout:
     """Simulate the pods of a request, or the rollout or scale of its workload.
@@ -178,28 +192,29 @@ def run(
         request: The request.
         server: What holds where the request leaves something out.
         found: Has what is wrong with the request's fields.
-        running: The objects of the pods of the server's cluster, if they are known.
-        known: The states and ages of these pods, if they are known.
+        known: The objects, states and ages of the pods of the server's cluster, if they are known.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    if request.cluster is not None or known is None:
-        known = KnownPods()
-    if request.rolls_out:
-        return _roll_out(request, request.context(server, found, known), known, found)
     objects: list[dict[str, Any]] = []
+    if request.cluster is not None or known is None:
+        # Whether anything is evicted depends on priorities, also of classes, that are known only then.
+        known = KnownPods(running=PodObjects(lambda: objects))
     context = request.context(server, found, objects.append)
-    queue = _queue(request, context, found)
-    if request.cluster is not None:
-        running = PodObjects()
-        # Whether anything is evicted depends on priorities, also of classes, that are known only now.
-        for obj in objects if request.actions or queue.may_evict else ():
-            running(obj)
+    nodes = ClusterIndex() if context.cluster is None else context.cluster
+    autoscaler = autoscaler_of(request.autoscale, nodes, found)
+    if request.rolls_out:
+        for obj in objects:
+            known(obj)
+        return _roll_out(request, context, known, found)
+    groups = 0 if autoscaler is None else len(autoscaler.groups)
+    queue = _queue(request, context, groups, found)
     planned = PlannedActions(
         actions=actions_of(request.actions or (), _ACTIONS),
-        running=running,
-        others=min(request.most_pods(queue.cluster.node_count) - len(queue.pods), MOST_OTHERS),
+        running=known.running,
+        others=min(request.most_pods(queue.cluster.node_count, groups) - len(queue.pods), MOST_OTHERS),
+        autoscaler=autoscaler,
     )
     choose = tie_breaker(request.settings.used_seed)
     try:
@@ -208,14 +223,16 @@ def run(
         raise RequestError(error.errors) from error
 
 
-def _queue(request: SimulateRequest, context: AdmissionContext, found: ErrorList) -> SchedulingQueue:
-    """Return the pods that are to be scheduled.
+def _queue(
+    request: SimulateRequest, context: AdmissionContext, groups: int, found: ErrorList
+) -> SchedulingQueue:
+    """Return the pods that are to be scheduled, of which there may be fewer the more node groups there are.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    nodes, queue = _nodes(context), None
-    if _is_too_much(request, len(request.queue or ()), nodes, found):
+    size, queue = (_nodes(context), groups), None
+    if _is_too_much(request, len(request.queue or ()), size, found):
         # To look into each would take long, too.
         refuse(found)
     # Also with errors, to know what is wrong with the pods.
@@ -227,10 +244,17 @@ def _queue(request: SimulateRequest, context: AdmissionContext, found: ErrorList
         # With errors the number may be wrong, too.
         count = 0 if found.errors else request.replicas
         workload = filled_in(request.workload)
-        place = partial(queue_replicas, workload, context, count=count, tolerated=SCORED_RULES)
+        place = partial(
+            queue_replicas,
+            workload,
+            context,
+            count=count,
+            tolerated=SCORED_RULES,
+            changes_nodes=bool(request.actions) or request.autoscale is not None,
+        )
         queue = try_placing(place, _WORKLOAD, found)
         if queue is not None:
-            _is_too_much(request, len(queue.pods), nodes, found)
+            _is_too_much(request, len(queue.pods), size, found)
     if found.errors or queue is None:
         raise RequestError(tuple(found.errors))
     return queue
@@ -269,14 +293,26 @@ def _nodes(context: AdmissionContext) -> int:
     return 0 if context.cluster is None else context.cluster.node_count
 
 
-def _is_too_much(request: SimulateRequest, pods: int, nodes: int, found: ErrorList) -> bool:
-    """Whether this many pods cannot be scheduled in bounded time, which is recorded."""
-    runs, most = request.runs or 1, request.most_pods(nodes)
+def _is_too_much(request: SimulateRequest, pods: int, size: tuple[int, int], found: ErrorList) -> bool:
+    """Whether this many pods cannot be scheduled in bounded time, which is recorded.
+
+    Args:
+        request: The request.
+        pods: How many pods.
+        size: How many nodes and node groups there are.
+        found: Takes what is wrong.
+    """
+    runs, most = request.runs or 1, request.most_pods(*size)
     if pods <= most:
         return False
     path = _REPLICAS if request.queue is None else _QUEUE
-    often = "" if runs == 1 else f" and {runs:,} runs"
-    text = f"must be at most {most:,} pods for one request with {nodes:,} nodes{often}"
+    nodes, groups = size
+    counts = [
+        plural(nodes, "node"),
+        *([plural(groups, "node group")] if groups else ()),
+        *([plural(runs, "run")] if runs > 1 else ()),
+    ]
+    text = f"must be at most {most:,} pods for one request with {' and '.join(counts)}"
     found.add(invalid_value(path, pods, text, VALUE_INVALID))
     return True
 

@@ -24,8 +24,8 @@ from tests.webhook.running import review_of
 from webhook.admission.current_context import CurrentContext
 from webhook.http.admission import PHASES
 from webhook.http.api_routes import API_ROUTES
+from webhook.http.application import create_app
 from webhook.http.authorization.authorizer import ClosedAuthorizer
-from webhook.http.flask_app import create_app
 from webhook.http.openapi import document
 from webhook.http.state import ServerState
 

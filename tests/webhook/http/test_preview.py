@@ -19,7 +19,7 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_policy, a_workload
 from webhook.admission.current_context import CurrentContext
-from webhook.http import preview, review_waits
+from webhook.http import review_waits
 from webhook.http.admission import AdmissionRoutes
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
 from webhook.http.preview_limits import LONGEST_PREVIEW_S, MOST_PREVIEWS
@@ -301,7 +301,7 @@ def test_a_bug_of_ours(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr(preview, "preview_workloads", fail)
+    monkeypatch.setattr(review_waits, "preview_workloads", fail)
     (warning,) = server.warnings(a_policy(**DENY))
 
     assert "internal error" in warning

@@ -16,6 +16,7 @@ from tests.policies.placement.goals import TEMPTING, THREE
 from webhook.requests.advise import advise_request
 from webhook.requests.frame import RequestError
 
+AMOUNTS = {"cpu": "4", "memory": "8Gi"}
 SERVER = AdmissionContext(policies=())
 
 
@@ -57,6 +58,29 @@ def test_what_is_given() -> None:
     assert (True, 1) == (zones.is_met, zones.trial.added)
 
 
+def _groups(**most: int) -> list[dict[str, Any]]:
+    entries = [
+        {"name": f"web-{zone}", "zone": zone, "size": 0, "maxSize": size, "allocatable": AMOUNTS}
+        for zone, size in most.items()
+    ]
+    return [{"apiVersion": "evenkeel.dev/v1alpha1", "kind": "NodeGroups", "groups": entries}]
+
+
+@pytest.mark.parametrize(
+    ("autoscale", "met", "added"),
+    [
+        pytest.param(_groups(c=1), True, 1, id="a group in the third zone"),
+        pytest.param(_groups(c=0), False, 0, id="a group that is as large as it may be"),
+        pytest.param(_groups(a=5), False, 0, id="a group in a zone that has a node"),
+    ],
+)
+def test_node_groups(autoscale: list[dict[str, Any]], added: int, *, met: bool) -> None:
+    """Nodes that may come are those of node groups, where they are given."""
+    advice = _advise(cluster={"nodes": THREE[:2]}, autoscale=autoscale)
+
+    assert (met, added) == (advice.is_met, advice.trial.added)
+
+
 @pytest.mark.parametrize(
     ("fields", "paths"),
     [
@@ -72,6 +96,13 @@ def test_what_is_given() -> None:
         pytest.param({"replicas": {"least": 3, "most": 2}}, ["replicas.most"], id="no range"),
         pytest.param({"replicas": {"least": 1, "most": 1_000}}, ["replicas"], id="too much work"),
         pytest.param({"nodes": {"a": -1}}, ["nodes[a]"], id="no number of nodes"),
+        pytest.param({"nodes": {"a": 1}, "autoscale": "deduced"}, ["autoscale"], id="both kinds of nodes"),
+        pytest.param({"autoscale": [{"kind": "Node"}]}, ["autoscale[0].kind"], id="no node groups"),
+        pytest.param(
+            {"autoscale": "deduced", "topologyKey": "rack"},
+            ["autoscale"],
+            id="groups in no domain of the goal",
+        ),
         pytest.param({"nodes": {"a": 5_000, "b": 1}}, ["nodes"], id="too many nodes"),
         pytest.param({"workload": None}, ["workload"], id="no workload"),
         pytest.param({"workload": a_pod()}, ["workload"], id="a Pod"),

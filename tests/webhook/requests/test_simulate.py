@@ -63,7 +63,7 @@ CLUSTER: Final = {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}
             {"workload": a_workload("Deployment"), "replicas": MOST_PODS + 1}, ["replicas"], id="too many"
         ),
         pytest.param(
-            {"workload": a_workload("DaemonSet")}, ["workload.kind"], id="a kind without a scheduler"
+            {"workload": a_workload("DaemonSet"), "replicas": 2}, ["workload.kind"], id="one pod a node"
         ),
         pytest.param({"queue": [], "runs": 0, "nodesToScore": 0}, ["runs", "nodesToScore"], id="too small"),
         pytest.param({"queue": [], "nodesToScore": "all"}, ["nodesToScore"], id="an unknown percentage"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
@@ -9,7 +11,6 @@ from webhook.http.authorization.access_reviews import AccessDecision, RequestedA
 from webhook.http.authorization.credential import Credential, read_credential
 from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.mode import AccessSettings, Mode, access_mode
-from webhook.http.authorization.rate_limiter import RateLimiter
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.http.limits import BusyError, MaxConcurrent
 from webhook.kube.api_server import ApiServer
@@ -157,3 +158,31 @@ def _log(decision: AccessDecision, action: RequestedAccess, environ: Mapping[str
         LOGGER.error("access_undecided", extra={"fields": fields | {"why": decision.why or decision.message}})
     else:
         LOGGER.info("access_decided", extra={"fields": fields})
+
+
+class RateLimiter:
+    """Lets a number of calls through in a second, after a pause as many at once; threads may share it."""
+
+    def __init__(self, per_s: float, *, now: Callable[[], float] = time.monotonic) -> None:
+        """Begin with a whole second's worth.
+
+        Args:
+            per_s: How many a second.
+            now: The clock, in seconds.
+        """
+        self._per_s = per_s
+        self._now = now
+        self._lock = threading.Lock()
+        self._left = per_s
+        self._counted_at = now()
+
+    def take(self) -> bool:
+        """Return whether one more may pass now, and count it if so."""
+        with self._lock:
+            now = self._now()
+            self._left = min(self._per_s, self._left + (now - self._counted_at) * self._per_s)
+            self._counted_at = now
+            if self._left < 1:
+                return False
+            self._left -= 1
+            return True

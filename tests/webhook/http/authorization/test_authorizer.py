@@ -19,10 +19,10 @@ from webhook.http.authorization.authorizer import (
     ClosedAuthorizer,
     KubernetesAuthorizer,
     OpenAuthorizer,
+    RateLimiter,
     build_authorizer,
 )
 from webhook.http.authorization.decision_cache import DecisionCache
-from webhook.http.authorization.rate_limiter import RateLimiter
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.rbac import Resource
 

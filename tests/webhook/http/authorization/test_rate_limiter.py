@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.http.authorization.rate_limiter import RateLimiter
+from webhook.http.authorization.authorizer import RateLimiter
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import Final
+from typing import Final, cast
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, current_app, request
 
 from policies.manifests.wire_reader import prepare
 from webhook.http.api import ApiCall, ApiReply, ApiRoute
@@ -17,7 +17,7 @@ from webhook.http.body import RefusalError
 from webhook.http.child_processes import LimitError
 from webhook.http.flask_errors import limit_refusal
 from webhook.http.problems import JSON
-from webhook.http.views.current_state import state
+from webhook.http.state import ServerState
 from webhook.requests.frame import RequestError
 from webhook.requests.placement import CLUSTER
 from webhook.requests.screen import TEXT, is_wide, read_screen
@@ -34,6 +34,9 @@ _WORK_SHARE: Final = 0.7
 
 #: Bytes that orjson allocates to read a byte, of which it uses what the values need.
 _PARSER_BYTES: Final = 12
+
+#: Where the app keeps its state.
+STATE_KEY = "evenkeel"
 
 
 def _answer(route: ApiRoute) -> Response:
@@ -105,3 +108,8 @@ def _within_memory(compute: Callable[[ApiCall], ApiReply], call: ApiCall, memory
     if len(call.body) + values * _VALUE_BYTES > memory_bytes:
         raise MemoryError
     return compute(call)
+
+
+def state() -> ServerState:
+    """Return the state that ``create_app`` was given."""
+    return cast("ServerState", current_app.extensions[STATE_KEY])
