@@ -24,6 +24,11 @@ def main() -> None:
         page = browser.new_page(viewport=_SIZE)  # type: ignore[arg-type]
         page.goto(address)
         _take(page, "page-cluster.png", "cluster-map")
+        # Nothing moves while a picture is taken.
+        page.emulate_media(reduced_motion="reduce")
+        page.get_by_test_id("map-rows").get_by_role("button", name="b", exact=True).click()
+        page.get_by_test_id("act-lose").click()
+        _take(page, "page-lost-zone.png", "damaged")
         page.get_by_test_id("nav-workloads").click()
         _take(page, "page-workloads.png", "workload")
         page.locator("[data-name='Deployment/search/indexer']").click()

@@ -25,6 +25,18 @@ def shown_views(page: Page) -> Iterator[str]:
         page.get_by_test_id(view).click()
         page.get_by_test_id(awaited).first.wait_for()
         yield view
+    page.get_by_test_id("nav-cluster").click()
+    page.get_by_test_id("map-rows").get_by_role("button").first.click()
+    page.get_by_test_id("domain-panel").wait_for()
+    yield "domain"
+    page.get_by_test_id("act-lose").click()
+    page.get_by_test_id("damaged").wait_for()
+    page.get_by_test_id("change-cluster").click()
+    yield "what if of the cluster"
+    page.get_by_test_id("cluster-map").press("Enter")
+    page.get_by_test_id("node-panel").get_by_role("meter").first.wait_for()
+    yield "node"
+    page.get_by_test_id("nav-workloads").click()
     page.locator("[data-testid=workload][data-name$='/indexer']").click()
     for tab, awaited in (
         ("spread", "apply-0"),

@@ -8,8 +8,10 @@ from policies.manifests.findings import Severity
 from policies.manifests.json_patch import PatchOperation
 from policies.manifests.wire import INLINE, Count
 from policies.model.taints import Taint
+from policies.placement.survive.damage import DomainImpact
 from policies.reports.audit.json import AuditedWorkload
 from policies.reports.explain.json import ExplainAnswer
+from policies.reports.survive.cluster_json import LossResult
 from policies.scheduler.rejections import RejectedNodes
 
 
@@ -225,6 +227,51 @@ class WorkloadDetail(TypedDict):
     rolledOut: bool
 
 
+class MovedPods(TypedDict):
+    """The pods that lose their node, in the order in which they are scheduled again.
+
+    Attributes:
+        workload: The position of each one's workload in the columns of the cluster; -1 without a controller.
+        origin: The position of the node that it was on.
+        node: That of the node where its replacement goes: one of the cluster, or behind those an added one;
+            -1 if it stays pending, -2 if nothing replaces it, -3 if that was not tried.
+    """
+
+    workload: list[int]
+    origin: list[Count]
+    node: list[int]
+
+
+class ClusterOutcome(TypedDict):
+    """The effect of some actions on all workloads of the cluster, as ``survive --all`` has it of a loss.
+
+    Attributes:
+        what: What happens, as the object of a sentence.
+        verdict: Whether the cluster survives it, in a sentence.
+        impact: What is gone with it, known before anything is scheduled again.
+        result: What becomes of the pods that lose their node.
+        damages: The damages of each of the result's workloads in words; empty where there is none.
+        lostNodes: The positions of the nodes that are gone or unreachable.
+        addedNodes: The names of new nodes.
+        moved: Where each pod goes.
+        notes: What was assumed, and what was not read, not judged or not scheduled, as sentences.
+        notModeled: What else a scheduler looks at, which may refuse more nodes.
+        command: The command that answers the same; empty where there is none.
+    """
+
+    what: str
+    verdict: str
+    impact: DomainImpact
+    result: LossResult
+    damages: list[str]
+    lostNodes: list[Count]
+    addedNodes: list[str]
+    moved: MovedPods
+    notes: list[str]
+    notModeled: list[str]
+    command: str
+
+
 class PodOfNode(TypedDict):
     """A pod on a node.
 
@@ -287,6 +334,18 @@ class PendingPodFields(TypedDict):
     condition: str
 
 
+class PendingReason(TypedDict):
+    """A reason why nodes refuse a pod.
+
+    Attributes:
+        nodes: How many nodes have it; a node may have several.
+        text: It, in a sentence.
+    """
+
+    nodes: Count
+    text: str
+
+
 class PendingGroup(TypedDict):
     """The pending pods of one controller, or a single one without.
 
@@ -297,7 +356,7 @@ class PendingGroup(TypedDict):
         pods: The first of them, by name.
         message: What the model says of the first one: the scheduler's FitError; empty if it fits.
         feasibleNodes: How many nodes the first one fits in the model; null if it was not evaluated.
-        reasons: Why nodes refuse it, in sentences.
+        reasons: Why nodes refuse it, those of most nodes first.
         rejections: The same as values.
         problems: Why it was not evaluated.
     """
@@ -308,7 +367,7 @@ class PendingGroup(TypedDict):
     pods: list[PendingPodFields]
     message: str
     feasibleNodes: Count | None
-    reasons: list[str]
+    reasons: list[PendingReason]
     rejections: list[RejectedNodes]
     problems: list[ManifestProblem]
 

@@ -6,10 +6,19 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from policies.manifests.edits import FieldEdit
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, required_value
+from policies.manifests.fields import (
+    FIELD_MISSING,
+    VALUE_INVALID,
+    ErrorKind,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    required_value,
+)
 from policies.manifests.wire import Form, Keywords, Received
-from policies.manifests.wire_reader import FIELD_MISSING, VALUE_INVALID, Checked
+from policies.manifests.wire_reader import Checked
 from policies.placement.rollout.rollout import MOST_REPLICAS
+from webhook.requests.actions import MOST_ACTIONS, ActionBody
 from webhook.requests.placement import PlacementFields
 from webhook.requests.score import ScoreRequest
 from webhook.requests.simulate import Seed, SimulateRequest, SimulationFields
@@ -61,6 +70,22 @@ class WhatIfBody(SimulationFields, ManifestBody):
         """Return the request of ``/v1/simulate``."""
         shared = {entry.name: getattr(self, entry.name) for entry in fields(SimulationFields)}
         return SimulateRequest(workload=obj, **shared)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisruptBody(Received):
+    """What happens to the nodes of the whole cluster.
+
+    Attributes:
+        actions: It, in this order. Displaced pods are then scheduled again, the highest priority first.
+    """
+
+    actions: Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)]
+
+    def check(self, path: FieldPath, found: ErrorList) -> None:
+        """Record that nothing happens."""
+        if not self.actions:
+            found.add(required_value(path.child("actions"), "is empty", FIELD_MISSING))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,12 +40,12 @@ class ClusterObjects:
         """Start with no object; the time in seconds since 1970 is given where the objects do not say it."""
         self.workloads = ClusterWorkloads(kinds, every_kind=True)
         self.running = PodObjects()
-        self.known = KnownPods(now=now)
+        self.known = KnownPods(now=now, running=self.running)
         self.pending = PendingPods()
 
     def __call__(self, obj: dict[str, Any]) -> None:
         """Look at an object of the cluster."""
-        for look in (self.workloads, self.running, self.known, self.pending):
+        for look in (self.workloads, self.known, self.pending):
             look(obj)
 
 

@@ -9,10 +9,9 @@ from typing import Final
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldError, FieldPath, and_more
+from policies.manifests.fields import FIELD_MISSING, FieldError, FieldPath, and_more
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.wire import dumps
-from policies.manifests.wire_reader import FIELD_MISSING
 from webhook.lint.files import UNREADABLE, unreadable
 from webhook.ui import answers
 

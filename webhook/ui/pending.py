@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain
 from typing import Final
 
@@ -65,10 +66,13 @@ def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> answe
         return group | {"problems": field_problems(error.errors)}
     result = placement.result
     rejected = explain(result, placement.cluster, examples=EXAMPLES).rejected
-    lines = (rejection_lines(result, each) for nodes in rejected for each in nodes.rejections)
+    nodes: Counter[str] = Counter()
+    for refusing in rejected:
+        lines = chain.from_iterable(rejection_lines(result, each) for each in refusing.rejections)
+        nodes.update(dict.fromkeys(lines, refusing.count))
     return group | {
         "message": result.message,
         "feasibleNodes": result.feasible_count,
-        "reasons": list(dict.fromkeys(chain.from_iterable(lines))),
+        "reasons": [{"nodes": count, "text": text} for text, count in nodes.most_common()],
         "rejections": list(rejected),
     }

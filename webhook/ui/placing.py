@@ -72,7 +72,7 @@ def simulated(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> Simulated
     try:
         if isinstance(body, WhatIfBody) and body.applied:
             request, context = _applied(cluster, request, entry)
-        return run(request, context, found, cluster.objects.running, cluster.objects.known)
+        return run(request, context, found, cluster.objects.known)
     except RequestError as error:
         raise ProblemsError(field_problems(error.errors, entry, below=("workload",))) from error
 

@@ -16,7 +16,7 @@ from policies.reports.explain.json import ExplainAnswer
 from policies.reports.score.answer import ScoreAnswer
 from policies.reports.simulate.json import SimulateAnswer
 from webhook.requests.frame import RequestError, read_request
-from webhook.ui import answers, bodies, editing, placing, saved_report
+from webhook.ui import answers, bodies, disrupting, editing, placing, saved_report
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, request_problem
 from webhook.ui.node_detail import node_detail
@@ -140,6 +140,7 @@ ROUTES: Final = (
     _post("/api/score", bodies.ManifestBody, ScoreAnswer, placing.score, "/v1/score"),
     _post("/api/simulate", bodies.WhatIfBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
     _post("/api/rollout", bodies.RolloutBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
+    _post("/api/disrupt", bodies.DisruptBody, answers.ClusterOutcome, disrupting.disrupt),
     _post("/api/report", bodies.ReportBody, answers.SavedReport, saved_report.report),
     _post("/api/suggest", bodies.SuggestBody, answers.EditedManifest, editing.suggest),
     _post("/api/patch", bodies.PatchBody, answers.PatchAnswer, editing.patch),

@@ -12,6 +12,7 @@ import yaml
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import shown_name, text_member
 from policies.model.cluster_kinds import POD
+from policies.model.pod_template import LAST_APPLIED
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
@@ -21,7 +22,6 @@ from policies.placement.explain.explain import explain_object
 from policies.placement.rollout.rollout import is_rolled_out
 from policies.placement.rollout.running_pods import revision_label
 from policies.reports.explain import json as explain_json
-from webhook.kube.snapshot import LAST_APPLIED
 from webhook.ui import answers
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, read_manifest, request_problem

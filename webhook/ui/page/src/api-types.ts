@@ -310,6 +310,8 @@ export interface ExplainAnswer {
   replicaMessage: string;
   /** On which node room would be made for a pod that fits nowhere, and who is evicted; null for a pod that fits, and where preemption is not tried. */
   preemption: Preemption | null;
+  /** What becomes of the pod that fits nowhere, or of the first replica that does not fit, if Cluster Autoscaler adds nodes for it; null where that was not requested, where all fits, and where other pods are evicted for it. */
+  autoscaled: WithNewNodes | null;
   /** The SpreadPolicy that gave the constraints. */
   policy: string | null;
   /** Why no constraint is in force; null if there is one. */
@@ -363,9 +365,11 @@ export interface ReplacedPods {
   /** How many there are. */
   pods: number;
   /** How the rollout ends where it ends worst; null if it is not simulated. */
-  outcome: "complete" | "pending" | "deadlock" | null;
-  /** The most pods that the rollout leaves pending; null if it is not simulated. */
+  outcome: "complete" | "waitsForDeletion" | "pending" | "deadlock" | null;
+  /** The most pods that the rollout leaves pending; null if it is not simulated, or replaces none. */
   pending: number | null;
+  /** The most pods of other workloads that it evicts; null if it is not simulated. */
+  evicted: number | null;
 }
 
 /** How many replicas of the workload's revision fit, placed one after another. */
@@ -398,6 +402,120 @@ export interface Preemption {
   victims: Record<string, string[]>;
   /** What it adds to the pod's condition; empty where a node is nominated. */
   message: string;
+}
+
+/** What becomes of a pod that fits nowhere if Cluster Autoscaler adds nodes for it. */
+export interface WithNewNodes {
+  /** Where the scheduler then puts it, or why it stays pending. */
+  step: BoundStep | PendingStep;
+  /** The loops that add nodes, in order. */
+  loops: Loop[];
+  /** How often the scheduler went on when new nodes were ready. */
+  waves: number;
+  /** The node groups. */
+  groups: GroupSize[];
+  /** The new nodes, in the order in which they are added. */
+  nodes: NewNode[];
+  /** The pods for which no node was added, with the reasons. */
+  unhelped: Unhelped[];
+  /** Whether another loop would add nothing. */
+  complete: boolean;
+  /** What would be if something were otherwise; nothing where that was not simulated. */
+  alternatives: Alternative[];
+  /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
+  karpenterNodes: number;
+}
+
+/** A pod that got a node. */
+export interface BoundStep {
+  /** The pod's name. */
+  name: string;
+  /** Its namespace. */
+  namespace: string;
+  /** The node. */
+  node: string;
+  /** How many nodes were feasible. */
+  feasible: number;
+  /** The feasible nodes with the highest total, by name. */
+  tied: string[];
+  /** That total; absent if only one node was feasible. */
+  score?: number;
+  /** The pods that were evicted for it, as namespace/name; absent if none. "tied" are then the nodes on which evictions were equally good. */
+  evicted?: string[];
+}
+
+/** A pod that got none; the next was tried. */
+export interface PendingStep {
+  /** The pod's name. */
+  name: string;
+  /** Its namespace. */
+  namespace: string;
+  /** The scheduler's FitError. */
+  message: string;
+  /** The message of its PodScheduled condition. */
+  condition: string;
+  /** The pods that were evicted for it all the same, as namespace/name; absent if none. */
+  evicted?: string[];
+  /** The pods that kube-scheduler would evict for it and that were not, on each of the equally good nodes; absent if none. */
+  wouldEvict?: Record<string, string[]>;
+}
+
+/** One loop that adds nodes. */
+export interface Loop {
+  /** The node group whose option was taken. */
+  group: string;
+  /** The node groups of which one is taken at random, in the order of the groups. */
+  tied: string[];
+  /** How many nodes each node group gets: with balancing, similar ones get some too. */
+  nodes: Record<string, number>;
+  /** How many pods the option is for. */
+  pods: number;
+}
+
+/** A node group, before and after. */
+export interface GroupSize {
+  /** Its name. */
+  name: string;
+  /** Whether a document describes it, or it is deduced from nodes, by the label of a managed group or since they are alike. */
+  origin: string;
+  /** Its zone; empty without one. */
+  zone: string;
+  /** How many nodes it had. */
+  size: number;
+  /** How many it gets. */
+  added: number;
+  /** How many it may have. */
+  maxSize: number;
+}
+
+/** A node that was added. */
+export interface NewNode {
+  /** Its name, which is made up. */
+  name: string;
+  /** Its node group. */
+  group: string;
+  /** Its zone; empty without one. */
+  zone: string;
+}
+
+/** Pods that are alike and for which no node was added. */
+export interface Unhelped {
+  /** The pods, as namespace/name. */
+  pods: string[];
+  /** What keeps them off the nodes of each node group. */
+  why: Record<string, string>;
+}
+
+/** The end if something were otherwise. */
+export interface Alternative {
+  /** What. */
+  what: "minDomains" | "allZones";
+  /** How many nodes are added, by node group. */
+  nodes: Record<string, number>;
+  /** How many pods of the queue stay pending. */
+  pending: number;
+  /** The skew of each constraint of the first pod at the end. */
+  skews: number[];
 }
 
 /** One constraint. */
@@ -774,8 +892,8 @@ export interface PendingGroup {
   message: string;
   /** How many nodes the first one fits in the model; null if it was not evaluated. */
   feasibleNodes: number | null;
-  /** Why nodes refuse it, in sentences. */
-  reasons: string[];
+  /** Why nodes refuse it, those of most nodes first. */
+  reasons: PendingReason[];
   /** The same as values. */
   rejections: RejectedNodes[];
   /** Why it was not evaluated. */
@@ -790,6 +908,14 @@ export interface PendingPodFields {
   createdAt: string;
   /** What the cluster's scheduler says of it; empty if it says nothing. */
   condition: string;
+}
+
+/** A reason why nodes refuse a pod. */
+export interface PendingReason {
+  /** How many nodes have it; a node may have several. */
+  nodes: number;
+  /** It, in a sentence. */
+  text: string;
 }
 
 /** A manifest. */
@@ -966,6 +1092,8 @@ export interface WhatIfBody {
   actions?: ActionBody[] | null;
   /** To how many replicas the workload is scaled, from those that run; not with actions. */
   scale?: number | null;
+  /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, or "deduced" for groups as the nodes of the cluster show them. */
+  autoscale?: "deduced" | Record<string, unknown>[] | null;
   /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
   applied?: boolean | null;
 }
@@ -1052,8 +1180,8 @@ export interface SimulateAnswer {
   rollout: RolloutFields | null;
   /** What Cluster Autoscaler does for the pods, the first time; null where that was not requested. */
   autoscaled: Autoscaled | null;
-  /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". Null for a rollout. */
-  evicted: DisplacedPod[] | null;
+  /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". In a rollout those of other workloads, in its likely course. */
+  evicted: DisplacedPod[];
   /** What else a scheduler looks at in these pods, which may refuse more nodes. */
   notModeled: string[];
   /** What may happen in a real cluster meanwhile. */
@@ -1076,40 +1204,6 @@ export interface ReplicaEnds {
   running: number;
   /** Those that have none. */
   pending: number;
-}
-
-/** A pod that got a node. */
-export interface BoundStep {
-  /** The pod's name. */
-  name: string;
-  /** Its namespace. */
-  namespace: string;
-  /** The node. */
-  node: string;
-  /** How many nodes were feasible. */
-  feasible: number;
-  /** The feasible nodes with the highest total, by name. */
-  tied: string[];
-  /** That total; absent if only one node was feasible. */
-  score?: number;
-  /** The pods that were evicted for it, as namespace/name; absent if none. "tied" are then the nodes on which evictions were equally good. */
-  evicted?: string[];
-}
-
-/** A pod that got none; the next was tried. */
-export interface PendingStep {
-  /** The pod's name. */
-  name: string;
-  /** Its namespace. */
-  namespace: string;
-  /** The scheduler's FitError. */
-  message: string;
-  /** The message of its PodScheduled condition. */
-  condition: string;
-  /** The pods that were evicted for it all the same, as namespace/name; absent if none. */
-  evicted?: string[];
-  /** The pods that kube-scheduler would evict for it and that were not, on each of the equally good nodes; absent if none. */
-  wouldEvict?: Record<string, string[]>;
 }
 
 /** The pods that a constraint counts, before the first pod was scheduled and after the last. */
@@ -1285,7 +1379,7 @@ export interface RolloutFields {
   /** Which of the two. */
   kind: "rollout" | "scale";
   /** How the worst course ends. */
-  outcome: "complete" | "pending" | "deadlock";
+  outcome: "complete" | "waitsForDeletion" | "pending" | "deadlock";
   /** How the controller replaces pods; empty for a scale. */
   strategy: string;
   /** Pods created or deleted before, so that the old revision runs whole. */
@@ -1306,7 +1400,7 @@ export interface RolloutFields {
   exact: boolean;
   /** How many were taken. */
   courses: number;
-  /** Changes with which it completes. */
+  /** Changes with which it completes, or with which one that completes ends within maxSkew, those first that evict no pods; at most 3. null for a scale. */
   suggestions: RolloutChange[];
   /** How many were rolled out. */
   suggestionsTried: number;
@@ -1319,9 +1413,11 @@ export interface RolloutFields {
 /** One way in which it can go. */
 export interface RolloutCourse {
   /** How it ends. */
-  outcome: "complete" | "pending" | "deadlock";
+  outcome: "complete" | "waitsForDeletion" | "pending" | "deadlock";
   /** Why the first of them has none, from its PodScheduled condition. */
   condition: string;
+  /** The pods of other workloads that were evicted for those of this one, or for what replaces others of them, and what became of them. Its own are among the steps. */
+  evicted: DisplacedPod[];
   /** Pods of old revisions that are left over at the end. */
   oldPods: number;
   /** How many of them have no node. */
@@ -1334,8 +1430,8 @@ export interface RolloutCourse {
   after: Record<string, number>[];
   /** The skew of each at the end. */
   skews: number[];
-  /** The same as it is sent; null if evictions make none. */
-  wouldEvict?: Record<string, string[]>;
+  /** How many of the evicted pods of other workloads stay pending. */
+  evictedPending: number;
   /** What happens; of more than 1,000 steps the first and the last. */
   trace: TracedStep[];
   /** How many steps there are. */
@@ -1359,13 +1455,17 @@ export interface TracedStep {
   /** The number of the step, from 1 on. */
   step: number;
   /** What happens. */
-  action: "created" | "scheduled" | "deleted";
+  action: "created" | "scheduled" | "deleted" | "evicted";
   /** The pod's name. */
   pod: string;
   /** Whether it is of the new revision. */
   new: boolean;
-  /** The node that it was bound to, or deleted from; null while it is pending. */
+  /** The node that it was bound to, or deleted or evicted from; null while it is pending. */
   node: string | null;
+  /** The pod that it was evicted for, as namespace/name; null if it was not. */
+  evictedFor?: string;
+  /** The pods that were evicted for it, as namespace/name; null if there are none. */
+  evicted?: string[];
   /** The scheduler's FitError of a pod that stays pending. */
   message?: string;
 }
@@ -1380,6 +1480,8 @@ export interface RolloutChange {
   worstSkews: number[];
   /** Whether every way to choose was taken; else the likely one and some more. */
   exact: boolean;
+  /** The most pods of other workloads that are evicted then. */
+  evicted: number;
   /** What it gives up. */
   cost: string;
   /** What it weakens or removes of DoNotSchedule constraints. */
@@ -1406,64 +1508,6 @@ export interface Autoscaled {
   karpenterNodes: number;
 }
 
-/** One loop that adds nodes. */
-export interface Loop {
-  /** The node group whose option was taken. */
-  group: string;
-  /** The node groups of which one is taken at random, in the order of the groups. */
-  tied: string[];
-  /** How many nodes each node group gets: with balancing, similar ones get some too. */
-  nodes: Record<string, number>;
-  /** How many pods the option is for. */
-  pods: number;
-}
-
-/** A node group, before and after. */
-export interface GroupSize {
-  /** Its name. */
-  name: string;
-  /** Whether a document describes it, or it is deduced from nodes, by the label of a managed group or since they are alike. */
-  origin: string;
-  /** Its zone; empty without one. */
-  zone: string;
-  /** How many nodes it had. */
-  size: number;
-  /** How many it gets. */
-  added: number;
-  /** How many it may have. */
-  maxSize: number;
-}
-
-/** A node that was added. */
-export interface NewNode {
-  /** Its name, which is made up. */
-  name: string;
-  /** Its node group. */
-  group: string;
-  /** Its zone; empty without one. */
-  zone: string;
-}
-
-/** Pods that are alike and for which no node was added. */
-export interface Unhelped {
-  /** The pods, as namespace/name. */
-  pods: string[];
-  /** What keeps them off the nodes of each node group. */
-  why: Record<string, string>;
-}
-
-/** The end if something were otherwise. */
-export interface Alternative {
-  /** What. */
-  what: "minDomains" | "allZones";
-  /** How many nodes are added, by node group. */
-  nodes: Record<string, number>;
-  /** How many pods of the queue stay pending. */
-  pending: number;
-  /** The skew of each constraint of the first pod at the end. */
-  skews: number[];
-}
-
 /** A manifest that is rolled out as the new revision of what runs. */
 export interface RolloutBody {
   /** One object, YAML or JSON. */
@@ -1472,6 +1516,144 @@ export interface RolloutBody {
   replicas?: number | null;
   /** Chooses among the best nodes at random; left out, the first by name is taken. */
   seed?: number | null;
+}
+
+/** What happens to the nodes of the whole cluster. */
+export interface DisruptBody {
+  /** It, in this order. Displaced pods are then scheduled again, the highest priority first. */
+  actions: ActionBody[];
+}
+
+/** The effect of some actions on all workloads of the cluster, as "survive --all" has it of a loss. */
+export interface ClusterOutcome {
+  /** What happens, as the object of a sentence. */
+  what: string;
+  /** Whether the cluster survives it, in a sentence. */
+  verdict: string;
+  /** What is gone with it, known before anything is scheduled again. */
+  impact: DomainImpact;
+  /** What becomes of the pods that lose their node. */
+  result: LossResult;
+  /** The damages of each of the result's workloads in words; empty where there is none. */
+  damages: string[];
+  /** The positions of the nodes that are gone or unreachable. */
+  lostNodes: number[];
+  /** The names of new nodes. */
+  addedNodes: string[];
+  /** Where each pod goes. */
+  moved: MovedPods;
+  /** What was assumed, and what was not read, not judged or not scheduled, as sentences. */
+  notes: string[];
+  /** What else a scheduler looks at, which may refuse more nodes. */
+  notModeled: string[];
+  /** The command that answers the same; empty where there is none. */
+  command: string;
+}
+
+/** The nodes and pods that are gone with a domain, known before anything is scheduled again. */
+export interface DomainImpact {
+  /** The domain. */
+  domain: string;
+  /** How many nodes it has. */
+  nodes: number;
+  /** How many pods lose their node with it. */
+  pods: number;
+  /** Of how many workloads these are that are judged. */
+  workloadsHit: number;
+  /** How many of the pods nothing creates anew elsewhere, by what they are: those of DaemonSets, static ones, and those without a controller. */
+  notRecreated: Record<string, number>;
+}
+
+/** The outcome for the pods that lose their node. */
+export interface LossResult {
+  /** Whether it does not do too much damage; null where that is not known. */
+  survives: boolean | null;
+  /** How many workloads have each damage; null where that is not known. */
+  damages: Record<string, number | null>;
+  /** Whether everything was scheduled again. */
+  complete: boolean;
+  /** How many displaced pods got a node again, those of others that were evicted among them. */
+  recovered: number;
+  /** How many got none. */
+  pending: number;
+  /** How many were not scheduled again, though something replaces them. */
+  notTried: number;
+  /** How many pods were evicted for displaced ones of higher priority. */
+  evicted: number;
+  /** The judged workloads that lose pods, those with the worst damage first. */
+  workloads: WorkloadDamage[];
+}
+
+/** The damage of a loss to one workload. */
+export interface WorkloadDamage {
+  /** Its namespace. */
+  namespace: string;
+  /** Its kind, as those who compare references write it: with or without its group. */
+  kind: string;
+  /** Its name. */
+  name: string;
+  /** How many of its pods run before the loss. */
+  runningBefore: number;
+  /** How many of them lose their node with the domain. */
+  lost: number;
+  /** How many are evicted for displaced pods of higher priority. */
+  evicted: number;
+  /** How many of both get a node again. */
+  recovered: number;
+  /** How many of both get none. */
+  pending: number;
+  /** How many of both were not scheduled again, since the work ended or for "reasons". */
+  notTried: number;
+  /** What is bad about that, worst first; none of it but an interruption is known of a loss that was not finished. */
+  damages: ("down" | "below-budget" | "pending" | "interrupted" | "skewed")[];
+  /** The PodDisruptionBudgets that it falls below. */
+  belowBudgets: BudgetNeed[];
+  /** The constraints whose skew is above maxSkew then. */
+  skewed: ConstraintSkews[];
+  /** The scheduler's message on the first pod that gets no node; empty if all do. */
+  message: string;
+  /** Why pods were not scheduled again. */
+  whyNotTried: string[];
+  /** How many of its pods run right after the loss, before any is scheduled again. */
+  runningRightAfter: number;
+  /** How many of its pods run in the end, as far as was tried. */
+  runningInTheEnd: number;
+}
+
+/** The demand of a PodDisruptionBudget on the pods that it selects, which may be of several workloads. */
+export interface BudgetNeed {
+  /** Its name. */
+  name: string;
+  /** How many must run. */
+  required: number;
+  /** How many run before the loss. */
+  before: number;
+  /** How many run in the end. */
+  running: number;
+}
+
+/** The skew of a constraint, before a loss and in the end. */
+export interface ConstraintSkews {
+  /** The topology key. */
+  topologyKey: string;
+  /** Whether it filters nodes or scores them. */
+  whenUnsatisfiable: "DoNotSchedule" | "ScheduleAnyway";
+  /** The skew that it allows. */
+  maxSkew: number;
+  /** The skew before. */
+  before: number;
+  /** The skew in the end. */
+  after: number;
+}
+
+/** The pods that lose their node, in the order in which they are scheduled again. */
+export interface MovedPods {
+  /** The position of each one's workload in the columns of the cluster; -1 without a controller. */
+  workload: number[];
+  /** The position of the node that it was on. */
+  origin: number[];
+  /** That of the node where its replacement goes: one of the cluster, or behind those an added one; -1 if it stays pending, -2 if nothing replaces it, -3 if that was not tried. */
+  node: number[];
 }
 
 /** A view of the page that is saved as a report; "seed" and "replicas" as in its request. */
@@ -1490,6 +1672,8 @@ export interface ReportBody {
   actions?: ActionBody[] | null;
   /** To how many replicas the workload is scaled, from those that run; not with actions. */
   scale?: number | null;
+  /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, or "deduced" for groups as the nodes of the cluster show them. */
+  autoscale?: "deduced" | Record<string, unknown>[] | null;
   /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
   applied?: boolean | null;
   /** What is shown: where the next pod goes, what if, or the rollout. */
@@ -1815,7 +1999,7 @@ export interface SkippedSource {
   /** Whether the user names it, on the command line or in "evenkeel.yaml", or nothing else of what is named holds a workload. */
   named: boolean;
   /** Why it was skipped. Later releases may add reasons. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "out-of-scope" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
   /** Why it was skipped, in words, with the error of the tool. */
   message: string;
   /** What would have to be downloaded. */
@@ -1868,6 +2052,10 @@ export interface PlanSummary {
   unchanged: number;
   /** Pods that stay pending. */
   pending: number;
+  /** Pods of other workloads that are evicted for pods of the workloads. */
+  evicted: number;
+  /** How many of those stay pending. */
+  evictedPending: number;
   /** Rollouts that may deadlock. */
   deadlocks: number;
   /** Lint findings that there were not before. */
@@ -1878,9 +2066,9 @@ export interface PlanSummary {
   raisedFindings: number;
   /** Workloads that something is done to, and that were not planned, or not to the end. */
   unplanned: number;
-  /** Whether something was not read that --fail-on-skipped does not allow. */
+  /** Whether a file of PATH cannot be read, or something was skipped that --fail-on-skipped does not allow, so that workloads may be missing. */
   incomplete: boolean;
-  /** Whether pods stay pending, a rollout may not complete, Kubernetes refuses a workload, one that changed was not planned, or a new finding is an error. */
+  /** Whether pods stay pending, evicted ones among them, a rollout may not complete, Kubernetes refuses a workload, one that changed was not planned, or a new finding is an error. */
   failed: boolean;
 }
 
@@ -1930,6 +2118,8 @@ export interface PodChange {
   nextOnly: boolean;
   /** Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled out is not simulated. */
   recreated: boolean;
+  /** The pods of other workloads that are evicted for its pods, or for what replaces others of them, and what becomes of them. */
+  evicted: DisplacedPod[];
   /** How many pods get a node. */
   scheduled: number;
   /** How many pods stay pending. */
@@ -1987,9 +2177,9 @@ export interface PlannedRollout {
   /** How pods are replaced; empty for a scale. */
   strategy: string;
   /** How it ends with the first node and pod by name wherever some are equal. */
-  likely: "complete" | "pending" | "deadlock";
+  likely: "complete" | "waitsForDeletion" | "pending" | "deadlock";
   /** How it ends where it ends worst. */
-  worst: "complete" | "pending" | "deadlock";
+  worst: "complete" | "waitsForDeletion" | "pending" | "deadlock";
   /** What was assumed, a sentence each. */
   assumptions: string[];
   /** How many steps lead to the worst end. */
@@ -2001,13 +2191,17 @@ export interface PlannedRollout {
 /** One step of a rollout: the action on one pod. */
 export interface RolloutStep {
   /** What happens. */
-  action: "created" | "scheduled" | "deleted";
+  action: "created" | "scheduled" | "deleted" | "evicted";
   /** The pod's name. */
   pod: string;
   /** Whether it is of the new revision. */
   new: boolean;
-  /** The node that it was bound to, or deleted from; null while it is pending. */
+  /** The node that it was bound to, or deleted or evicted from; null while it is pending. */
   node: string | null;
+  /** The pod that it was evicted for, as namespace/name; null if it was not. */
+  evictedFor?: string;
+  /** The pods that were evicted for it, as namespace/name; null if there are none. */
+  evicted?: string[];
   /** The scheduler's FitError of a pod that stays pending. */
   message?: string;
 }
@@ -2018,8 +2212,6 @@ export interface StuckPod {
   name: string;
   /** The scheduler's message. */
   message: string;
-  /** The pods that kube-scheduler would evict for it, which is not part of a plan, on each of the equally good nodes; absent if none. */
-  wouldEvict?: Record<string, string[]>;
 }
 
 /** A lint finding. */
@@ -2071,7 +2263,7 @@ export interface PlanSkipped {
   /** Kind and name of the object; empty if the whole file is meant. */
   object: string;
   /** Why, for programs. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "out-of-scope" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
   /** Why. */
   message: string;
   /** What would have to be downloaded. */

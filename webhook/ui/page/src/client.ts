@@ -2,7 +2,9 @@
 import type {
   AuditProgress,
   CheckAnswer,
+  DisruptBody,
   ClusterMap,
+  ClusterOutcome,
   EditedManifest,
   ExplainAnswer,
   NodeDetail,
@@ -129,6 +131,10 @@ export class Client {
 
   suggest(body: SuggestBody, signal: AbortSignal): Promise<EditedManifest> {
     return this.send("/api/suggest", signal, body);
+  }
+
+  disrupt(body: DisruptBody, signal: AbortSignal): Promise<ClusterOutcome> {
+    return this.send("/api/disrupt", signal, body);
   }
 
   report(body: ReportBody, signal: AbortSignal): Promise<SavedReport> {

@@ -6,6 +6,7 @@ const WEB = { kind: "Deployment", namespace: "shop", name: "web" };
 describe("a link restores the state", () => {
   const states: [string, PageState][] = [
     ["the start", START],
+    ["a lost zone of the whole cluster", { ...START, actions: [{ lose: { topologyKey: "zone", value: "a" } }] }],
     ["a map by rack with a highlighted workload", { ...START, rows: "example.com/rack", table: true, highlight: WEB }],
     ["a filtered list", { view: "workloads", filter: "web & <b>#?/", risk: "violated" }],
     ["pending pods", { view: "pending" }],

@@ -28,6 +28,8 @@ function course(after: Record<string, number>, steps = TRACE.length): RolloutFie
     oldPods: 0,
     oldPending: 0,
     running: 2,
+    evicted: [],
+    evictedPending: 0,
     peaks: [],
     after: [after],
     skews: [0],
@@ -52,7 +54,32 @@ test("counts the new revision only under matchLabelKeys: 0,0 -> 1,0 … -> 1,1",
   expect(exact).toBe(true);
 });
 
+test("takes out an old pod that is evicted for a new one", () => {
+  const trace: TracedStep[] = [
+    { step: 1, action: "evicted", pod: "old-1", new: false, node: "n1", evictedFor: "shop/new-1" },
+    { step: 2, action: "created", pod: "new-1", new: true, node: "n1", evicted: ["shop/old-1"] },
+  ];
+  const evicting = { ...course({ a: 1, b: 1 }, 2), trace };
+  const { frames, exact } = framesOf(evicting, constraint({ a: 1, b: 1 }), 0, around);
+  expect(frames.map((frame) => frame.old.a)).toEqual([1, 0, 0]);
+  expect(exact).toBe(true);
+});
+
 test("says when the counts do not end where the answer ends, or steps are missing", () => {
   expect(framesOf(course({ a: 5, b: 1 }), constraint({ a: 1, b: 1 }), 0, around).exact).toBe(false);
   expect(framesOf(course({ a: 1, b: 1 }, 2_000), constraint({ a: 1, b: 1 }), 0, around).exact).toBe(false);
+});
+
+test("takes a pod away that is evicted: 1,1 -> 1,0", () => {
+  const evicted: TracedStep = { step: 1, action: "evicted", pod: "old-2", new: false, node: "n2", evictedFor: "a/b" };
+  const { frames } = framesOf(
+    { ...course({ a: 1, b: 0 }, 1), trace: [evicted] },
+    constraint({ a: 1, b: 1 }),
+    0,
+    around,
+  );
+  expect(frames.map((frame) => frame.old)).toEqual([
+    { a: 1, b: 1 },
+    { a: 1, b: 0 },
+  ]);
 });

@@ -11,10 +11,7 @@ const layout = layOut(ZONES, (node) => PODS[node] ?? 0, 700, 10);
 describe("the map", () => {
   test("places every node once, in the order of its domains", () => {
     expect([...layout.order]).toEqual([0, 1, 2, 3]);
-    expect(layout.rows.map((row) => [row.domain.name, row.pods])).toEqual([
-      ["a", 14],
-      ["b", 2],
-    ]);
+    expect(layout.rows.map((row) => row.domain.name)).toEqual(["a", "b"]);
   });
 
   test("finds under a pod's square the pod", () => {

@@ -10,7 +10,7 @@ const LOST = pod("lost", { own: true, node: "n2" });
 const FOR_LOST = pod("batch-1", { evictedFor: "shop/lost", outcome: "pending" });
 const FOR_NEW = pod("old", { evictedFor: "shop/new", own: true, outcome: "pending", condition: "no room" });
 
-function answer(displaced: DisplacedPod[] | null, evicted?: DisplacedPod[]): SimulateAnswer {
+function answer(displaced: DisplacedPod[] | null, evicted: DisplacedPod[] = []): SimulateAnswer {
   const whatIf = displaced && { displaced, ownStayed: 2 };
   const steps = [{ name: "new", node: "n3" }];
   return { steps, whatIf, rollout: null, replicas: { wanted: 4, placed: 3 }, evicted } as unknown as SimulateAnswer;

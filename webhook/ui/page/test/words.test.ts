@@ -29,7 +29,7 @@ test("the command is the one that answers the same", () => {
   };
   const request = { simulate: whatIfBody("m", state, NOW) };
   expect(whatIfCommand(state, request, { kind: "file", name: "my cluster.json" })).toBe(
-    "evenkeel simulate deployment/web -n shop --cluster 'my cluster.json' --lose topology.kubernetes.io/zone=a --replicas 5",
+    "evenkeel what-if deployment/web -n shop --cluster 'my cluster.json' --lose topology.kubernetes.io/zone=a --pods 5",
   );
 });
 

@@ -26,7 +26,14 @@ export class Cluster {
   readonly workloads: readonly WorkloadKey[];
   private readonly firstPod: Int32Array;
 
-  constructor(readonly map: ClusterMap) {
+  /**
+   * @param map Where every pod is.
+   * @param lost The nodes that are gone or unreachable in a what-if.
+   */
+  constructor(
+    readonly map: ClusterMap,
+    readonly lost: ReadonlySet<number> = new Set(),
+  ) {
     this.names = map.nodes.names;
     this.notReady = new Set(map.nodes.notReady);
     this.cordoned = new Set(map.nodes.cordoned);
@@ -71,6 +78,12 @@ export class Cluster {
   /** Return where a node's pods start in ``podWorkload``, and end. */
   podsOn(node: number): [number, number] {
     return [this.firstPod[node] ?? 0, this.firstPod[node + 1] ?? 0];
+  }
+
+  /** Return how many pods a node has. */
+  podsIn(node: number): number {
+    const [first, end] = this.podsOn(node);
+    return end - first;
   }
 
   /** Return how many pods each workload has on a node, the most first. */

@@ -2,7 +2,7 @@
 import type { Cluster } from "./cluster";
 import { OTHER_POSITION, swatch } from "./colors";
 import { nodeWidth, placeOf, podOffset, visibleLines, type Layout } from "./layout";
-import { count, printable } from "./words";
+import { count, domainWords, printable } from "./words";
 
 /** What draws. Rectangles of one color come together, since a canvas and SVG are both fast then. */
 export interface Pen {
@@ -35,8 +35,21 @@ export interface Drawing {
   colorOf: Uint8Array;
   /** The workload that is highlighted; -1 for none. */
   highlight: number;
+  /** Whether each pod has just come to its node in a what-if; null where nothing happens. */
+  arrived: Uint8Array | null;
+  /** How many more pods each node had before; null where nothing happens. */
+  left: ((node: number) => number) | null;
+  /** Pods that are on their way, which are not drawn where they arrive yet. */
+  flying: readonly Flying[];
   /** The node with the cursor, as a position of the layout's order; -1 for none. */
   cursor: number;
+}
+
+/** A pod on its way between two points. */
+export interface Flying {
+  color: number;
+  x: number;
+  y: number;
 }
 
 /** Pixels of a pod's side from which marks are drawn on it. */
@@ -53,7 +66,21 @@ export function draw(drawing: Drawing, pen: Pen, top: number, bottom: number): v
   for (const line of layout.lines.slice(from, to)) for (let at = line.from; at < line.to; at += 1) positions.push(at);
   drawNodes(drawing, pen, positions);
   drawPods(drawing, pen, positions);
-  for (const row of layout.rows) if (row.y + row.height >= top && row.y <= bottom) drawLabel(drawing, pen, row);
+  for (const row of layout.rows) if (row.y + row.height >= top && row.y <= bottom) drawLabel(drawing, pen, row, top);
+  drawFlying(drawing, pen);
+}
+
+function drawFlying({ layout, flying }: Drawing, pen: Pen): void {
+  const squares: Rectangle[][] = Array.from({ length: OTHER_POSITION + 1 }, () => []);
+  for (const { color, x, y } of flying) squares[color]?.push([x, y, side(layout), side(layout)]);
+  squares.forEach((rectangles, position) => {
+    pen.fill(swatch(position).color, rectangles);
+  });
+}
+
+/** Return the side of a pod's square, without the gap. */
+export function side(layout: Layout): number {
+  return layout.pitch - (layout.pitch > 6 ? 2 : 1);
 }
 
 function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positions: readonly number[]): void {
@@ -61,17 +88,23 @@ function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positi
   const warned: Rectangle[] = [];
   const notReady: Rectangle[] = [];
   const hatches: Segment[] = [];
+  const crosses: Segment[] = [];
   const width = nodeWidth(layout);
   for (const at of positions) {
     const place = placeOf(layout, at);
     if (!place) continue;
     const rectangle: Rectangle = [place.x, place.y, width, place.height];
     plain.push(rectangle);
-    if (cluster.notReady.has(place.node)) notReady.push(rectangle);
+    const lost = cluster.lost.has(place.node);
+    if (lost || cluster.notReady.has(place.node)) notReady.push(rectangle);
     const right = place.x + width;
     const bottom = place.y + place.height;
     const cordoned = cluster.cordoned.has(place.node);
     const tainted = cluster.taintsOf(place.node).length > 0;
+    if (lost) {
+      crosses.push([place.x, place.y, right, bottom], [place.x, bottom, right, place.y]);
+      continue;
+    }
     if ((cordoned || tainted) && !cluster.notReady.has(place.node)) warned.push(rectangle);
     if (cordoned) hatches.push([place.x, place.y, right, bottom]);
     if (tainted) hatches.push([right - CORNER, bottom, right, bottom - CORNER]);
@@ -81,6 +114,7 @@ function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positi
   pen.stroke(theme.warn, warned, true);
   pen.stroke(theme.bad, notReady, true);
   pen.lines(theme.warn, hatches);
+  pen.lines(theme.bad, crosses);
   const place = placeOf(layout, cursor);
   if (place)
     pen.stroke(theme.accent, [
@@ -90,8 +124,10 @@ function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positi
 }
 
 function drawPods(drawing: Drawing, pen: Pen, positions: readonly number[]): void {
-  const { cluster, layout, colorOf, highlight, theme } = drawing;
-  const side = layout.pitch - (layout.pitch > 6 ? 2 : 1);
+  const { cluster, layout, colorOf, highlight, theme, arrived, left } = drawing;
+  const size = side(layout);
+  const ghosts: Rectangle[] = [];
+  const fresh: Rectangle[] = [];
   const shown: Rectangle[][] = Array.from({ length: OTHER_POSITION + 1 }, () => []);
   const dimmed: Rectangle[] = [];
   const marks: Segment[] = [];
@@ -102,7 +138,11 @@ function drawPods(drawing: Drawing, pen: Pen, positions: readonly number[]): voi
     for (let pod = first; pod < end; pod += 1) {
       const [dx, dy] = podOffset(layout, pod - first);
       const workload = cluster.podWorkload[pod] ?? -1;
-      const rectangle: Rectangle = [place.x + dx, place.y + dy, side, side];
+      const rectangle: Rectangle = [place.x + dx, place.y + dy, size, size];
+      if (arrived?.[pod]) {
+        if (drawing.flying.length) continue;
+        fresh.push([place.x + dx - 1, place.y + dy - 1, size + 2, size + 2]);
+      }
       if (highlight >= 0 && workload !== highlight) {
         dimmed.push(rectangle);
         continue;
@@ -114,36 +154,55 @@ function drawPods(drawing: Drawing, pen: Pen, positions: readonly number[]): voi
             ? OTHER_POSITION
             : (colorOf[workload] ?? OTHER_POSITION);
       shown[color === OTHER_POSITION && highlight >= 0 ? 0 : color]?.push(rectangle);
-      if (side >= LEAST_MARKED)
+      if (size >= LEAST_MARKED)
         for (const [x1, y1, x2, y2] of swatch(color).mark)
           marks.push([
-            rectangle[0] + x1 * side,
-            rectangle[1] + y1 * side,
-            rectangle[0] + x2 * side,
-            rectangle[1] + y2 * side,
+            rectangle[0] + x1 * size,
+            rectangle[1] + y1 * size,
+            rectangle[0] + x2 * size,
+            rectangle[1] + y2 * size,
           ]);
     }
+    for (let ghost = 0; ghost < (left?.(place.node) ?? 0); ghost += 1) {
+      const [dx, dy] = podOffset(layout, end - first + ghost);
+      ghosts.push([place.x + dx, place.y + dy, size, size]);
+    }
   }
+  pen.stroke(theme.line, ghosts);
   pen.fill(theme.muted, dimmed, 0.22);
   shown.forEach((rectangles, position) => {
     pen.fill(swatch(position).color, rectangles);
   });
   pen.lines("#ffffff", marks);
+  pen.stroke(theme.text, fresh);
 }
 
-function drawLabel({ layout, theme }: Drawing, pen: Pen, row: Layout["rows"][number]): void {
+/** Pixels of a row's label, which stays in view for as long as a node of its row does. */
+const LABEL = { narrow: 22, wide: 52 };
+
+function drawLabel({ cluster, layout, theme }: Drawing, pen: Pen, row: Layout["rows"][number], top: number): void {
   const narrow = layout.left < 40;
-  const name = row.domain.name ?? "without the key";
-  const [nodes, pods] = [count(row.domain.nodes.length, "node"), count(row.pods, "pod")];
+  const name = domainWords(row.domain.name);
+  const last = row.y + row.height - (narrow ? LABEL.narrow : LABEL.wide);
+  const y = Math.max(row.y, Math.min(top, last));
+  const { nodes: held } = row.domain;
+  const lost = held.filter((node) => cluster.lost.has(node)).length;
+  const left = held.length - lost;
+  const nodes = lost > 0 ? (left > 0 ? `${count(left, "node")} of ${held.length}` : "lost") : count(left, "node");
+  const pods = count(
+    held.reduce((sum, node) => sum + cluster.podsIn(node), 0),
+    "pod",
+  );
   const detail = `${nodes}, ${pods}`;
   if (narrow) {
-    pen.text(theme.text, 8, row.y + 14, `${name}: ${detail}`, layout.width - 16, true);
+    if (y > row.y) pen.fill(theme.surface, [[0, y, layout.width, LABEL.narrow]]);
+    pen.text(theme.text, 8, y + 14, `${name}: ${detail}`, layout.width - 16, true);
     return;
   }
-  pen.text(theme.text, 12, row.y + 14, name, layout.left - 24, true);
+  pen.text(theme.text, 12, y + 14, name, layout.left - 24, true);
   const tall = row.height >= 52;
-  pen.text(theme.muted, 12, row.y + 31, tall ? nodes : detail, layout.left - 24);
-  if (tall) pen.text(theme.muted, 12, row.y + 47, pods, layout.left - 24);
+  pen.text(theme.muted, 12, y + 31, tall ? nodes : detail, layout.left - 24);
+  if (tall) pen.text(theme.muted, 12, y + 47, pods, layout.left - 24);
 }
 
 /** Draws on a canvas whose origin is at a height of the map. */
@@ -223,11 +282,16 @@ export class SvgPen implements Pen {
     );
   }
 
-  /** Return the whole picture. */
-  picture(width: number, height: number, background: string): string {
+  /** Return what was drawn, further down in another picture. */
+  placed(y: number): string {
+    return `<g transform="translate(0 ${short(y)})">${this.parts.join("")}</g>`;
+  }
+
+  /** Return the whole picture, with parts that others drew. */
+  picture(width: number, height: number, background: string, ...others: string[]): string {
     const size = `width="${Math.ceil(width)}" height="${Math.ceil(height)}" viewBox="0 0 ${Math.ceil(width)} ${Math.ceil(height)}"`;
     const start = `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="system-ui, sans-serif">`;
-    return `${start}<rect width="100%" height="100%" fill="${background}"/>${this.parts.join("")}</svg>`;
+    return `${start}<rect width="100%" height="100%" fill="${background}"/>${this.parts.join("")}${others.join("")}</svg>`;
   }
 }
 

@@ -31,6 +31,8 @@ export interface ClusterState {
   colors: ColorBy | null;
   /** The workload that is highlighted. */
   highlight: WorkloadKey | null;
+  /** What happens to nodes in a what-if of the whole cluster. */
+  actions: readonly ActionBody[];
 }
 
 export interface ListState {
@@ -63,7 +65,14 @@ export interface ReadState {
   ignored: string[];
 }
 
-export const START: ClusterState = { view: "cluster", rows: null, table: false, colors: null, highlight: null };
+export const START: ClusterState = {
+  view: "cluster",
+  rows: null,
+  table: false,
+  colors: null,
+  highlight: null,
+  actions: [],
+};
 const MOST_FRAGMENT = 64_000;
 const MOST_NAME = 253;
 const MOST_STEP = 100_000;
@@ -86,6 +95,7 @@ export function encode(state: PageState): string {
       if (state.table) query.set("as", "table");
       if (state.colors !== null) query.set("colors", state.colors);
       if (state.highlight) query.set("highlight", encodeKey(state.highlight));
+      for (const action of state.actions) query.append("do", encodeAction(action));
       break;
     case "workloads":
       if (state.filter) query.set("filter", state.filter);
@@ -143,6 +153,7 @@ function readView(view: string, rest: string, read: Reader): PageState {
     table: read.text("as") === "table",
     colors: COLORS.find((name) => name === colors) ?? null,
     highlight: highlight === null ? null : decodeKey(highlight),
+    actions: read.actions(),
   };
 }
 

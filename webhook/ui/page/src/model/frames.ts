@@ -49,7 +49,7 @@ export function framesOf(course: Course, constraint: DomainChange, at: number, a
   ];
   for (const step of course.trace) {
     const domain = domainOf(step.node);
-    const change = step.action === "deleted" ? -1 : 1;
+    const change = step.action === "deleted" || step.action === "evicted" ? -1 : 1;
     if (step.new) pending = Math.max(0, pending + pendingChange(step));
     if (domain !== null && domain in fresh) {
       const side = step.new ? fresh : old;
@@ -90,7 +90,8 @@ function oldPods(
     seen.add(name);
     if (domain !== null && domain in counts) counts[domain] = (counts[domain] ?? 0) + 1;
   };
-  for (const step of course.trace) if (!step.new && step.action === "deleted") add(step.pod, step.node);
+  for (const step of course.trace)
+    if (!step.new && (step.action === "deleted" || step.action === "evicted")) add(step.pod, step.node);
   for (const pod of around.running) add(pod.name, pod.node);
   return counts;
 }

@@ -24,7 +24,6 @@ export interface Line {
 /** A domain as it is placed. */
 export interface Row {
   domain: Domain;
-  pods: number;
   y: number;
   height: number;
 }
@@ -82,14 +81,11 @@ export function layOut(
     const top = y;
     if (narrow) y += LABEL_HEIGHT;
     const end = placed + domain.nodes.length;
-    let pods = 0;
     for (let from = placed; from < end; from += perLine) {
       const to = Math.min(end, from + perLine);
       let most = 0;
       for (let at = from; at < to; at += 1) {
-        const held = podsOf(order[at] ?? 0);
-        pods += held;
-        most = Math.max(most, held);
+        most = Math.max(most, podsOf(order[at] ?? 0));
       }
       const height = Math.max(1, Math.ceil(most / columns)) * pitch + 2 * PADDING;
       lines.push({ y, height, from, to });
@@ -98,7 +94,7 @@ export function layOut(
     placed = end;
     const least = narrow ? 0 : LEAST_ROW;
     y = Math.max(y, top + least);
-    rows.push({ domain, pods, y: top, height: y - top });
+    rows.push({ domain, y: top, height: y - top });
     y += domains.length > 60 ? 4 : ROW_GAP;
   }
   return { width, height: y, left, pitch, columns, cell, rows, lines, order };

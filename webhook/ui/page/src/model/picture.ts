@@ -1,7 +1,7 @@
 /** A picture of domains before and after as SVG, which is also what PNG is made from. */
 import { escaped, type Theme } from "./draw";
 import { foremost, skewScale } from "./skew";
-import { count, number } from "./words";
+import { count, domainWords, number } from "./words";
 
 /** The domains of one constraint. */
 export interface PicturedConstraint {
@@ -57,7 +57,8 @@ export function pictureOf(
     const left = constraint.domains.length - MOST_ROWS;
     const domains = left > 0 ? foremost(constraint.domains).slice(0, MOST_ROWS) : constraint.domains;
     const [top, bottom] = [y, y + domains.length * ROW];
-    for (const { name, pods, after } of domains) {
+    for (const { name: value, pods, after } of domains) {
+      const name = domainWords(value);
       const shown = after ?? 0;
       const above = constraint.hard ? theme.bad : theme.warn;
       parts.push(text(24, y + 16, name.length > 24 ? `${name.slice(0, 23)}…` : name, theme.text, 13));

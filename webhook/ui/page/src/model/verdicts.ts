@@ -18,7 +18,9 @@ export function rejectionWords(rejection: Rejection, constraints: readonly Const
     words.push(`taint ${key}${value ? `=${value}` : ""}:${effect} is not tolerated`);
   }
   for (const { resource, requested, leastLeft, mostLeft } of rejection.shortages) {
-    const left = leastLeft === mostLeft ? number(mostLeft) : `${number(leastLeft)} to ${number(mostLeft)}`;
+    // A node whose pods request more than it has by now has nothing left.
+    const [least, most] = [Math.max(0, leastLeft), Math.max(0, mostLeft)];
+    const left = least === most ? number(most) : `${number(least)} to ${number(most)}`;
     const unit = resource === "cpu" ? " m" : "";
     words.push(`${resource}: ${number(requested)}${unit} requested, ${left}${unit} left`);
   }

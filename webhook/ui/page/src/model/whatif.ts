@@ -69,18 +69,25 @@ export function whatIfCommand(
 ): string {
   const edited = state.edited !== null;
   const words = [
-    "evenkeel simulate",
+    `evenkeel ${commandOf(request)}`,
     edited ? "-f edited.yaml" : quoted(`${shortKind(state.kind).toLowerCase()}/${state.name}`),
   ];
   if (!edited) words.push(`-n ${quoted(state.namespace)}`);
   if (source.kind === "file") words.push(`--cluster ${quoted(source.name)}`);
   else if (edited) words.push("--live");
   words.push(...state.actions.map(actionOptions));
-  if ("rollout" in request) return [...words, "--rollout"].join(" ");
+  if ("rollout" in request) return words.join(" ");
   const body = request.simulate;
-  if (typeof body.replicas === "number") words.push(`--replicas ${body.replicas}`);
-  if (typeof body.scale === "number") words.push(`--scale ${body.scale}`);
+  if (typeof body.replicas === "number") words.push(`--pods ${body.replicas}`);
+  if (typeof body.scale === "number") words.push(`--replicas ${body.scale}`);
   return words.join(" ");
+}
+
+/** Return the command that answers a request. */
+function commandOf(request: WhatIfRequest): string {
+  if ("rollout" in request) return "rollout";
+  if (typeof request.simulate.scale === "number") return "scale";
+  return request.simulate.actions?.length ? "what-if" : "simulate";
 }
 
 /** Return the request of a report of the view that is shown. */
@@ -117,7 +124,7 @@ export function isBound(step: BoundStep | PendingStep): step is BoundStep {
 /** Return the pods that were evicted for pods of higher priority: for displaced ones, and for replicas. */
 export function evictedOf(answer: SimulateAnswer): DisplacedPod[] {
   const displaced = answer.whatIf?.displaced ?? [];
-  return [...displaced, ...(answer.evicted ?? [])].filter((pod) => pod.evictedFor !== undefined);
+  return [...displaced, ...answer.evicted].filter((pod) => pod.evictedFor !== undefined);
 }
 
 /** The workload's pods at the end. */
@@ -136,7 +143,7 @@ export function endsOf(answer: SimulateAnswer): Ends {
     const { likely } = answer.rollout;
     messages.push(...likely.pending.map(() => likely.condition));
   } else {
-    const own = [...(answer.whatIf?.displaced ?? []), ...(answer.whatIf ? (answer.evicted ?? []) : [])];
+    const own = [...(answer.whatIf?.displaced ?? []), ...(answer.whatIf ? answer.evicted : [])];
     for (const pod of own)
       if (pod.own && (pod.outcome === "pending" || pod.outcome === "notTried"))
         messages.push(pod.condition ?? pod.why ?? pod.message ?? "");

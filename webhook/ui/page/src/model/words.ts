@@ -32,6 +32,11 @@ export function shortKey(key: string): string {
     : key;
 }
 
+/** Return the name of a domain of nodes: the value of a label, which may be empty, or null for those without it. */
+export function domainWords(name: string | null): string {
+  return name === null ? "without the key" : name === "" ? "(empty)" : name;
+}
+
 /** Return a kind without its group: "Deployment" for Deployment.apps. */
 export function shortKind(kind: string): string {
   return kind.split(".")[0] ?? kind;

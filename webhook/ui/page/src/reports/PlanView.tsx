@@ -2,6 +2,7 @@
 import { minimumOf } from "../model/skew";
 import { count, number, origin, shortKey } from "../model/words";
 import { DomainBars } from "../parts/DomainBars";
+import { Evicted } from "../parts/Evicted";
 import { Badge, Empty, Fact, Limits, Name, Notice, Title, type Tone } from "../parts/text";
 import { Findings } from "./LintView";
 import type { PlanEntry, PlannedDomains, PlannedRollout, PlanReport } from "../api-types";
@@ -14,6 +15,7 @@ const ACTIONS: Record<PlanEntry["action"], { words: string; tone: Tone }> = {
 };
 const OUTCOMES: Record<PlannedRollout["likely"], { words: string; tone: Tone }> = {
   complete: { words: "completes", tone: "good" },
+  waitsForDeletion: { words: "leaves old pods until they are deleted", tone: "warning" },
   pending: { words: "ends with pending pods", tone: "error" },
   deadlock: { words: "deadlocks", tone: "error" },
 };
@@ -37,6 +39,10 @@ export function PlanView({ plan }: { plan: PlanReport }) {
         <Fact label="Removed" value={summary.remove} />
         <Fact label="Unchanged" value={summary.unchanged} />
         <Fact label="Pods that stay pending" value={summary.pending} tone={summary.pending ? "error" : "good"} />
+        {summary.evicted > 0 && <Fact label="Pods of others evicted" value={summary.evicted} tone="warning" />}
+        {summary.evictedPending > 0 && (
+          <Fact label="Of those pending at the end" value={summary.evictedPending} tone="error" />
+        )}
         <Fact
           label="Rollouts that may deadlock"
           value={summary.deadlocks}
@@ -163,6 +169,7 @@ function Workload({ workload }: { workload: PlanEntry }) {
           </span>
         </p>
       )}
+      <Evicted pods={pods.evicted} />
       {workload.domains.map((domains, at) => (
         <Domains key={at} domains={domains} />
       ))}

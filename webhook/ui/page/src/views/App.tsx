@@ -93,7 +93,7 @@ function View({ client, cluster, state, go }: ViewProps) {
   const audit = useAudit(client);
   switch (state.view) {
     case "cluster":
-      return <ClusterView client={client} cluster={cluster} state={state} go={go} />;
+      return <ClusterView audit={audit} client={client} cluster={cluster} state={state} go={go} />;
     case "workloads":
       return <WorkloadsView audit={audit} all={cluster.workloads.length} state={state} go={go} />;
     case "pending":

@@ -1,9 +1,11 @@
 /** The map on a canvas: only what is in view is drawn, so that 150,000 pods stay fluent. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Cluster } from "../model/cluster";
-import { CanvasPen, draw } from "../model/draw";
-import { neighbor, placeAt, placeOf, type Layout, type Place } from "../model/layout";
-import { count, number } from "../model/words";
+import { OTHER_POSITION } from "../model/colors";
+import { CanvasPen, draw, type Flying } from "../model/draw";
+import { neighbor, placeAt, placeOf, podOffset, type Layout, type Place } from "../model/layout";
+import type { Flight, Moves } from "../model/moves";
+import { count, domainWords, number } from "../model/words";
 import { announce } from "../parts/live";
 import { Name, Title } from "../parts/text";
 import { px } from "../parts/VirtualRows";
@@ -15,8 +17,13 @@ interface Props {
   rows: string;
   colorOf: Uint8Array;
   highlight: number;
+  /** What a what-if moves; null where nothing happens. */
+  moves: Moves | null;
+  /** How many more pods each node had before it. */
+  left: ((node: number) => number) | null;
   onWidth: (width: number) => void;
   onNode: (node: number) => void;
+  onRow: (row: number) => void;
   onWorkload: (workload: number) => void;
 }
 
@@ -31,16 +38,25 @@ interface Hover {
 const KEYS = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"]);
 const TIP_WIDTH = 260;
 
-export function ClusterCanvas({ cluster, layout, rows, colorOf, highlight, onWidth, onNode, onWorkload }: Props) {
+/** Milliseconds that pods take to their new nodes, and pods that are seen to: more are there at once. */
+const FLIGHT = 900;
+const MOST_FLYING = 3_000;
+
+export function ClusterCanvas(props: Props) {
+  const { cluster, layout, rows, colorOf, highlight, moves, left, onWidth, onNode, onRow, onWorkload } = props;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [cursor, setCursor] = useState(-1);
   const [hover, setHover] = useState<Hover | null>(null);
+  // The row at the top of what is in view; -1 while all of them are.
+  const [here, setHere] = useState(-1);
   const theme = useTheme();
   const drawing = useMemo(
-    () => ({ cluster, layout, theme, colorOf, highlight, cursor }),
-    [cluster, layout, theme, colorOf, highlight, cursor],
+    () => ({ cluster, layout, theme, colorOf, highlight, cursor, left, arrived: moves?.arrived ?? null }),
+    [cluster, layout, theme, colorOf, highlight, cursor, left, moves],
   );
+  // When the pods of which what-if began to move.
+  const started = useRef<{ moves: Moves | null; at: number }>({ moves: null, at: 0 });
 
   useEffect(() => {
     const element = box.current;
@@ -60,7 +76,13 @@ export function ClusterCanvas({ cluster, layout, rows, colorOf, highlight, onWid
     const context = surface?.getContext("2d");
     if (!element || !surface || !context) return;
     let frame = 0;
+    if (started.current.moves !== moves) started.current = { moves, at: performance.now() };
+    const flights = moves && !matchMedia("(prefers-reduced-motion: reduce)").matches ? moves.flights : [];
     const paint = (): void => {
+      const done = Math.min(1, (performance.now() - started.current.at) / FLIGHT);
+      const below = element.scrollTop + element.clientHeight;
+      const flying = done < 1 ? inFlight(layout, flights, colorOf, below, done) : [];
+      if (flying.length) frame = requestAnimationFrame(paint);
       const ratio = Math.min(window.devicePixelRatio || 1, 2);
       const [width, height] = [element.clientWidth, element.clientHeight];
       if (surface.width !== Math.round(width * ratio) || surface.height !== Math.round(height * ratio)) {
@@ -71,22 +93,29 @@ export function ClusterCanvas({ cluster, layout, rows, colorOf, highlight, onWid
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.clearRect(0, 0, width, height);
       context.translate(0, -element.scrollTop);
-      draw(drawing, new CanvasPen(context), element.scrollTop, element.scrollTop + height);
+      setHere(element.scrollHeight > height + 1 ? rowAt(layout, element.scrollTop) : -1);
+      draw({ ...drawing, flying }, new CanvasPen(context), element.scrollTop, element.scrollTop + height);
     };
     const schedule = (): void => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(paint);
     };
     schedule();
+    // What is under the pointer is another thing then.
+    const scrolled = (): void => {
+      setHover(null);
+      schedule();
+    };
+    setHover(null);
     const observer = new ResizeObserver(schedule);
     observer.observe(element);
-    element.addEventListener("scroll", schedule, { passive: true });
+    element.addEventListener("scroll", scrolled, { passive: true });
     return () => {
       cancelAnimationFrame(frame);
       observer.disconnect();
-      element.removeEventListener("scroll", schedule);
+      element.removeEventListener("scroll", scrolled);
     };
-  }, [drawing]);
+  }, [drawing, layout, colorOf, moves]);
 
   const locate = (event: PointerEvent | MouseEvent): Hover | null => {
     const element = box.current;
@@ -107,6 +136,18 @@ export function ClusterCanvas({ cluster, layout, rows, colorOf, highlight, onWid
     };
   };
 
+  /** Return the row whose label is at a point; -1 beside all labels. */
+  const rowOf = (event: MouseEvent): number => {
+    const element = box.current;
+    if (!element) return -1;
+    const edge = element.getBoundingClientRect();
+    const y = event.clientY - edge.top + element.scrollTop;
+    const row = rowAt(layout, y);
+    const found = layout.rows[row];
+    const label = layout.left < 40 ? y < (found?.y ?? 0) + 22 : event.clientX - edge.left < layout.left;
+    return found && y < found.y + found.height && label ? row : -1;
+  };
+
   const press = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && cursor >= 0) {
       onNode(layout.order[cursor] ?? 0);
@@ -125,7 +166,7 @@ export function ClusterCanvas({ cluster, layout, rows, colorOf, highlight, onWid
     announce(describe(cluster, place.node, rows));
   };
 
-  return (
+  const map = (
     <div
       class="map"
       ref={box}
@@ -150,7 +191,12 @@ export function ClusterCanvas({ cluster, layout, rows, colorOf, highlight, onWid
       }}
       onClick={(event) => {
         const found = locate(event);
-        if (!found) return;
+        setHover(null);
+        if (!found) {
+          const row = rowOf(event);
+          if (row >= 0) onRow(row);
+          return;
+        }
         if (found.workload >= 0) onWorkload(found.workload);
         else onNode(found.place.node);
       }}
@@ -165,6 +211,67 @@ export function ClusterCanvas({ cluster, layout, rows, colorOf, highlight, onWid
       {hover && <Tip cluster={cluster} hover={hover} rows={rows} />}
     </div>
   );
+  return (
+    <div class="map-frame">
+      {layout.rows.length > 1 && layout.rows.length <= MOST_ROWS && (
+        <nav class="map-rows" aria-label={`Rows by ${rows}`} data-testid="map-rows">
+          {layout.rows.map((row, at) => (
+            <button
+              key={at}
+              aria-current={at === here}
+              onClick={() => {
+                box.current?.scrollTo({ top: row.y });
+                onRow(at);
+              }}
+            >
+              <Name>{domainWords(row.domain.name)}</Name>
+            </button>
+          ))}
+        </nav>
+      )}
+      {map}
+    </div>
+  );
+}
+
+/** Rows of the map that are offered to be jumped to. */
+const MOST_ROWS = 100;
+
+/** Return the pods on their way: half of it they are fast, then slower. */
+function inFlight(
+  layout: Layout,
+  flights: readonly Flight[],
+  colorOf: Uint8Array,
+  below: number,
+  done: number,
+): Flying[] {
+  const part = 1 - (1 - done) ** 3;
+  const at = positionsOf(layout);
+  const point = ([node, pod]: readonly [number, number]): [number, number] => {
+    const place = placeOf(layout, at[node] ?? 0);
+    const [dx, dy] = podOffset(layout, pod);
+    return [(place?.x ?? 0) + dx, (place?.y ?? 0) + dy];
+  };
+  return flights.slice(0, MOST_FLYING).map(({ workload, from, to }) => {
+    const [x, y] = point(from);
+    const [toX, toY] = to ? point(to) : [x, below];
+    return { color: colorOf[workload] ?? OTHER_POSITION, x: x + (toX - x) * part, y: y + (toY - y) * part };
+  });
+}
+
+/** Return where each node is in the order of the layout. */
+function positionsOf(layout: Layout): Int32Array {
+  const found = new Int32Array(layout.order.length);
+  layout.order.forEach((node, at) => {
+    found[node] = at;
+  });
+  return found;
+}
+
+/** Return the row at a height of the map. */
+function rowAt(layout: Layout, y: number): number {
+  const after = layout.rows.findIndex((row) => row.y > y + 1);
+  return (after < 0 ? layout.rows.length : Math.max(1, after)) - 1;
 }
 
 function describe(cluster: Cluster, node: number, rows: string): string {
@@ -172,7 +279,7 @@ function describe(cluster: Cluster, node: number, rows: string): string {
   const states = statesOf(cluster, node);
   return [
     `Node ${cluster.names[node] ?? ""}`,
-    `${rows} ${cluster.domainOf(node, rows) ?? "without the key"}`,
+    `${rows} ${domainWords(cluster.domainOf(node, rows))}`,
     count(end - first, "pod"),
     ...states,
   ].join(", ");
@@ -182,6 +289,7 @@ function describe(cluster: Cluster, node: number, rows: string): string {
 export function statesOf(cluster: Cluster, node: number): string[] {
   const taints = cluster.taintsOf(node);
   return [
+    ...(cluster.lost.has(node) ? ["lost"] : []),
     ...(cluster.notReady.has(node) ? ["not ready"] : []),
     ...(cluster.cordoned.has(node) ? ["cordoned"] : []),
     ...(taints.length ? [count(taints.length, "taint")] : []),
@@ -207,7 +315,7 @@ function Tip({ cluster, hover, rows }: { cluster: Cluster; hover: Hover; rows: s
         </strong>
       </p>
       <p class="quiet">
-        <Name>{cluster.domainOf(place.node, rows) ?? "without the key"}</Name>, {count(end - first, "pod")}
+        <Name>{domainWords(cluster.domainOf(place.node, rows))}</Name>, {count(end - first, "pod")}
         {states.length > 0 && <>, {states.join(", ")}</>}
       </p>
     </div>

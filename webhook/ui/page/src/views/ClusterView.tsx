@@ -1,46 +1,83 @@
 /** The whole cluster: domains as rows, nodes in them, pods as squares in the color of their workload. */
 import { useCallback, useMemo, useState } from "preact/hooks";
+import type { ActionBody } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
-import { OTHER, OTHER_POSITION, swatch, type Swatch } from "../model/colors";
-import { draw, SvgPen } from "../model/draw";
+import { OTHER_POSITION } from "../model/colors";
 import { workloadState, type ClusterState, type ColorBy, type PageState } from "../model/fragment";
 import { layOut, pitchFor } from "../model/layout";
+import { mapPicture, type LegendEntry } from "../model/mapPicture";
+import { Moves } from "../model/moves";
 import { count, number, printable, shortKey } from "../model/words";
+import { Command } from "../parts/Command";
 import { Menu } from "../parts/Menu";
+import { useRequest } from "../parts/request";
 import { fileName, savePng, saveText } from "../parts/save";
+import { SwatchIcon } from "../parts/SwatchIcon";
 import { Empty, Limits, Name, Notice, Title } from "../parts/text";
 import { useTheme } from "../parts/theme";
 import { WorkloadSearch } from "../parts/WorkloadSearch";
+import type { Audit } from "./audit";
 import { ClusterCanvas } from "./ClusterCanvas";
+import { Damaged, Tray } from "./ClusterOutcomeView";
+import { DisruptionPanel, WHAT_IF } from "./DisruptionPanel";
+import { DomainPanel } from "./DomainPanel";
 import { NodePanel } from "./NodePanel";
 import { NodesTable } from "./NodesTable";
+import { ProblemsNow } from "./ProblemsNow";
+
+/** Milliseconds that a what-if waits for a further change. */
+const PAUSE = 60;
+const AFTERWARDS = "Crossed out: lost. An outlined square has just come to its node; an empty one is where a pod was.";
 
 interface Props {
+  audit: Audit;
   client: Client;
   cluster: Cluster;
   state: ClusterState;
   go: (state: PageState) => void;
 }
 
-export function ClusterView({ client, cluster, state, go }: Props) {
+export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
+  const { actions } = state;
+  const key = actions.length ? JSON.stringify(actions) : null;
+  const [cancelled, setCancelled] = useState<string | null>(null);
+  const { data, error, loading } = useRequest(
+    key === cancelled ? null : key,
+    (signal) => client.disrupt({ actions: [...actions] }, signal),
+    PAUSE,
+  );
+  // What is on its way is answered for other actions.
+  const outcome = loading || key === null ? null : data;
+  const moves = useMemo(() => (outcome ? new Moves(now, actions, outcome) : null), [now, actions, outcome]);
+  const cluster = moves?.after ?? now;
+  const [row, setRow] = useState(-1);
+  const [node, setNode] = useState(-1);
+  const happen = (action: ActionBody): void => {
+    setRow(-1);
+    setNode(-1);
+    go({ ...state, actions: [...actions, action] });
+    // The button is gone that had the focus.
+    document.getElementById(WHAT_IF)?.focus();
+  };
   const keys = cluster.map.topologyKeys;
   const rows = state.rows !== null && keys.includes(state.rows) ? state.rows : (keys[0] ?? "");
   const [width, setWidth] = useState(() => Math.max(280, window.innerWidth - 64));
-  const [node, setNode] = useState(-1);
   const [saving, setSaving] = useState<string | null>(null);
   const highlight = cluster.find(state.highlight);
   const theme = useTheme();
   const domains = useMemo(() => cluster.domains(rows), [cluster, rows]);
-  const colors = useMemo(() => state.colors ?? cluster.colorBy(), [cluster, state.colors]);
-  const colorOf = useMemo(() => cluster.colors(colors), [cluster, colors]);
+  const colors = useMemo(() => state.colors ?? now.colorBy(), [now, state.colors]);
+  const colorOf = useMemo(() => now.colors(colors), [now, colors]);
+  // Before and after are drawn in the same places, so that what moves is seen to.
   const layout = useMemo(() => {
-    const podsOf = (at: number): number => {
-      const [first, end] = cluster.podsOn(at);
-      return end - first;
-    };
-    return layOut(domains, podsOf, width, pitchFor(cluster.podWorkload.length));
-  }, [cluster, domains, width]);
+    const podsOf = (at: number): number => Math.max(cluster.podsIn(at), now.podsIn(at));
+    return layOut(domains, podsOf, width, pitchFor(now.podWorkload.length));
+  }, [cluster, now, domains, width]);
+  const left = useMemo(() => {
+    if (!moves) return null;
+    return (at: number): number => Math.max(0, now.podsIn(at) - moves.after.podsIn(at));
+  }, [moves, now]);
   const resize = useCallback((next: number) => {
     if (next > 0) setWidth(next);
   }, []);
@@ -48,20 +85,31 @@ export function ClusterView({ client, cluster, state, go }: Props) {
     const key = cluster.workloads[workload];
     go({ ...state, highlight: workload === highlight || !key ? null : key });
   };
-  const picture = (): string => {
-    const pen = new SvgPen();
-    draw({ cluster, layout, theme, colorOf, highlight, cursor: -1 }, pen, 0, layout.height);
-    return pen.picture(layout.width, layout.height, theme.surface);
-  };
   const save = (kind: "svg" | "png"): void => {
     const name = fileName("cluster", shortKey(rows));
-    if (kind === "svg") saveText(`${name}.svg`, "image/svg+xml", picture());
+    const { source, kubernetesVersion } = cluster.map;
+    const about = [
+      `Cluster ${source.name || "live"} of ${source.readAt}, Kubernetes ${kubernetesVersion}`,
+      `${count(cluster.names.length, "node")}, ${count(cluster.podCount, "pod")}, ${number(cluster.pendingCount)} of them without a node`,
+    ];
+    const { svg, width, height } = mapPicture(
+      { cluster, layout, theme, colorOf, highlight, arrived: moves?.arrived ?? null, left, flying: [], cursor: -1 },
+      outcome ? `What if: ${outcome.what}` : `Pods by ${rows}`,
+      outcome ? [outcome.verdict, ...about, AFTERWARDS] : about,
+      legendOf(cluster, largestOf(now), colors, colorOf, highlight),
+    );
+    if (kind === "svg") saveText(`${name}.svg`, "image/svg+xml", svg);
     else
-      savePng(`${name}.png`, picture(), layout.width, layout.height).catch((error: unknown) => {
+      savePng(`${name}.png`, svg, width, height).catch((error: unknown) => {
         setSaving(String(error));
       });
   };
 
+  const domain = domains[row];
+  const open = (at: number): void => {
+    // A node that is added in a what-if is none that the server knows.
+    if (at < now.names.length) setNode(at);
+  };
   if (cluster.names.length === 0)
     return (
       <Empty title="This cluster has no nodes.">
@@ -71,6 +119,16 @@ export function ClusterView({ client, cluster, state, go }: Props) {
     );
   return (
     <>
+      {actions.length === 0 && (
+        <ProblemsNow
+          {...{ audit, rows, domains, go }}
+          cluster={now}
+          onDomain={(at) => {
+            setNode(-1);
+            setRow(at);
+          }}
+        />
+      )}
       <div class="toolbar" role="group" aria-label="What the map shows">
         <label class="field">
           <span>Rows</span>
@@ -133,12 +191,14 @@ export function ClusterView({ client, cluster, state, go }: Props) {
           choices={[
             {
               label: "Picture (PNG)",
+              testId: "save-map-png",
               act: () => {
                 save("png");
               },
             },
             {
               label: "Picture (SVG)",
+              testId: "save-map-svg",
               act: () => {
                 save("svg");
               },
@@ -157,17 +217,49 @@ export function ClusterView({ client, cluster, state, go }: Props) {
           {saving}
         </Notice>
       )}
-      <Legend cluster={cluster} colors={colors} colorOf={colorOf} highlight={highlight} pick={pick} go={go} />
-      <div class={node >= 0 ? "split" : ""}>
+      <DisruptionPanel
+        {...{ actions, outcome, error, loading }}
+        cluster={now}
+        cancelled={key !== null && key === cancelled}
+        onChange={(changed) => {
+          go({ ...state, actions: changed });
+        }}
+        onCancel={(ended) => {
+          setCancelled(ended ? key : null);
+        }}
+      />
+      <Legend
+        largest={largestOf(now)}
+        cluster={cluster}
+        colors={colors}
+        colorOf={colorOf}
+        highlight={highlight}
+        pick={pick}
+        go={go}
+      />
+      <div class={node >= 0 || domain ? "split" : ""}>
         {state.table ? (
-          <NodesTable cluster={cluster} domains={domains} rows={rows} onNode={setNode} />
+          <NodesTable cluster={cluster} domains={domains} rows={rows} onNode={open} />
         ) : (
           <ClusterCanvas
-            {...{ cluster, layout, colorOf, highlight }}
+            {...{ cluster, layout, colorOf, highlight, moves, left }}
             rows={rows}
             onWidth={resize}
-            onNode={setNode}
+            onNode={open}
+            onRow={(at) => {
+              setNode(-1);
+              setRow(at);
+            }}
             onWorkload={pick}
+          />
+        )}
+        {node < 0 && domain && (
+          <DomainPanel
+            {...{ cluster, rows, domain, go }}
+            onAction={happen}
+            onClose={() => {
+              setRow(-1);
+            }}
           />
         )}
         {node >= 0 && (
@@ -176,6 +268,7 @@ export function ClusterView({ client, cluster, state, go }: Props) {
             cluster={cluster}
             node={node}
             rows={rows}
+            onAction={happen}
             onClose={() => {
               setNode(-1);
             }}
@@ -183,11 +276,22 @@ export function ClusterView({ client, cluster, state, go }: Props) {
           />
         )}
       </div>
+      {outcome && moves && <Tray {...{ cluster, colorOf, outcome, moves, go }} />}
       <p class="quiet map-hint">
-        A square is a pod. Click one to highlight its workload, the space around them to open the node. A dashed outline
-        is a node that is cordoned (with a line across), tainted (with a line at a corner) or not ready.
+        A square is a pod. Click one to highlight its workload, the space around them to open the node, the name of a
+        row to open the domain. A dashed outline is a node that is cordoned (with a line across), tainted (with a line
+        at a corner) or not ready.{moves && ` ${AFTERWARDS}`}
       </p>
-      <Limits title="What the map leaves out" items={leftOut(cluster)} />
+      {outcome && (
+        <Damaged outcome={outcome} go={go}>
+          {outcome.command !== "" && (
+            <div class="command">
+              The same in a terminal: <Command text={outcome.command} testId="cluster-command" />
+            </div>
+          )}
+        </Damaged>
+      )}
+      <Limits title="What the map leaves out" items={leftOut(now)} />
     </>
   );
 }
@@ -204,7 +308,37 @@ function leftOut(cluster: Cluster): string[] {
   ];
 }
 
+/** Return what the colors stand for, in words. */
+function legendOf(
+  cluster: Cluster,
+  largest: readonly number[],
+  colors: ColorBy,
+  colorOf: Uint8Array,
+  highlight: number,
+): LegendEntry[] {
+  const named = (workload: number): string => {
+    const found = cluster.workloads[workload];
+    return found ? `${found.kind} ${found.namespace}/${found.name} ${number(cluster.running[workload] ?? 0)}` : "";
+  };
+  const position = colorOf[highlight] ?? OTHER_POSITION;
+  if (highlight >= 0) return [{ color: position === OTHER_POSITION ? 0 : position, label: named(highlight) }];
+  const shown =
+    colors === "workload"
+      ? largest.map((workload) => ({ color: colorOf[workload] ?? OTHER_POSITION, label: named(workload) }))
+      : cluster
+          .largestNamespaces(OTHER_POSITION)
+          .map(({ namespace, pods }, color) => ({ color, label: `${namespace} ${number(pods)}` }));
+  return [...shown, { color: OTHER_POSITION, label: "all other" }];
+}
+
+/** Return the workloads that have a color. */
+function largestOf(cluster: Cluster): number[] {
+  return cluster.largest(OTHER_POSITION).filter((workload) => (cluster.running[workload] ?? 0) > 0);
+}
+
 interface LegendProps {
+  /** The workloads that have a color. */
+  largest: readonly number[];
   cluster: Cluster;
   colors: ColorBy;
   colorOf: Uint8Array;
@@ -213,7 +347,7 @@ interface LegendProps {
   go: (state: PageState) => void;
 }
 
-function Legend({ cluster, colors, colorOf, highlight, pick, go }: LegendProps) {
+function Legend({ largest, cluster, colors, colorOf, highlight, pick, go }: LegendProps) {
   const key = cluster.workloads[highlight];
   return (
     <div
@@ -224,18 +358,18 @@ function Legend({ cluster, colors, colorOf, highlight, pick, go }: LegendProps) 
       }
     >
       {colors === "workload" ? (
-        <LargestWorkloads {...{ cluster, colorOf, highlight, pick }} />
+        <LargestWorkloads {...{ largest, cluster, colorOf, highlight, pick }} />
       ) : (
         cluster.largestNamespaces(OTHER_POSITION).map(({ namespace, pods }, position) => (
           <span key={namespace} class="legend-item">
-            <SwatchIcon swatch={swatch(position)} />
+            <SwatchIcon position={position} />
             <Name>{namespace}</Name>
             <span class="quiet">{number(pods)}</span>
           </span>
         ))
       )}
       <span class="legend-item other">
-        <SwatchIcon swatch={OTHER} /> all other
+        <SwatchIcon position={OTHER_POSITION} /> all other
       </span>
       {key && (
         <span class="legend-picked" role="status">
@@ -263,13 +397,13 @@ function Legend({ cluster, colors, colorOf, highlight, pick, go }: LegendProps) 
 }
 
 function LargestWorkloads({
+  largest,
   cluster,
   colorOf,
   highlight,
   pick,
-}: Pick<LegendProps, "cluster" | "colorOf" | "highlight" | "pick">) {
-  const named = cluster.largest(OTHER_POSITION).filter((workload) => (cluster.running[workload] ?? 0) > 0);
-  const shown = highlight >= 0 && !named.includes(highlight) ? [highlight, ...named] : named;
+}: Pick<LegendProps, "largest" | "cluster" | "colorOf" | "highlight" | "pick">) {
+  const shown = highlight >= 0 && !largest.includes(highlight) ? [highlight, ...largest] : largest;
   const names = shown.map((workload) => cluster.workloads[workload]?.name);
   return shown.map((workload) => {
     const found = cluster.workloads[workload];
@@ -287,21 +421,10 @@ function LargestWorkloads({
           pick(workload);
         }}
       >
-        <SwatchIcon swatch={highlight >= 0 && workload !== highlight ? OTHER : swatch(drawn)} />
+        <SwatchIcon position={highlight >= 0 && workload !== highlight ? OTHER_POSITION : drawn} />
         <Name>{repeated ? `${found.namespace}/${found.name}` : found.name}</Name>
         <span class="quiet">{number(cluster.running[workload] ?? 0)}</span>
       </button>
     );
   });
-}
-
-function SwatchIcon({ swatch: { color, mark } }: { swatch: Swatch }) {
-  return (
-    <svg class="swatch" viewBox="0 0 14 14" aria-hidden="true">
-      <rect width="14" height="14" rx="2" fill={color} />
-      {mark.map(([x1, y1, x2, y2], at) => (
-        <line key={at} x1={14 * x1} y1={14 * y1} x2={14 * x2} y2={14 * y2} stroke="#fff" stroke-width="1.6" />
-      ))}
-    </svg>
-  );
 }

@@ -1,5 +1,6 @@
 /** One node: what it is, what is left on it, and its pods. */
 import { useEffect, useRef } from "preact/hooks";
+import type { ActionBody } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { workloadState, type PageState } from "../model/fragment";
@@ -9,6 +10,8 @@ import { Failure, Name, Title, Waiting } from "../parts/text";
 import { statesOf } from "./ClusterCanvas";
 
 interface Props {
+  /** Lets something happen to nodes in a what-if. */
+  onAction: (action: ActionBody) => void;
   client: Client;
   cluster: Cluster;
   node: number;
@@ -17,28 +20,50 @@ interface Props {
   go: (state: PageState) => void;
 }
 
-export function NodePanel({ client, cluster, node, rows, onClose, go }: Props) {
+const HOSTNAME = "kubernetes.io/hostname";
+/** A taint that no pod tolerates by name. */
+const TAINT = "evenkeel.dev/what-if";
+
+export function NodePanel({ client, cluster, node, rows, onAction, onClose, go }: Props) {
   const name = cluster.names[node] ?? "";
   const { data, error, loading } = useRequest(name, (signal) => client.node(name, signal));
   const title = useRef<HTMLHeadingElement>(null);
+  // Where the focus was, and goes back to.
+  const opener = useRef(document.activeElement);
+  const close = (): void => {
+    onClose();
+    const before = opener.current;
+    if (before instanceof HTMLElement && before.isConnected) before.focus();
+    else document.getElementById("main")?.focus();
+  };
   useEffect(() => {
     title.current?.focus();
   }, [node]);
   const states = statesOf(cluster, node);
+  const host = cluster.domainOf(node, HOSTNAME);
+  const lose: [string, ActionBody][] =
+    host === null ? [] : [["Lose it", { lose: { topologyKey: HOSTNAME, value: host } }]];
+  const actions: [string, ActionBody][] = [
+    ...lose,
+    ["Drain it", { drain: name }],
+    ["Cordon it", { cordon: name }],
+    ["Taint it: NoExecute", { taint: { node: name, key: TAINT, value: "", effect: "NoExecute" } }],
+    ["Add one like it", { add: { like: name, count: 1 } }],
+  ];
   return (
     <aside
       class="panel side"
       aria-label="Node"
       data-testid="node-panel"
       onKeyDown={(event) => {
-        if (event.key === "Escape") onClose();
+        if (event.key === "Escape") close();
       }}
     >
       <div class="panel-head">
         <h2 tabIndex={-1} ref={title}>
           <Name>{name}</Name>
         </h2>
-        <button class="quiet-button" aria-label="Close the node" onClick={onClose}>
+        <button class="quiet-button" aria-label="Close the node" onClick={close}>
           ✕
         </button>
       </div>
@@ -46,6 +71,7 @@ export function NodePanel({ client, cluster, node, rows, onClose, go }: Props) {
         {shortKey(rows)} <Name>{cluster.domainOf(node, rows) ?? "is missing"}</Name>
         {states.length > 0 && <>; {states.join(", ")}</>}
       </p>
+      <WhatIfButtons actions={actions} onAction={onAction} />
       {error && <Failure error={error} />}
       {loading && !data && <Waiting>Reading the node…</Waiting>}
       {data && (
@@ -125,6 +151,32 @@ export function NodePanel({ client, cluster, node, rows, onClose, go }: Props) {
         </>
       )}
     </aside>
+  );
+}
+
+/** Buttons that let something happen in a what-if; nothing in the cluster changes. */
+export function WhatIfButtons({
+  actions,
+  onAction,
+}: {
+  actions: readonly (readonly [string, ActionBody])[];
+  onAction: (action: ActionBody) => void;
+}) {
+  return (
+    <div class="what-if-buttons" role="group" aria-label="What if">
+      <span class="quiet">What if?</span>
+      {actions.map(([label, action]) => (
+        <button
+          key={label}
+          data-testid={`act-${label.split(" ")[0]?.toLowerCase() ?? ""}`}
+          onClick={() => {
+            onAction(action);
+          }}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
   );
 }
 

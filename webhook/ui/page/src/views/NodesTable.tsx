@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Cluster } from "../model/cluster";
 import type { Domain } from "../model/layout";
-import { number, shortKey } from "../model/words";
+import { domainWords, number, shortKey } from "../model/words";
 import { Name } from "../parts/text";
 import { VirtualRows } from "../parts/VirtualRows";
 import { statesOf } from "./ClusterCanvas";
@@ -79,7 +79,7 @@ export function NodesTable({ cluster, domains, rows, onNode }: Props) {
                 </button>
               </span>
               <span role="cell" class="c-domain">
-                <Name>{domain ?? "without the key"}</Name>
+                <Name>{domainWords(domain)}</Name>
               </span>
               <span role="cell" class="c-pods number">
                 {number(end - first)}

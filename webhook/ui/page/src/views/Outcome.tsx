@@ -4,6 +4,7 @@ import { comparedDomains, type ComparedDomains } from "../model/compared";
 import { minimumOf, skewOf } from "../model/skew";
 import { chancesOf, endsOf, evictedOf, uncountedOf } from "../model/whatif";
 import { count, number, origin, shortKey } from "../model/words";
+import { Evicted, MOST_LISTED } from "../parts/Evicted";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
 import { Badge, Fact, Limits, Name, Notice } from "../parts/text";
 
@@ -174,7 +175,6 @@ const OUTCOMES: Record<DisplacedPod["outcome"], string> = {
   notRecreated: "are not recreated",
   notTried: "were not scheduled again",
 };
-const MOST_LISTED = 100;
 
 function Displaced({ whatIf }: { whatIf: WhatIf }) {
   const others = whatIf.displaced.filter((pod) => !pod.own);
@@ -224,46 +224,6 @@ function Displaced({ whatIf }: { whatIf: WhatIf }) {
             )}
           </details>
         ))}
-    </section>
-  );
-}
-
-function Evicted({ pods }: { pods: readonly DisplacedPod[] }) {
-  if (pods.length === 0) return null;
-  return (
-    <section class="panel" aria-label="Evicted pods" data-testid="evicted">
-      <h3>What is evicted for pods of higher priority</h3>
-      <table class="compact">
-        <thead>
-          <tr>
-            <th scope="col">Pod</th>
-            <th scope="col">From</th>
-            <th scope="col">For</th>
-            <th scope="col">Then</th>
-          </tr>
-        </thead>
-        <tbody>
-          {pods.slice(0, MOST_LISTED).map((pod) => (
-            <tr key={`${pod.namespace}/${pod.name}`}>
-              <th scope="row">
-                <Name>{`${pod.namespace}/${pod.name}`}</Name>
-              </th>
-              <td>
-                <Name>{pod.lostNode}</Name>
-              </td>
-              <td>
-                <Name>{pod.evictedFor ?? ""}</Name>
-              </td>
-              <td>
-                <Name>{pod.node === undefined ? (pod.why ?? "pending") : `on ${pod.node}`}</Name>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {pods.length > MOST_LISTED && (
-        <p class="quiet">and {number(pods.length - MOST_LISTED)} more, which the JSON has.</p>
-      )}
     </section>
   );
 }

@@ -70,8 +70,8 @@ function Group({ group, cluster, go }: { group: PendingGroup; cluster: Cluster; 
       {group.reasons.length > 0 && (
         <ul class="reasons marked">
           {group.reasons.map((reason) => (
-            <li key={reason}>
-              <Name>{reason}</Name>
+            <li key={reason.text}>
+              <strong>{count(reason.nodes, "node")}</strong>: <Name>{reason.text}</Name>
             </li>
           ))}
         </ul>

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { RolloutFields, SimulateAnswer, TracedStep } from "../api-types";
 import { framesOf, type Frame, type Frames, type Surroundings } from "../model/frames";
 import { count, number, shortKey } from "../model/words";
+import { Evicted } from "../parts/Evicted";
 import { announce } from "../parts/live";
 import { SkewChart } from "../parts/SkewChart";
 import { Badge, Fact, Limits, Name, Notice, type Tone } from "../parts/text";
@@ -18,6 +19,7 @@ interface Props {
 
 const OUTCOMES: Record<RolloutFields["outcome"], { tone: Tone; title: string }> = {
   complete: { tone: "good", title: "It completes." },
+  waitsForDeletion: { tone: "warning", title: "Old pods stay until someone deletes them (OnDelete)." },
   pending: { tone: "error", title: "It ends with pending pods." },
   deadlock: { tone: "error", title: "It deadlocks: old pods are left over for ever." },
 };
@@ -77,6 +79,17 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
         />
         {rollout.kind === "rollout" && (
           <Fact label="Old pods left" value={course.oldPods} tone={course.oldPods ? "error" : "good"} />
+        )}
+        {course.evicted.length > 0 && (
+          <Fact
+            label="Pods of other workloads evicted"
+            value={course.evicted.length}
+            tone="warning"
+            testId="rollout-evicted"
+          />
+        )}
+        {course.evictedPending > 0 && (
+          <Fact label="Of those pending at the end" value={course.evictedPending} tone="error" />
         )}
         {rollout.pendingBefore > 0 && <Fact label="Without a node before" value={rollout.pendingBefore} />}
         {answer.domains.map(({ topologyKey, maxSkew, whenUnsatisfiable }, position) => {
@@ -160,6 +173,8 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
       {course.trace.length < course.steps && (
         <p class="quiet">Of {number(course.steps)} steps the first and the last are listed.</p>
       )}
+      {/* A report has those of the likely course already. */}
+      {(around !== null || worst) && <Evicted pods={course.evicted} />}
       <Limits title="Assumed" items={rollout.assumptions} />
     </div>
   );
@@ -395,8 +410,14 @@ function sentence(trace: readonly TracedStep[], step: number): string {
   return found ? `Step ${number(found.step)}: ${stepWords(found)}` : "Before the first step";
 }
 
-function stepWords({ action, pod, new: fresh, node }: TracedStep): string {
+function stepWords(step: TracedStep): string {
+  const evicted = step.evicted?.join(", ");
+  return evicted === undefined ? actionWords(step) : `${actionWords(step)}, evicting ${evicted}`;
+}
+
+function actionWords({ action, pod, new: fresh, node, evictedFor }: TracedStep): string {
   const revision = fresh ? "new" : "old";
+  if (action === "evicted") return `${revision} pod ${pod} evicted from ${node ?? ""} for ${evictedFor ?? ""}`;
   if (action === "deleted") return `${revision} pod ${pod} deleted${node === null ? "" : ` from ${node}`}`;
   if (node === null) return `${revision} pod ${pod} created, pending`;
   return action === "scheduled"

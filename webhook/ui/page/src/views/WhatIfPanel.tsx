@@ -1,11 +1,18 @@
 /** What if: other numbers of replicas, lost and new nodes, another constraint; before and after side by side. */
 import { useState } from "preact/hooks";
-import { MOST_PODS, MOST_ROLLED_OUT, type ExplainAnswer, type FieldEdit, type WorkloadDetail } from "../api-types";
+import {
+  MOST_PODS,
+  MOST_ROLLED_OUT,
+  type ExplainAnswer,
+  type FieldEdit,
+  type SimulateAnswer,
+  type WorkloadDetail,
+} from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import type { WorkloadState } from "../model/fragment";
 import { comparedDomains, currentDomains } from "../model/compared";
-import { editedRequest, whatIfBody, whatIfCommand, type WhatIfRequest } from "../model/whatif";
+import { editedRequest, endsOf, whatIfBody, whatIfCommand, type WhatIfRequest } from "../model/whatif";
 import { count, number } from "../model/words";
 import { Command } from "../parts/Command";
 import { NumberInput } from "../parts/NumberInput";
@@ -59,6 +66,7 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
     !edited && data ? comparedDomains(data, explain) : detail.explain ? currentDomains(detail.explain) : [];
   return (
     <div class="whatif">
+      <Glance answer={data} loading={loading} failed={error !== null} />
       <section class="panel controls" aria-label="What happens">
         <h2>What if</h2>
         {own ? (
@@ -160,7 +168,7 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
               </>
             )}
           </section>
-          <section aria-label="After" class="side-column" data-testid="after">
+          <section aria-label="After" class="side-column" id="after" data-testid="after">
             <div class="side-head">
               <h2>After</h2>
               {loading && data && <Waiting>Scheduling…</Waiting>}
@@ -181,7 +189,12 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
         <details class="command">
           <summary>The same in a terminal</summary>
           <Command text={command} testId="command" />
-          {edited && <p class="quiet">Save the edited manifest as edited.yaml first (Save, Manifest).</p>}
+          {edited && (
+            <p class="quiet">
+              Save the edited manifest as edited.yaml first (Save, Manifest)
+              {replaces && state.replicas !== null && `, with spec.replicas ${state.replicas}`}.
+            </p>
+          )}
           {edited && state.actions.length > 0 && (
             <p class="quiet">
               The command adds the replicas of the copy to those that run; the page rolls it out first.
@@ -190,6 +203,33 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
         </details>
       </div>
     </div>
+  );
+}
+
+/** The numbers of the answer on one line, which stays in view on small screens; others have the answer beside it. */
+function Glance({ answer, loading, failed }: { answer: SimulateAnswer | null; loading: boolean; failed: boolean }) {
+  const ends = answer && endsOf(answer);
+  return (
+    <p class={`glance ${loading ? "stale" : ""}`} data-testid="glance">
+      <strong>After:</strong>
+      {ends ? (
+        <>
+          <span>{count(ends.running, "replica")} with a node</span>
+          <span class={ends.pending ? "tone-error" : ""}>{number(ends.pending)} pending</span>
+          <a
+            href="#after"
+            onClick={(event) => {
+              event.preventDefault();
+              document.getElementById("after")?.scrollIntoView();
+            }}
+          >
+            Show
+          </a>
+        </>
+      ) : (
+        <span>{failed ? "no answer: the reason is below" : "Scheduling…"}</span>
+      )}
+    </p>
   );
 }
 

@@ -273,6 +273,9 @@ function Tabs({ tab, onTab }: { tab: Tab; onTab: (tab: Tab) => void }) {
   );
 }
 
+/** Milliseconds for which a note on what was copied is shown: long enough to be read. */
+const READ = 8000;
+
 interface SavingProps {
   client: Client;
   cluster: Cluster;
@@ -337,7 +340,7 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
     <div class="saving">
       <button
         data-testid="copy-link"
-        title="The link opens this state on this machine as long as evenkeel ui runs"
+        title="Opens this view on this machine"
         onClick={() => {
           guarded(async () => {
             await navigator.clipboard.writeText(client.link(encode(await settled())));
@@ -345,12 +348,18 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
             announce("Link copied");
             setTimeout(() => {
               setCopied(false);
-            }, 2000);
+            }, READ);
           });
         }}
       >
         {copied ? "Copied" : "Copy link"}
       </button>
+      {copied && (
+        <p class="link-note quiet" data-testid="link-note">
+          The link opens this on this machine alone, as long as evenkeel ui runs, and has its token
+          {state.edited !== null && " and the edited manifest"}. For others, save the view as a report.
+        </p>
+      )}
       <Menu
         label="Save"
         testId="save"

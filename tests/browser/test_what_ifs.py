@@ -1,0 +1,74 @@
+"""Every kind of what-if shows the numbers of the command that the page names for it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_page import SHOP, counts
+
+_RUN = "from webhook.cli.start import run; run()"
+_ZONE = "topology.kubernetes.io/zone"
+
+
+@pytest.fixture
+def shop(serve: Callable[[Path], str]) -> str:
+    """The address of the page of the example cluster."""
+    return serve(SHOP)
+
+
+@pytest.mark.parametrize(
+    ("workload", "changes"),
+    [
+        pytest.param("shop/web", [], id="as it is"),
+        pytest.param("shop/web", [("replicas", "12")], id="3 more replicas"),
+        pytest.param("shop/web", [("replicas", "6")], id="3 replicas fewer"),
+        pytest.param("shop/web", [("replicas", "0")], id="no replicas"),
+        pytest.param("search/indexer", [("replicas", "14")], id="some stay pending"),
+        pytest.param("shop/web", [("do", f"lose:{_ZONE}:a")], id="a lost zone"),
+        pytest.param("shop/web", [("do", f"outage:{_ZONE}:a")], id="an unreachable zone"),
+        pytest.param("shop/web", [("do", "drain:node-a1")], id="a drained node"),
+        pytest.param("shop/cart", [("do", "cordon:node-a1")], id="a cordoned node"),
+        pytest.param("shop/web", [("do", "taint:node-a1:team:data:NoSchedule")], id="a taint"),
+        pytest.param("shop/web", [("do", "taint:node-a1:team:data:NoExecute")], id="a taint that evicts"),
+        pytest.param("search/indexer", [("do", "add:node-c1:2")], id="added nodes"),
+        pytest.param(
+            "shop/checkout",
+            [("do", f"lose:{_ZONE}:c"), ("do", "drain:node-b1"), ("replicas", "5")],
+            id="a lost zone, a drained node and more replicas",
+        ),
+    ],
+)
+def test_a_what_if_is_that_of_its_command(
+    page: Page, shop: str, workload: str, changes: list[tuple[str, str]]
+) -> None:
+    """Replicas with a node and without, and the pods of each domain, are those of its JSON."""
+    page.goto(f"{shop}#/workload/Deployment/{workload}?{urlencode([('tab', 'what-if'), *changes])}")
+    expect(page.get_by_test_id("after").get_by_test_id("outcome-facts")).to_be_visible()
+    words = shlex.split(str(page.get_by_test_id("command").text_content()))
+    command = [sys.executable, "-c", _RUN, *words[1:], "-o", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=SHOP.parent)
+    answer = json.loads(done.stdout)
+
+    after = page.get_by_test_id("after")
+    ends = answer["ends"]
+    assert str(ends["running"]) == after.get_by_test_id("fact-running").locator("dd").inner_text()
+    assert str(ends["pending"]) == after.get_by_test_id("fact-pending").locator("dd").inner_text()
+    # Where replicas are scheduled besides, the end is after these.
+    stages = answer["whatIf"]["domains"] if answer["whatIf"] else []
+    expected = {each["constraint"]: each["recovered"] for each in stages}
+    expected |= {each["constraint"]: each["after"] for each in answer["domains"]}
+    for constraint, domains in expected.items():
+        shown = counts(after.get_by_test_id(f"outcome-{constraint}"), 1)
+        assert domains == {domain: shown[domain] for domain in domains}
+    # Old words would be answered with a note on the new ones.
+    assert "renamed" not in done.stderr
+    assert " is now " not in done.stderr

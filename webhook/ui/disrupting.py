@@ -1,0 +1,107 @@
+"""The whole cluster, what if: nodes are lost, drained, tainted or added, and displaced pods placed again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from policies.manifests.fields import ErrorList
+from policies.manifests.wire import dumps
+from policies.placement.core.actions import Action, LoseDomain
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
+from policies.placement.survive.damage import ClusterSurvivalReport, Damage
+from policies.reports.survive.cluster_json import loss_result
+from policies.reports.survive.cluster_words import about, disruption, notes, verdict_on
+from webhook.requests.actions import actions_of
+from webhook.ui import answers
+from webhook.ui.bodies import DisruptBody
+from webhook.ui.cluster import PageCluster
+from webhook.ui.manifest import ProblemsError, field_problems, request_problem
+from webhook.ui.placing import ACTIONS
+
+#: The least damage that is too much: all pods must run, as in the command where nothing else is said.
+_TOO_MUCH: Final = Damage.PENDING
+#: Where pods are that get no node.
+_NOWHERE: Final[Mapping[PodOutcome, int]] = {
+    PodOutcome.PENDING: -1,
+    PodOutcome.NOT_RECREATED: -2,
+    PodOutcome.NOT_TRIED: -3,
+}
+
+
+def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
+    """Return what actions do to all workloads of the cluster.
+
+    Raises:
+        ProblemsError: One names what the cluster does not have, or the pods are not known.
+    """
+    outcome, _ = disrupted(cluster, body)
+    return dumps(outcome)
+
+
+def disrupted(cluster: PageCluster, body: DisruptBody) -> tuple[answers.ClusterOutcome, Sequence[Action]]:
+    """Return what ``disrupt`` answers, and the actions.
+
+    Raises:
+        ProblemsError: As there.
+    """
+    if cluster.remote is not None:
+        text = (
+            "only nodes and pods that were read can be lost: start evenkeel ui with --cluster and a snapshot"
+        )
+        raise ProblemsError([request_problem("actions", text)])
+    actions, found = actions_of(body.actions, ACTIONS), ErrorList()
+    survival = ClusterSurvival(
+        cluster.objects.workloads, cluster.context, ClusterLossOptions(key=""), cluster.objects.running
+    )
+    done = survival.disrupt(actions, found)
+    if found.errors:
+        raise ProblemsError(field_problems(found.errors))
+    report = survival.report([done.loss], fail_on=_TOO_MUCH, unread=cluster.notes, stopped=False)
+    return _outcome(cluster, actions, done, report), actions
+
+
+def _outcome(
+    cluster: PageCluster, actions: Sequence[Action], done: Disrupted, report: ClusterSurvivalReport
+) -> answers.ClusterOutcome:
+    positions = dict(cluster.index.nodes.positions())
+    positions |= {name: len(positions) + number for number, name in enumerate(done.added)}
+    what = disruption(actions)
+    return {
+        "what": what,
+        "verdict": verdict_on(report, what),
+        "impact": done.loss.impact,
+        "result": loss_result(report, done.loss),
+        "damages": [about(each) for each in done.loss.workloads],
+        "lostNodes": sorted(positions[name] for name in done.lost),
+        "addedNodes": list(done.added),
+        "moved": {
+            "workload": [
+                cluster.workload_of_pod(each.pod.namespace, each.pod.name) for each in done.displaced
+            ],
+            "origin": [positions[each.pod.node] for each in done.displaced],
+            "node": [_place(each, positions) for each in done.displaced],
+        },
+        "notes": list(notes(report)),
+        "notModeled": list(report.unmodeled),
+        "command": _command(cluster, actions),
+    }
+
+
+def _place(entry: DisplacedPod, positions: Mapping[str, int]) -> int:
+    if entry.step is not None and entry.step.node is not None:
+        return positions[entry.step.node]
+    return _NOWHERE[entry.outcome]
+
+
+def _command(cluster: PageCluster, actions: Sequence[Action]) -> str:
+    """Return the command that answers the same: ``survive`` knows the loss of one domain."""
+    match actions:
+        case [LoseDomain(key=key, value=value, unreachable=unreachable)]:
+            words = ["evenkeel", "survive", f"{key}={value}", "--all"]
+            words += ["--unreachable"] if unreachable else []
+            words += ["--live"] if cluster.live else ["--cluster", cluster.name]
+            return shlex.join(words)
+    return ""

@@ -1,0 +1,177 @@
+/** The cluster after what happens to its nodes in a what-if: where every pod is then, and which of them came from where. */
+import type { ActionBody, ClusterMap, ClusterOutcome, LabelValues, NodeColumns, Taint } from "../api-types";
+import { Cluster } from "./cluster";
+
+/** Where a pod is that stays pending, in the columns of an answer and of the cluster. */
+const PENDING = -1;
+const HOSTNAME = "kubernetes.io/hostname";
+const CORDON: Taint = { key: "node.kubernetes.io/unschedulable", value: "", effect: "NoSchedule" };
+/** Taints of the control plane that a new node does not have. */
+const PASSING = "node.kubernetes.io/";
+
+/** A pod that moves: where its square was and is, as a node and a place among its pods. */
+export interface Flight {
+  workload: number;
+  from: readonly [node: number, pod: number];
+  /** Null where it gets no node. */
+  to: readonly [node: number, pod: number] | null;
+}
+
+/** The pods of a workload that get no node. */
+export interface Stuck {
+  /** -1 for pods without a controller. */
+  workload: number;
+  pods: number;
+}
+
+export class Moves {
+  /** The cluster afterwards. */
+  readonly after: Cluster;
+  /** Whether each pod of ``after.podWorkload`` has just come to its node. */
+  readonly arrived: Uint8Array;
+  readonly flights: readonly Flight[];
+  /** Pods that stay pending, the most first. */
+  readonly stuck: readonly Stuck[];
+
+  constructor(before: Cluster, actions: readonly ActionBody[], outcome: ClusterOutcome) {
+    const { workload, origin, node } = outcome.moved;
+    this.after = new Cluster(
+      {
+        ...before.map,
+        nodes: nodesAfter(before, actions, outcome),
+        pods: podsAfter(before.map, outcome),
+      },
+      new Set(outcome.lostNodes),
+    );
+    this.arrived = new Uint8Array(this.after.podWorkload.length);
+    const left = new Map<string, number>();
+    const stuck = new Map<number, number>();
+    const flights: Flight[] = [];
+    workload.forEach((moved, at) => {
+      const [from, target] = [origin[at] ?? 0, node[at] ?? PENDING];
+      const key = `${from} ${moved}`;
+      const place = placeOf(before, from, moved) + (left.get(key) ?? 0);
+      left.set(key, (left.get(key) ?? 0) + 1);
+      if (target === PENDING) stuck.set(moved, (stuck.get(moved) ?? 0) + 1);
+      if (target < PENDING) return;
+      const to = target === PENDING ? null : ([target, this.arrive(target, moved)] as const);
+      flights.push({ workload: moved, from: [from, place], to });
+    });
+    this.flights = flights;
+    this.stuck = [...stuck].map(([found, pods]) => ({ workload: found, pods })).sort((a, b) => b.pods - a.pods);
+  }
+
+  /** Mark one more pod of a workload as new on a node; return its place there. */
+  private arrive(node: number, workload: number): number {
+    const [first, end] = this.after.podsOn(node);
+    for (let pod = end - 1; pod >= first; pod -= 1)
+      if (this.after.podWorkload[pod] === workload && this.arrived[pod] === 0) {
+        this.arrived[pod] = 1;
+        return pod - first;
+      }
+    return 0;
+  }
+}
+
+/** Return how many nodes something happens to, and the pods on them and their workloads, known without the server. */
+export function touched(
+  cluster: Cluster,
+  actions: readonly ActionBody[],
+): { nodes: number; pods: number; workloads: number } {
+  const nodes = new Set<number>();
+  for (const action of actions) {
+    const { lose } = action;
+    const named = action.drain ?? action.taint?.node;
+    cluster.names.forEach((name, node) => {
+      if (name === named || (lose && cluster.domainOf(node, fullKey(cluster, lose.topologyKey)) === lose.value))
+        nodes.add(node);
+    });
+  }
+  const workloads = new Set<number>();
+  let pods = 0;
+  for (const node of nodes) {
+    const [first, end] = cluster.podsOn(node);
+    pods += end - first;
+    for (const workload of cluster.podWorkload.subarray(first, end)) if (workload >= 0) workloads.add(workload);
+  }
+  return { nodes: nodes.size, pods, workloads: workloads.size };
+}
+
+/** Return a topology key that a link may have short. */
+function fullKey(cluster: Cluster, key: string): string {
+  const { topologyKeys } = cluster.map;
+  return topologyKeys.includes(key) ? key : (topologyKeys.find((found) => found.endsWith(`/${key}`)) ?? key);
+}
+
+/** Return the place of the first pod of a workload on a node. */
+function placeOf(cluster: Cluster, node: number, workload: number): number {
+  return Math.max(0, cluster.podWorkload.subarray(...cluster.podsOn(node)).indexOf(workload));
+}
+
+/** Return where the pods are once some have moved. */
+function podsAfter(map: ClusterMap, { moved }: ClusterOutcome): ClusterMap["pods"] {
+  const [nodes, workloads] = [map.pods.node.slice(), map.pods.workload];
+  const leaving = new Map<string, number[]>();
+  moved.workload.forEach((workload, at) => {
+    const key = `${moved.origin[at] ?? 0} ${workload}`;
+    const targets = leaving.get(key);
+    if (targets) targets.push(moved.node[at] ?? PENDING);
+    else leaving.set(key, [moved.node[at] ?? PENDING]);
+  });
+  const gone = new Set<number>();
+  map.pods.node.forEach((node, pod) => {
+    const target = leaving.get(`${node} ${workloads[pod] ?? -1}`)?.pop();
+    if (target === undefined) return;
+    // What nothing replaces is no pod any more; what was not tried has no place either.
+    if (target < PENDING) gone.add(pod);
+    else nodes[pod] = target;
+  });
+  return {
+    node: nodes.filter((_, pod) => !gone.has(pod)),
+    workload: workloads.filter((_, pod) => !gone.has(pod)),
+  };
+}
+
+/** Return the nodes once things happened to them. */
+function nodesAfter(before: Cluster, actions: readonly ActionBody[], outcome: ClusterOutcome): NodeColumns {
+  const { nodes } = before.map;
+  const names = [...nodes.names, ...outcome.addedNodes];
+  const find = (name: string): number => names.indexOf(name);
+  const labels = Object.fromEntries(Object.entries(nodes.labels).map(([key, column]) => [key, copied(column)]));
+  const taints = { values: [...nodes.taints.values], of: [...nodes.taints.of] };
+  const taint = (node: number, change: (found: readonly Taint[]) => Taint[]): void => {
+    taints.values.push(change(taints.values[taints.of[node] ?? -1] ?? []));
+    taints.of[node] = taints.values.length - 1;
+  };
+  const cordoned = new Set(nodes.cordoned);
+  let added = nodes.names.length;
+  for (const action of actions) {
+    const cordon = action.drain ?? action.cordon;
+    if (cordon !== undefined) {
+      cordoned.add(find(cordon));
+      taint(find(cordon), (found) => [...found, CORDON]);
+    }
+    if (action.taint) {
+      const { node, key, value, effect } = action.taint;
+      taint(find(node), (found) => [
+        ...found.filter((one) => one.key !== key || one.effect !== effect),
+        { key, value: value ?? "", effect },
+      ]);
+    }
+    if (action.add) {
+      const like = find(action.add.like);
+      for (let number = 0; number < (action.add.count ?? 1) && added < names.length; number += 1) {
+        for (const [key, column] of Object.entries(labels))
+          column.of.push(key === HOSTNAME ? column.values.push(names[added] ?? "") - 1 : (column.of[like] ?? -1));
+        taints.of.push(taints.of[like] ?? 0);
+        taint(added, (found) => found.filter((one) => !one.key.startsWith(PASSING)));
+        added += 1;
+      }
+    }
+  }
+  return { ...nodes, names, labels, taints, cordoned: [...cordoned] };
+}
+
+function copied(column: LabelValues): LabelValues {
+  return { values: [...column.values], of: [...column.of] };
+}

@@ -1,0 +1,167 @@
+/** What a what-if does to the whole cluster: the verdict, the workloads by damage, and the pods that fit nowhere. */
+import type { ComponentChildren } from "preact";
+import type { ClusterOutcome } from "../api-types";
+import type { Cluster } from "../model/cluster";
+import { OTHER_POSITION } from "../model/colors";
+import { workloadState, type PageState } from "../model/fragment";
+import type { Moves } from "../model/moves";
+import { count, number } from "../model/words";
+import { Link } from "../parts/Link";
+import { SwatchIcon } from "../parts/SwatchIcon";
+import { Badge, Fact, Limits, Name, Notice, Title, type Tone } from "../parts/text";
+
+/** Opens a page; absent in a report. */
+type Go = ((state: PageState) => void) | null;
+
+const SIGNS: readonly [survives: boolean | null, tone: Tone][] = [
+  [true, "good"],
+  [false, "error"],
+  [null, "warning"],
+];
+
+/** The verdict in one sentence, and the numbers. */
+export function Verdict({ outcome }: { outcome: ClusterOutcome }) {
+  const { impact, result } = outcome;
+  const { loss } = { loss: result };
+  const tone = SIGNS.find(([survives]) => survives === result.survives)?.[1] ?? "warning";
+  const kept = Object.entries(impact.notRecreated);
+  return (
+    <>
+      <Notice tone={tone} title={outcome.verdict} testId="cluster-verdict" />
+      <dl class="facts" data-testid="cluster-facts">
+        {impact.nodes > 0 && <Fact label="Nodes lost" value={impact.nodes} testId="fact-nodes" />}
+        {outcome.addedNodes.length > 0 && <Fact label="Nodes added" value={outcome.addedNodes.length} />}
+        <Fact label="Pods that lose their node" value={impact.pods} testId="fact-pods" />
+        <Fact label="Get another node" value={loss.recovered} tone="good" testId="fact-recovered" />
+        <Fact label="Fit nowhere" value={loss.pending} tone={loss.pending ? "error" : "good"} testId="fact-stuck" />
+        {loss.evicted > 0 && <Fact label="Evicted for others" value={loss.evicted} tone="warning" />}
+        {loss.notTried > 0 && <Fact label="Not scheduled again" value={loss.notTried} tone="warning" />}
+        {kept.length > 0 && (
+          <Fact
+            label={`Not replaced: ${kept.map(([what]) => what).join(", ")}`}
+            value={kept.reduce((sum, [, pods]) => sum + pods, 0)}
+          />
+        )}
+      </dl>
+    </>
+  );
+}
+
+/** The pods that get no node, by workload. */
+export function Tray({
+  cluster,
+  colorOf,
+  outcome,
+  moves,
+  go,
+}: {
+  cluster: Cluster;
+  colorOf: Uint8Array;
+  outcome: ClusterOutcome;
+  moves: Moves;
+  go: Go;
+}) {
+  if (moves.stuck.length === 0) return null;
+  const pods = moves.stuck.reduce((sum, stuck) => sum + stuck.pods, 0);
+  return (
+    <section class="panel tray" aria-label="Pods that fit nowhere" data-testid="tray">
+      <h2>
+        {count(pods, "pod")} that {pods === 1 ? "fits" : "fit"} nowhere
+      </h2>
+      <ul class="plain">
+        {moves.stuck.map(({ workload, pods: stuck }) => {
+          const key = cluster.workloads[workload];
+          const found = outcome.result.workloads.find(
+            (one) => key && one.name === key.name && one.namespace === key.namespace && one.kind === key.kind,
+          );
+          return (
+            <li key={workload} data-testid="stuck">
+              <SwatchIcon position={colorOf[workload] ?? OTHER_POSITION} /> <strong>{number(stuck)}</strong>{" "}
+              {key ? <Linked {...key} go={go} /> : "without a controller"}
+              {found && found.message !== "" && (
+                <span class="why">
+                  <Name>{found.message}</Name>
+                </span>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function Linked({ go, ...key }: { kind: string; namespace: string; name: string; go: Go }) {
+  if (!go) return <Title {...key} />;
+  return (
+    <Link to={workloadState(key)} go={go}>
+      <Title {...key} />
+    </Link>
+  );
+}
+
+/** Workloads that are listed. */
+const MOST_LISTED = 200;
+
+/** The workloads that lose pods, those with the worst damage first, as the server ranks them. */
+export function Damaged({ outcome, go, children }: { outcome: ClusterOutcome; go: Go; children?: ComponentChildren }) {
+  const { workloads } = outcome.result;
+  const hit = workloads.filter(({ damages }) => damages.length > 0).length;
+  return (
+    <section class="panel" aria-label="Workloads by damage" data-testid="damaged">
+      <h2>
+        {workloads.length === 0
+          ? "No workload loses a pod"
+          : `${number(hit)} of ${count(workloads.length, "workload")} that ${workloads.length === 1 ? "loses" : "lose"} pods ${hit === 1 ? "is" : "are"} damaged`}
+      </h2>
+      {workloads.length > 0 && (
+        <table class="compact">
+          <thead>
+            <tr>
+              <th scope="col">Workload</th>
+              <th scope="col" class="number">
+                Before
+              </th>
+              <th scope="col" class="number">
+                Right after
+              </th>
+              <th scope="col" class="number">
+                In the end
+              </th>
+              <th scope="col">Damage</th>
+            </tr>
+          </thead>
+          <tbody>
+            {workloads.slice(0, MOST_LISTED).map((found, at) => (
+              <tr key={`${found.kind}/${found.namespace}/${found.name}`} data-testid="damage">
+                <th scope="row">
+                  <Linked kind={found.kind} namespace={found.namespace} name={found.name} go={go} />
+                </th>
+                <td class="number">{number(found.runningBefore)}</td>
+                <td class="number">{number(found.runningRightAfter)}</td>
+                <td class="number">{number(found.runningInTheEnd)}</td>
+                <td>
+                  {found.damages.length > 0 ? (
+                    <Badge tone={found.runningInTheEnd < found.runningBefore ? "error" : "warning"}>
+                      {outcome.damages[at] ?? ""}
+                    </Badge>
+                  ) : found.notTried > 0 ? (
+                    <Badge tone="warning">not judged: not scheduled again</Badge>
+                  ) : (
+                    <Badge tone="good">none</Badge>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {workloads.length > MOST_LISTED && (
+        <p class="quiet">and {count(workloads.length - MOST_LISTED, "more workload")}</p>
+      )}
+      {children}
+      <Limits title="What this assumes and leaves out" items={outcome.notes} />
+      <Limits title="Not modeled: what else the scheduler looks at" items={outcome.notModeled} />
+    </section>
+  );
+}

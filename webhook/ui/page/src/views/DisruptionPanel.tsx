@@ -1,0 +1,94 @@
+/** What happens to nodes of the whole cluster: the list, what is gone at once, and the answer once it is there. */
+import type { ActionBody, ClusterOutcome } from "../api-types";
+import type { RequestError } from "../client";
+import type { Cluster } from "../model/cluster";
+import { touched } from "../model/moves";
+import { count } from "../model/words";
+import { Failure, Waiting } from "../parts/text";
+import { ActionsForm } from "./ActionsForm";
+import { Verdict } from "./ClusterOutcomeView";
+
+interface Props {
+  cluster: Cluster;
+  actions: readonly ActionBody[];
+  outcome: ClusterOutcome | null;
+  error: RequestError | null;
+  loading: boolean;
+  /** Whether the person ended the work. */
+  cancelled: boolean;
+  onChange: (actions: ActionBody[]) => void;
+  onCancel: (cancelled: boolean) => void;
+}
+
+/** The id of what opens the form. */
+export const WHAT_IF = "what-if-cluster";
+
+export function DisruptionPanel(props: Props) {
+  const { cluster, actions, outcome, error, loading, cancelled, onChange, onCancel } = props;
+  return (
+    <section class="panel disruption" aria-label="What if" data-testid="disruption">
+      {actions.length > 0 && (
+        <div aria-busy={loading}>
+          {loading && <Gone cluster={cluster} actions={actions} onCancel={onCancel} />}
+          {error && <Failure error={error} />}
+          {cancelled && (
+            <p>
+              Cancelled: nothing was scheduled again.{" "}
+              <button
+                class="link"
+                onClick={() => {
+                  onCancel(false);
+                }}
+              >
+                Schedule
+              </button>
+            </p>
+          )}
+          {outcome && !loading && <Verdict outcome={outcome} />}
+        </div>
+      )}
+      <div class="disruption-bar">
+        <details>
+          <summary id={WHAT_IF} data-testid="change-cluster">
+            {actions.length > 0
+              ? `Change what happens: ${count(actions.length, "action")}`
+              : "What if nodes are lost, drained, cordoned, tainted or added?"}
+          </summary>
+          <ActionsForm cluster={cluster} actions={actions} onChange={onChange} />
+        </details>
+        {actions.length > 0 && (
+          <button
+            data-testid="reset-cluster"
+            onClick={() => {
+              onChange([]);
+            }}
+          >
+            Show the cluster as it is
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** What is gone, which is known at once, while the pods are scheduled again. */
+function Gone({ cluster, actions, onCancel }: Pick<Props, "cluster" | "actions" | "onCancel">) {
+  const { nodes, pods, workloads } = touched(cluster, actions);
+  return (
+    <div class="gone-now" data-testid="gone-now">
+      <Waiting>
+        {nodes > 0
+          ? `${count(nodes, "node")} with ${count(pods, "pod")} of ${count(workloads, "workload")}: scheduling again what is displaced…`
+          : "Scheduling…"}
+      </Waiting>
+      <button
+        data-testid="cancel"
+        onClick={() => {
+          onCancel(true);
+        }}
+      >
+        Cancel
+      </button>
+    </div>
+  );
+}
