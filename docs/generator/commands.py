@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from itertools import groupby
 
 import click
 
@@ -17,10 +18,12 @@ than once takes its values separated by white space in the environment variable.
 
 
 def page_of_settings() -> str:
-    """Return the table of every setting of the server."""
-    rows = ((code(option.flag), code(option.env), option.default_text, option.help) for option in options())
-    table_ = table(("option", "environment variable", "default", "meaning"), rows)
-    return page("Settings of the server", _SETTINGS, table_)
+    """Return the tables of every setting of the server."""
+    parts = []
+    for title, entries in groupby(options(), lambda option: option.section):
+        rows = ((code(each.flag), code(each.env), each.default_text, each.help) for each in entries)
+        parts += [f"## {title}", table(("option", "environment variable", "default", "meaning"), rows)]
+    return page("Settings of the server", _SETTINGS, *parts)
 
 
 def page_of_commands() -> str:

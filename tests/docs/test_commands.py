@@ -26,7 +26,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "conf
 _BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 #: A file that a command writes.
-_WRITTEN = re.compile(r"(?:> ?|--output )(\S+)")
+_WRITTEN = re.compile(r"(?:> ?|snapshot -o )(\S+)")
 #: A command in a row of a table.
 _ROW = re.compile(r"^\| .*\? \| `(evenkeel .*)` \|$", re.MULTILINE)
 #: Commands that are about an installation, or serve until they are ended.

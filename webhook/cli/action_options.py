@@ -111,10 +111,6 @@ class Happening:
             ]
         return cls(tuple(actions), MOST_OTHERS if values.pop("displaced") == "all" else 0)
 
-    def seen(self, obj: dict[str, Any]) -> None:
-        """Look at an object of the cluster."""
-        self.running(obj)
-
     @property
     def reads_all(self) -> bool:
         """Whether the cluster is read here, with its pods, and no server is asked."""

@@ -18,12 +18,20 @@ from policies.model.workload import Workload
 from policies.placement.advise.advise import Advice, advise, why_unadvised
 from policies.placement.advise.goal import Goal, parse_limit, parse_range
 from policies.placement.advise.goal_simulator import MOST_REPLICAS
-from policies.placement.advise.node_groups import described_nodes, domains_key, groups_for
+from policies.placement.advise.node_groups import (
+    NodeGroup,
+    described_nodes,
+    domains_key,
+    groups_for,
+    groups_lacking,
+    scaled_groups,
+)
 from policies.placement.core.actions import MOST_ADDED, topology_key
 from policies.placement.core.placement import PlacementError, check_controller, read_workload
 from policies.reports.advise import json as advise_json
 from policies.reports.advise import text as advise_text
 from webhook.cli.answers import print_answer
+from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.manifest import told
 from webhook.cli.options import answer_option
@@ -119,6 +127,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     help="Without a cluster: the nodes that there are, of each domain of KEY (of each zone, with --key "
     "hostname). With one: how many an autoscaler may bring each domain to.",
 )
+@autoscale_option
 @click.option("--enforce", is_flag=True, help="Only a DoNotSchedule constraint counts for --lose-at-most.")
 @click.option(
     "--allow-soft",
@@ -138,6 +147,7 @@ def command(
     one_a_node: bool,
     replicas: ReplicaRange | None,
     counts: dict[str, int] | None,
+    autoscale: str | None,
     enforce: bool,
     allow_soft: bool,
     diff: bool,
@@ -155,6 +165,10 @@ def command(
     The pods of the workload that run now are left out: the new template replaces them. Domains that a
     SpreadPolicy lists (topology.domains) and that have no node may get some.
 
+    With --autoscale the node groups say which nodes may come. One is added for a replica that is pending, and
+    of several groups that could have it the one in the domain with most replicas: the goal must hold whatever
+    group Cluster Autoscaler takes.
+
     Exit codes: 0 the goal is reached, with the constraints to write or as it is; 1 it cannot be: what is
     missing is shown, and the best there is; or only the pods that run now miss it, and nothing is to write;
     2 bad usage or input, 3 could not run. Ctrl-C reports what was found until then; exit code 130.
@@ -163,6 +177,8 @@ def command(
         raise UsageError("give a goal: --lose-at-most SHARE, --one-a-node, or both")
     if enforce and limit is None:
         raise UsageError("--enforce may only be set with --lose-at-most")
+    if counts is not None and autoscale is not None:
+        raise UsageError("--nodes and --autoscale exclude each other")
     options = PlacementOptions(**values).with_default_cluster()
     if counts is None and not options.cluster and not options.live:
         raise UsageError("give a cluster, --cluster FILE or --live, or describe one: --nodes a=3,b=3,c=3")
@@ -174,7 +190,7 @@ def command(
         allow_soft=allow_soft,
         replicas=replicas or ReplicaRange(0, 0),
     )
-    advice, entry = _advise(options, goal, counts)
+    advice, entry = _advise(options, goal, counts, Autoscale(autoscale))
     if advice is None:
         finish(ExitCode.INTERRUPTED)
     _print(advice, form="diff" if diff else form, options=options, entry=entry)
@@ -185,7 +201,7 @@ def command(
 
 
 def _advise(
-    options: PlacementOptions, goal: Goal, counts: dict[str, int] | None
+    options: PlacementOptions, goal: Goal, counts: dict[str, int] | None, autoscale: Autoscale
 ) -> tuple[Advice | None, ManifestObject]:
     """Return the advice, None if Ctrl-C ended it too early, and the object that it is about.
 
@@ -205,18 +221,35 @@ def _advise(
             raise DocumentError([f"{entry.location(FieldPath())}: {workload.title} is not advised on: {why}"])
         if not goal.replicas.most:
             goal = replace(goal, replicas=_replicas(workload, given))
-        return _search(workload, given, goal, counts or {}), entry
+        return _search(workload, given, goal, _groups(given, goal, counts or {}, autoscale)), entry
     except PlacementError as error:
         raise DocumentError([*given.problems, *told(entry, error.errors)]) from error
 
 
+def _groups(
+    given: PlacementInput, goal: Goal, counts: Mapping[str, int], autoscale: Autoscale
+) -> tuple[NodeGroup, ...]:
+    """Return the nodes that an autoscaler may add.
+
+    Raises:
+        DocumentError: The file of node groups is not what it should be.
+        UsageError: A node group is in no domain of the goal.
+    """
+    context, most = given.context, goal.replicas.most
+    autoscaler = None if context.cluster is None else autoscale.read(context.cluster)
+    if autoscaler is None:
+        return groups_for(context, goal.key, counts, most)
+    if lacking := groups_lacking(autoscaler, goal.key):
+        raise UsageError(f"--autoscale: {lacking}")
+    return scaled_groups(autoscaler, goal.key, most)
+
+
 def _search(
-    workload: Workload, given: PlacementInput, goal: Goal, counts: Mapping[str, int]
+    workload: Workload, given: PlacementInput, goal: Goal, groups: tuple[NodeGroup, ...]
 ) -> Advice | None:
     context, most = given.context, goal.replicas.most
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
-    groups = groups_for(context, goal.key, counts, most)
     if not any(group.key == goal.key for group in groups):
         check_key(given, goal.key, option="--key")
     long = most * (context.cluster.node_count + sum(group.count for group in groups)) >= LONG

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, Protocol
+from typing import BinaryIO, Final, NamedTuple, Protocol
 
 import click
-import orjson
-import yaml
 
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import member, text_member
+from policies.reports.as_yaml import yaml_parts
 from webhook.cli.options import DATA_FORMATS, HTML
 from webhook.cli.terminal import ExitCode
 from webhook.http.problems import problem
@@ -25,8 +24,6 @@ from webhook.requests.frame import RequestError
 with late_imports():
     from webhook.ui import embedded
 
-#: libyaml's where PyYAML was built with it, which takes a fifth of the time.
-_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 #: How a moment is written.
 _TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -120,22 +117,8 @@ def print_answer(body: bytes, form: str, kind: str = "", about: embedded.ReportA
     elif form == "json":
         click.echo(body.rstrip(b"\n"))
     else:
-        for part in _yaml_parts(orjson.loads(body)):
+        for part in yaml_parts(body):
             click.echo(part, nl=False)
-
-
-def _yaml_parts(answer: dict[str, Any]) -> Iterator[str]:
-    """Yield an answer as YAML, each entry of a list alone: for all at once PyYAML takes twice the memory."""
-    for name, value in answer.items():
-        if isinstance(value, list) and value:
-            yield f"{name}:\n"
-            yield from (_as_yaml([entry]) for entry in value)
-        else:
-            yield _as_yaml({name: value})
-
-
-def _as_yaml(value: object) -> str:
-    return yaml.dump(value, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
 
 
 def answer_lines(lines: BinaryIO, answer: Callable[[bytes], tuple[bytes, bool]]) -> ExitCode:

@@ -34,7 +34,7 @@ REPORT_APIS: Final[Mapping[str, policy_report.ReportApi]] = {
 _EXAMPLES = """\
 evenkeel audit --live
 evenkeel audit --live -n shop --fail-on warning
-evenkeel snapshot --output cluster.json && evenkeel audit --cluster cluster.json --top 20
+evenkeel snapshot -o cluster.json && evenkeel audit --cluster cluster.json --top 20
 evenkeel audit --cluster cluster.json -l team=checkout -o json
 evenkeel audit --live -o markdown >> "$GITHUB_STEP_SUMMARY"
 evenkeel audit --live -o policyreport --fail-on never | kubectl apply -f -

@@ -15,8 +15,8 @@ from policies.manifests.errors import UsageError
 from webhook.cert_rotation.configurations import publish, read_configurations
 from webhook.cert_rotation.manifests import inject_manifest
 from webhook.cert_rotation.secret import SecretStore
-from webhook.cli.certs_target import cluster_options, is_given
-from webhook.cli.command import Command
+from webhook.cli.certs_target import cluster_options
+from webhook.cli.command import Command, is_given
 from webhook.cli.live import api_server
 from webhook.kube.api_server import ApiServer, ClusterError
 from webhook.lint.files import read_text

@@ -15,10 +15,11 @@ from certs.inspect import CertificateFile, inspect
 from webhook.cert_rotation.configurations import read_configurations
 from webhook.cert_rotation.inspect import inspect_secret
 from webhook.cert_rotation.secret import SecretStore
+from webhook.cli.answers import print_answer
 from webhook.cli.certs_target import cluster_options, refuse_with_folder
 from webhook.cli.command import Command
 from webhook.cli.live import api_server
-from webhook.cli.options import format_option
+from webhook.cli.options import answer_option
 from webhook.cli.terminal import ExitCode, finish
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -34,7 +35,7 @@ SCHEMA = "evenkeel.dev/certs/v1"
     metavar="DAYS",
     help="Also report certificates that expire within this many days.",
 )
-@format_option("text", "json", text="Output.")
+@answer_option()
 @cluster_options
 def command(
     *,
@@ -60,11 +61,10 @@ def command(
         api = api_server(context)
         stored = SecretStore(api, namespace, secret).read()
         found = inspect_secret(stored, read_configurations(api, webhooks), now=now, margin=margin)
-    if form == "json":
-        option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        click.echo(orjson.dumps({"schema": SCHEMA, **found}, option=option), nl=False)
-    else:
+    if form == "text":
         click.echo("\n".join(_text_lines(found)))
+    else:
+        print_answer(orjson.dumps({"schema": SCHEMA, **found}, option=orjson.OPT_INDENT_2), form)
     if found["problems"]:
         finish(ExitCode.FINDINGS)
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from certs.keypair import KeyPair
 from policies.manifests.errors import UsageError
 from webhook.cert_rotation.reconcile import Target
+from webhook.cli.command import SharedOption, is_given
 from webhook.cli.options import context_option, with_options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -19,15 +19,26 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULT: Final = Target()
 
 
-def _name(*option: str, default: str, help: str) -> Callable[[_Command], _Command]:  # noqa: A002  # as click's
-    return click.option(*option, metavar="NAME", default=default, show_default=True, help=help)
+def _name(
+    *option: str,
+    default: str,
+    help: str,  # noqa: A002  # as click's
+    cls: type[click.Option] = click.Option,
+) -> Callable[[_Command], _Command]:
+    return click.option(*option, cls=cls, metavar="NAME", default=default, show_default=True, help=help)
 
 
+secret_option = _name(
+    "--secret", default=_DEFAULT.secret, help="Secret with the certificate.", cls=SharedOption
+)
+webhooks_option = _name(
+    "--webhooks", default=_DEFAULT.webhooks, help="Name of both webhook configurations.", cls=SharedOption
+)
 _OPTIONS: Final = (
     context_option(),
     _name("-n", "--namespace", default=_DEFAULT.namespace, help="Namespace of the Secret."),
-    _name("--secret", default=_DEFAULT.secret, help="The cluster's Secret."),
-    _name("--webhooks", default=_DEFAULT.webhooks, help="Name of both webhook configurations."),
+    secret_option,
+    webhooks_option,
 )
 service_option = _name("--service", default=_DEFAULT.service, help="Service that the certificate is for.")
 
@@ -35,12 +46,6 @@ service_option = _name("--service", default=_DEFAULT.service, help="Service that
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name a cluster and its certificates."""
     return with_options(function, _OPTIONS)
-
-
-def is_given(*parameters: str) -> bool:
-    """Return whether any of these options of the command was given."""
-    source = click.get_current_context().get_parameter_source
-    return any(source(name) is ParameterSource.COMMANDLINE for name in parameters)
 
 
 def refuse_with_folder(*parameters: str) -> None:

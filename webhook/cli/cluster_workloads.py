@@ -9,13 +9,14 @@ from typing import Any, Final, NamedTuple
 import click
 
 from policies.config.context import AdmissionContext
-from policies.manifests.errors import UsageError
+from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.label_query import parse_label_query
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
-from webhook.cli.placement import read_context
+from webhook.cli.options import all_namespaces_option
+from webhook.cli.placement import read_context, tell_without_pods
 from webhook.cli.placement_options import PlacementOptions, cluster_options
 from webhook.cli.terminal import interruptible, note_and_keep, progress
 from webhook.kube.workload_store import UNWATCHED_KINDS
@@ -49,8 +50,10 @@ def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="QUERY",
         help="Only workloads with these labels, in kubectl's syntax.",
     )
-    namespace = click.option("-n", "--namespace", default="", help="Only workloads of this namespace.")
-    return cluster_options(namespace(selector(function)))
+    namespace = click.option(
+        "-n", "--namespace", default="", is_eager=True, help="Only workloads of this namespace."
+    )
+    return cluster_options(namespace(all_namespaces_option(selector(function))))
 
 
 def read_workloads(
@@ -74,7 +77,7 @@ def read_workloads(
 
     Raises:
         OSError: A file cannot be opened.
-        DocumentError: A file is not what it should be.
+        DocumentError: A file is not what it should be, or the cluster has no node.
         UsageError: Options that do not go together, or no cluster.
         ClusterError: The live cluster cannot be read.
     """
@@ -94,10 +97,12 @@ def read_workloads(
     context = read_context(options, show, everything=True, warn=warn)
     if context.cluster is None:
         raise ValueError("a cluster was read")
+    if not context.cluster.node_count:
+        left_out = unread if form == "text" else []
+        raise DocumentError([*left_out, "there is no node: the snapshot may lack them, so nothing is judged"])
     if options.live:
         unread.append(UNWATCHED_KINDS)
-    if not context.cluster.pod_count:
-        warn("there is no pod: the snapshot may lack them, so nothing is known of what runs")
+    tell_without_pods(context.cluster, warn)
     return ReadCluster(workloads, context, context.cluster, (*workloads.unread, *unread))
 
 

@@ -160,8 +160,15 @@ def _with_new_names(context: click.Context, args: list[str]) -> list[str]:
         if name in gone:
             renamed_note(name, gone[name])
         if now := gone.get(name) or kept.get(name):
-            new[place] = f"{now}{equals}{value}"
+            # A short option takes its value without an equals sign.
+            new[place] = f"{now}{equals if now.startswith('--') else ''}{value}"
     return new
+
+
+def is_given(*parameters: str) -> bool:
+    """Return whether any of these options of the command that runs was given."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is ParameterSource.COMMANDLINE for name in parameters)
 
 
 def first_paragraph(text: str) -> str:

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from webhook.late_imports import late_imports
 
 with late_imports():
-    from policies.config import loader
+    from policies.config import loader, spread_policy
     from policies.reports.plan import run as plan_run
     from policies.rules import base
     from webhook.lint import reports
@@ -74,7 +74,7 @@ def complete_policies(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the built-in policies that start so, and let the shell complete files."""
-    named = (f"{loader.BUILTIN_PREFIX}{name}" for name in loader.builtin_names())
+    named = (f"{spread_policy.BUILTIN_PREFIX}{name}" for name in loader.builtin_names())
     # Files first: bash forgets what came before them.
     return [CompletionItem(incomplete, type=_FILE), *_starting(named, incomplete)]
 

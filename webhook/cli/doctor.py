@@ -10,9 +10,11 @@ import click
 
 from certs.names import LABEL
 from policies.manifests.errors import UsageError
+from webhook.cli.answers import print_answer
+from webhook.cli.certs_target import webhooks_option
 from webhook.cli.command import Command
 from webhook.cli.live import api_server
-from webhook.cli.options import context_option, format_option
+from webhook.cli.options import answer_option, context_option
 from webhook.cli.terminal import ExitCode, finish
 from webhook.doctor import report
 from webhook.doctor.check_result import CheckStatus
@@ -38,13 +40,7 @@ kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(
     metavar="NAME",
     help="Service that the API server calls.",
 )
-@click.option(
-    "--webhooks",
-    default="evenkeel",
-    show_default=True,
-    metavar="NAME",
-    help="Name of both webhook configurations.",
-)
+@webhooks_option
 @click.option(
     "--timeout",
     type=click.IntRange(1),
@@ -53,7 +49,7 @@ kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(
     metavar="SECONDS",
     help="Time that the API server has for all its answers.",
 )
-@format_option("text", "json", text="Report for people or for programs.")
+@answer_option(text="Report for people or for programs.")
 def command(
     *,
     chosen: str,
@@ -84,8 +80,10 @@ def command(
     api = api_server(chosen)
     observed = collect(api, names, now=datetime.now(UTC), tool_version=version("evenkeel"), timeout_s=timeout)
     diagnosis = diagnose(observed, api.url)
-    render = report.render_json if form == "json" else report.render_text
-    click.echo(render(diagnosis), nl=False)
+    if form == "text":
+        click.echo(report.render_text(diagnosis), nl=False)
+    else:
+        print_answer(report.render_json(diagnosis).encode(), form)
     if diagnosis.count(CheckStatus.PROBLEM):
         finish(ExitCode.FINDINGS)
     finish(ExitCode.CANNOT_RUN if diagnosis.blind else ExitCode.CLEAN)

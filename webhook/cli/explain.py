@@ -14,9 +14,9 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
 from policies.placement.explain.explain import Explained, explain_object
 from policies.reports.explain import text as explain_text
-from policies.reports.words import headline
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.cli.answers import Printer, answer_printer
+from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement import evaluate_object
@@ -32,6 +32,7 @@ with late_imports():
 _EXAMPLES = """\
 evenkeel explain deploy/web -n shop
 evenkeel explain pod/web-7d9f-x2x -n shop -o wide
+evenkeel explain -f web.yaml --live --autoscale node-groups.yaml
 evenkeel explain -f web.yaml --diff 1 --live | patch -p1
 kubectl get nodes,pods,services,rc,rs,sts,ns,deploy -A -o json > cluster.json
 evenkeel explain deploy/web --cluster cluster.json
@@ -41,6 +42,7 @@ helm template shop | evenkeel explain -f - --name deploy/web --cluster cluster.j
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
+@autoscale_option
 @answer_option("wide", HTML, text=f"wide: the text with the names of all nodes; {HTML_NOTE}")
 @click.option(
     "--diff",
@@ -49,7 +51,9 @@ helm template shop | evenkeel explain -f - --name deploy/web --cluster cluster.j
     metavar="N",
     help="Print only suggestion N: a diff of the manifest, or for KIND/NAME a patch for kubectl.",
 )
-def command(*, form: str, number: int | None, **values: Any) -> None:  # the common options
+def command(
+    *, form: str, number: int | None, autoscale: str | None, **values: Any
+) -> None:  # the common options
     """Explain where a pod would be scheduled, or why it is unschedulable and what would help.
 
     Shows which constraints apply and where they come from, the number of matching pods in each domain, why
@@ -62,6 +66,9 @@ def command(*, form: str, number: int | None, **values: Any) -> None:  # the com
 
     A new revision over running pods replaces them: the headline says how its rollout ends.
 
+    With --autoscale the headline also says what Cluster Autoscaler would add for a pod that fits nowhere, or
+    for the first replica that does not fit. The exit code is that without these nodes, which may not come.
+
     Exit codes: 0 the pod fits a node, or the rollout of a new revision leaves none pending, 1 otherwise,
     2 bad usage or input, 3 could not run, 130 ended by Ctrl-C, after which the explanation has the replicas
     and changes that were tried. With --diff: 0 printed, 2 there is no such suggestion, or it cannot be
@@ -71,21 +78,23 @@ def command(*, form: str, number: int | None, **values: Any) -> None:  # the com
     tell = answer_printer(form, "explain", options=options, action="its next pod is placed")
     if number is not None:
         tell = partial(_print_suggestion, number, options)
-    code = _explain(options, wide=form == "wide", tell=tell)
+    code = _explain(options, Autoscale(autoscale), wide=form == "wide", tell=tell)
     finish(ExitCode.CLEAN if code == ExitCode.FINDINGS and number is not None else code)
 
 
-def _explain(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> ExitCode:
+def _explain(
+    options: PlacementOptions, autoscale: Autoscale, *, wide: bool, tell: Printer | None
+) -> ExitCode:
     """Print an explanation, or what is made of it; return the exit code: whether the pod fits some node."""
-    if options.live:
+    if options.live and autoscale.source is None:
         fits = live_placement.show_remote(options, "/v1/explain", piped=SENTENCES, wide=wide, tell=tell)
         if fits is not None:
             return ExitCode.of(clean=fits)
-    judge = _Judge(EVERY_NODE if wide else EXAMPLES)
+    judge = _Judge(EVERY_NODE if wide else EXAMPLES, autoscale)
     explained, entry, _, node = evaluate_object(options, judge, tells_node=True)
     explained = replace(explained, node=node)
     if tell is not None:
-        tell(explain_json.render(explained), entry, headline(explained.placement, explained.replaced).plain)
+        tell(explain_json.render(explained), entry, explain_text.headline(explained).plain)
     else:
         show(
             lambda width, color: explain_text.render(explained, width=width, color=color, wide=wide),
@@ -103,15 +112,18 @@ class _Judge:
         stopped: Whether it did.
     """
 
-    def __init__(self, examples: int) -> None:
-        self._examples = examples
+    def __init__(self, examples: int, autoscale: Autoscale) -> None:
+        self._examples, self._autoscale = examples, autoscale
         self.stopped = False
 
     def __call__(self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str) -> Explained:
         """Explain an object; see ``explain_object``."""
         long = context.cluster is not None and context.cluster.node_count >= MANY_NODES
+        autoscaler = None if context.cluster is None else self._autoscale.read(context.cluster)
         with status("Placing replicas, trying changes", long=long), interruptible() as stop:
-            found = explain_object(obj, context, namespace=namespace, examples=self._examples, stop=stop)
+            found = explain_object(
+                obj, context, namespace=namespace, examples=self._examples, autoscaler=autoscaler, stop=stop
+            )
             self.stopped = stop()
         return found
 

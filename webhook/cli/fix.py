@@ -31,10 +31,8 @@ from webhook.lint.files import STDIN, Text, read_text, shown_file, write_back
 from webhook.lint.inputs import Tools, gather_texts
 from webhook.lint.options import LintOptions
 from webhook.lint.parse import parse
-from webhook.lint.run import build_job, without_ignored
+from webhook.lint.run import build_job, without_ignored, without_objects
 
-#: The severities, least first.
-_SEVERITIES: Final = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 #: The options of lint that mean the same here.
 _OF_LINT: Final = frozenset(
     {
@@ -126,7 +124,7 @@ def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: A
     result = fixing.fix(read.texts, read.built, read.sources.content)
     read.take_in(result.texts)
     # Where nothing is left to check, what is skipped is what the user named, as for lint.
-    read.skipped = lint.as_named(read.skipped, result.left)
+    read.skipped = lint.as_named([*read.skipped, *result.left.cut], result.left)
     click.echo(lint_text.skipped(_run(read, options.config)), nl=False, err=True)
     if show_diff or piped:
         _print_texts(read.texts, result, show_diff=show_diff)
@@ -146,8 +144,10 @@ def _read(options: LintOptions) -> _Read:
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
     found = list(gathered.problems)
     read = _Read(sources=gathered.sources or FieldOrigins(), skipped=list(gathered.skipped))
+    objects: list[ManifestObject] = []
     for text in gathered.texts:
         parsed = parse(text)
+        objects += parsed.objects
         found += parsed.problems
         read.skipped += parsed.skipped
         if text.rendered:
@@ -155,7 +155,9 @@ def _read(options: LintOptions) -> _Read:
         elif parsed.objects or _is_piped(text):
             read.texts[text.file], read.paths[text.file] = text.content, text.path
     problems, ignored = without_ignored(found, gathered.missing, options.config)
-    read.skipped = [_in_own_words(entry) for entry in (*read.skipped, *ignored)]
+    read.skipped += ignored
+    read.skipped += without_objects(options.paths, objects, read.skipped, problems)
+    read.skipped = [_in_own_words(entry) for entry in read.skipped]
     for problem in problems:
         click.echo(str(problem), err=True)
     read.unreadable, read.broken = bool(problems), bool(gathered.missing)
@@ -247,5 +249,5 @@ def _summary(result: FixResult, left: list[Finding], unwritten: list[Fix], *, on
 def _fails(left: list[Finding], fail_on: FailOn) -> bool:
     if fail_on is FailOn.NEVER:
         return False
-    failing = _SEVERITIES[_SEVERITIES.index(Severity(fail_on)) :]
-    return any(finding.severity in failing for finding in left)
+    least = Severity(fail_on)
+    return any(finding.severity.is_as_bad(least) for finding in left)

@@ -19,7 +19,7 @@ from policies.lint.baseline import Baseline, read_baseline
 from policies.lint.run import LintResult
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Finding, Severity
-from policies.manifests.skipped import Skipped
+from policies.manifests.skipped import Skipped, as_all_there_is
 from policies.manifests.words import plural
 from policies.reports.lint import text as lint_text
 from policies.reports.lint.run import LintRun
@@ -28,7 +28,7 @@ from webhook.cli.answers import report_about
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats
 from webhook.cli.live import api_server, check_cluster
-from webhook.cli.manifest_options import manifest_options, rule_options
+from webhook.cli.manifest_options import NO_CONFIG, manifest_options, rule_options
 from webhook.cli.options import cluster_option, context_option, live_option, reports_option
 from webhook.cli.rule import print_rules
 from webhook.cli.terminal import ExitCode, finish, note, progress
@@ -36,8 +36,15 @@ from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
 from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
-from webhook.lint.reports import FORMATS, PAGE, Output, lines_of, parse_outputs, render, write_file
-from webhook.lint.run import LintJob, LintOutcome, build_job, lint_texts, without_ignored
+from webhook.lint.reports import FORMATS, PAGE, TEXTS, Output, lines_of, parse_outputs, render, write_file
+from webhook.lint.run import (
+    LintJob,
+    LintOutcome,
+    build_job,
+    lint_texts,
+    without_ignored,
+    without_objects,
+)
 
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
@@ -65,7 +72,11 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@reports_option((*FORMATS, PAGE), complete_formats)
+@reports_option(
+    (*FORMATS, PAGE),
+    complete_formats,
+    "wide: also the rules that did not run, and the number of findings of each rule.",
+)
 @rule_options
 @click.option(
     "--fail-on", type=click.Choice([str(level) for level in FailOn]),
@@ -77,8 +88,10 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     help="Hide less severe findings; --fail-on still counts them.",
 )  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Print only findings, without a summary.")
-@click.option("-v", "--verbose", is_flag=True, help="List the rules that did not run.")
-@click.option("--statistics", is_flag=True, help="Add the number of findings of each rule to the summary.")
+@click.option("-v", "--verbose", is_flag=True, hidden=True, help="List the rules that did not run.")
+@click.option(
+    "--statistics", is_flag=True, hidden=True, help="Add the number of findings of each rule to the summary."
+)
 @cluster_option(
     "File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.", default=None
 )
@@ -130,6 +143,9 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             [*texts.problems, *outcome.problems], texts.missing, options.config
         )
         outcome.skipped += ignored
+        outcome.skipped += without_objects(
+            options.paths, outcome.loaded.manifests, [*texts.skipped, *outcome.skipped], problems
+        )
         outcome.result.findings += problems
         if written:
             run = _run(texts, outcome, job, replace(options.config, baseline=None))
@@ -141,7 +157,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             # What the baseline holds of a file that cannot be read is known as well.
             problems = [finding for finding in run.result.findings if finding.rule == UNREADABLE]
             run = run if least is None else run.without_below(Severity(least))
-            needs_version = any(output.form != "text" for output in outputs)
+            needs_version = any(output.form not in TEXTS for output in outputs)
             run = replace(run, tool_version=_version()) if needs_version else run
             _report(run, outputs, context, details)
     if texts.missing or run.incomplete or (problems and run.fail_on is not None):
@@ -163,6 +179,7 @@ def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
     file, no_config = given.pop("config_file"), given.pop("no_config")
     if file is not None and no_config:
         raise UsageError("--config and --no-config are mutually exclusive")
+    no_config = no_config or file == NO_CONFIG
     for name in ("select", "ignore", "enable"):
         listed = (rule.strip() for text in given[name] for rule in text.split(","))
         given[name] = tuple(filter(None, listed))
@@ -192,6 +209,7 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
 def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -> LintRun:
     """Return the run for the reports, without what the baseline knows."""
     result, known = outcome.result, 0
+    result.cut = as_named(result.cut, result)
     if config.baseline:
         baseline = read_baseline(read_text(config.baseline, named=True).content, shown_file(config.baseline))
         new, gone = baseline.new(result.findings)
@@ -203,9 +221,9 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
         result=result,
         tool_version="",
         kubernetes_version=job.context.kubernetes_version,
-        files=list(dict.fromkeys(text.file for text in texts.texts)),
+        files=outcome.read_of(texts.texts),
         fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
-        skipped_sources=_skipped(texts, outcome),
+        skipped_sources=as_named([*texts.skipped, *outcome.skipped], result),
         fail_on_skipped=config.fail_on_skipped,
         known=known,
         rules={rule.id: rule for rule in job.selection.rules(job.context.policies)},
@@ -213,15 +231,10 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
     )
 
 
-def _skipped(texts: Texts, outcome: LintOutcome) -> list[Skipped]:
-    return as_named([*texts.skipped, *outcome.skipped], outcome.result)
-
-
 def as_named(skipped: list[Skipped], result: LintResult) -> list[Skipped]:
-    """Return the skipped sources; where that leaves none to evaluate, as named by the user."""
-    if result.workloads or result.custom_resources:
-        return skipped
-    return [replace(entry, named=True) for entry in skipped]
+    """Return the skipped sources; where they leave none to judge, as named by the user."""
+    judged = result.workloads + result.custom_resources
+    return as_all_there_is(skipped, workloads=judged, objects=judged + result.others)
 
 
 def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, details: Details) -> None:
@@ -232,7 +245,7 @@ def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, d
             write_file(output.file, report)
         else:
             click.echo(report.encode(errors="backslashreplace"), nl=False)
-    if Output("text") not in outputs:
+    if not any(Output(form) in outputs for form in TEXTS):
         click.echo(lint_text.summary(run, _on_terminal(details, sys.stderr, context)), nl=False, err=True)
 
 

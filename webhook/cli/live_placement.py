@@ -12,14 +12,16 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown_name
 from policies.manifests.wire import dumps
+from policies.model.cluster_kinds import APPLIED_ALONG
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.placement.core.placement import PlacementError, evaluate_manifest
+from policies.placement.rollout.courses import Outcome
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import api_server
 from webhook.cli.manifest import read_content, read_objects, told
-from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by
+from webhook.cli.placement_options import PlacementOptions, bound_to, choose_by
 from webhook.cli.targets import fetch
 from webhook.cli.terminal import note, reading_progress, show
 from webhook.http.problems import JSON
@@ -29,7 +31,14 @@ from webhook.kube.snapshot import read_index
 from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
 from webhook.requests.placement import PlacementFields
 from webhook.requests.score import ScoreRequest
-from webhook.requests.screen import FEASIBLE_NODES, MOST_COLUMNS, PENDING_PODS, TEXT, harmless
+from webhook.requests.screen import (
+    FEASIBLE_NODES,
+    MOST_COLUMNS,
+    PENDING_PODS,
+    ROLLOUT_OUTCOME,
+    TEXT,
+    harmless,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +126,9 @@ def show_remote(
 
 
 def _fits(answer: Answer) -> bool:
-    """Return whether every pod of the request got a node."""
+    """Return whether every pod of the request got a node, and none waits for someone to delete it."""
+    if answer.headers.get(ROLLOUT_OUTCOME.lower()) == Outcome.WAITS_FOR_DELETION:
+        return False
     pending = answer.headers.get(PENDING_PODS.lower())
     if pending is not None:
         return pending == "0"

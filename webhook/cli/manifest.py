@@ -43,7 +43,7 @@ def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
         try:
             documents = load(read_content(file), shown_file(file))
         except OSError as error:
-            problems.append(f"{shown_file(file)}: {_ADDRESS if '://' in file else error.strerror}")
+            problems.append(f"{shown_file(file)}: {_why_unopened(file, error)}")
         except DocumentError as error:
             problems += error.problems
         else:
@@ -56,6 +56,14 @@ def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
     if problems:
         raise DocumentError(problems)
     return found
+
+
+def _why_unopened(file: str, error: OSError) -> str:
+    if "://" in file:
+        return _ADDRESS
+    if isinstance(error, IsADirectoryError):
+        return f"Is a directory without {listed(sorted(SUFFIXES))} files"
+    return str(error.strerror)
 
 
 def _with_files_of_folders(files: tuple[str, ...]) -> Iterator[str]:

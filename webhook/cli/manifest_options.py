@@ -9,6 +9,7 @@ import click
 
 from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
+from webhook.cli.command import SharedOption
 from webhook.cli.completing import complete_rules
 from webhook.cli.options import (
     kubernetes_version_option,
@@ -17,6 +18,9 @@ from webhook.cli.options import (
     with_options,
     workload_kind_option,
 )
+
+#: What is given as the LintConfig file to read none.
+NO_CONFIG: Final = "none"
 
 _RULES: Final = (
     click.option(
@@ -42,13 +46,15 @@ _RULES: Final = (
     ),
 )  # fmt: skip
 
+FAIL_ON_SKIPPED_OPTION: Final = click.option(
+    "--fail-on-skipped", cls=SharedOption, type=click.Choice([str(level) for level in FailOnSkipped]),
+    help="Exit 2 if a path that is named here or in evenkeel.yaml is skipped, or no workload is left to"
+    " check (named), if anything is skipped (any), or never."
+    "  [default: named]",
+)  # fmt: skip
+
 _MANIFESTS: Final = (
-    click.option(
-        "--fail-on-skipped", type=click.Choice([str(level) for level in FailOnSkipped]),
-        help="Exit 2 if a path that is named here or in evenkeel.yaml is skipped, or no workload is left to"
-        " check (named), if anything is skipped (any), or never."
-        "  [default: named]",
-    ),
+    FAIL_ON_SKIPPED_OPTION,
     policy_option("with severities, parameters, scope and domains", "policies"),
     kubernetes_version_option(
         f"Kubernetes version of the cluster.  [default: {KNOWN_VERSION}]", default=None
@@ -57,9 +63,9 @@ _MANIFESTS: Final = (
     scheduler_config_option(),
     click.option(
         "--config", "config_file", metavar="FILE",
-        help="LintConfig file.  [default: the nearest evenkeel.yaml in or above the paths]",
+        help=f"LintConfig file, or {NO_CONFIG}.  [default: the nearest evenkeel.yaml in or above the paths]",
     ),
-    click.option("--no-config", is_flag=True, help="Ignore evenkeel.yaml files."),
+    click.option("--no-config", is_flag=True, hidden=True, help="Ignore evenkeel.yaml files."),
     click.option(
         "--values", multiple=True, metavar="FILE", help="Values file for the charts in PATH; may be repeated."
     ),

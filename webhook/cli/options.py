@@ -82,7 +82,31 @@ def snapshot_option(*further: str) -> Option:
 
 def namespace_option(text: str) -> Option:
     """Return the option for the namespace of objects that name none."""
-    return click.option("-n", "--namespace", default="", help=f"{text}  {_DEFAULT_NAMESPACE}")
+    # Read before --all-namespaces, which may not be combined with it.
+    return click.option("-n", "--namespace", default="", is_eager=True, help=f"{text}  {_DEFAULT_NAMESPACE}")
+
+
+def _check_all_namespaces(context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001  # click calls it
+    if given and context.params.get("namespace"):
+        raise UsageError("--all-namespaces may not be combined with --namespace")
+
+
+#: The flag of commands that look at all workloads, as of kubectl: they do without it, too.
+all_namespaces_option: Final = click.option(
+    "-A", "--all-namespaces", cls=SharedOption, is_flag=True, expose_value=False,
+    callback=_check_all_namespaces, help="Look at all namespaces, which is the default.",
+)  # fmt: skip
+
+
+def _refuse_all_namespaces(_context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001  # click calls it
+    if given:
+        raise UsageError("-A: an object has one namespace: give -n NAMESPACE, or only -f FILE")
+
+
+#: The same where one object is meant: typed by those who know it of kubectl, which refuses it, too.
+no_all_namespaces_option: Final = click.option(
+    "-A", "--all-namespaces", is_flag=True, hidden=True, expose_value=False, callback=_refuse_all_namespaces
+)
 
 
 def kubernetes_version_option(text: str, *, default: str | None = "", show_default: bool = False) -> Option:
@@ -103,11 +127,17 @@ def scheduler_config_option(aim: str = "", *, default: str | None = None) -> Opt
     return click.option("--scheduler-config", cls=SharedOption, default=default, metavar="FILE", help=text)
 
 
-def policy_option(what: str, parameter: str = "policy") -> Option:
+def policy_option(what: str, parameter: str = "policy", cls: type[click.Option] = click.Option) -> Option:
     """Return the option for SpreadPolicy documents, of which a command takes something."""
     text = f"SpreadPolicy file or builtin:NAME {what}; may be repeated."
     return click.option(
-        "--policy", parameter, multiple=True, metavar="FILE", shell_complete=complete_policies, help=text
+        "--policy",
+        parameter,
+        cls=cls,
+        multiple=True,
+        metavar="FILE",
+        shell_complete=complete_policies,
+        help=text,
     )
 
 
@@ -184,10 +214,30 @@ def answer_option(*others: str, text: str = "Format of the answer.") -> Option:
     return format_option("text", *DATA_FORMATS, *others, text=text)
 
 
-def reports_option(forms: Iterable[str], complete: _Completing) -> Option:
+def reports_option(forms: Iterable[str], complete: _Completing, text: str = "") -> Option:
     """Return the option for several reports, each with its file, whose parameter is ``formats``."""
+    text = f"  {text}" if text else ""
     return click.option(
         "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete,
         help=f"Report format ({', '.join(forms)}), optionally with a file to write it to; may be repeated."
-        "  [default: text]",
+        f"{text}  [default: text]",
     )  # fmt: skip
+
+
+def json_file_option(text: str) -> Option:
+    """Return the option for the file of an answer that has one format, whose parameter is ``output``."""
+    return click.option("-o", "output", default="", metavar="FILE", callback=_json_file, help=text)
+
+
+def _json_file(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
+    """Return the file; the format that other commands name before it is always JSON.
+
+    Raises:
+        UsageError: It is another format, for which a file of its name would be a surprise.
+    """
+    form, equals, file = given.partition("=")
+    if form in DATA_FORMATS and (equals or not Path(given).suffix):
+        if form != "json":
+            raise UsageError(f"-o: Unsupported value: {form}: only JSON is written; give a FILE")
+        return file
+    return given

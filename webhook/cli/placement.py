@@ -11,6 +11,7 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import ErrorList, descend, shown, text_member
 from policies.manifests.words import IN_SENTENCE, listed
+from policies.model.cluster_kinds import APPLIED_ALONG
 from policies.model.node import Node
 from policies.model.replica_sources import ReplicaSources
 from policies.model.snapshot import kind_of
@@ -22,7 +23,7 @@ from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import list_objects
 from webhook.cli.manifest import STDIN, read_objects, snapshot_progress, told
-from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_all_by, choose_by
+from webhook.cli.placement_options import PlacementOptions, bound_to, choose_all_by, choose_by
 from webhook.cli.targets import Finder, as_manifest
 from webhook.cli.terminal import note
 from webhook.kube.watched_resources import EVERYTHING, WATCHED_RESOURCES
@@ -75,6 +76,12 @@ def read_context(
         if options.cluster == STDIN:
             options = replace(options, cluster=STDIN_FILE)
         return build_context(options, warn, seen=look)
+
+
+def tell_without_pods(cluster: ClusterIndex, warn: Callable[[str], None] = note) -> None:
+    """Say so of a cluster in which no pod runs, and of which a snapshot may be of half a cluster."""
+    if not cluster.pod_count:
+        warn("there is no pod: the snapshot may lack them, so nothing is known of what runs")
 
 
 class Evaluator(Protocol[_Found]):
@@ -199,6 +206,8 @@ def read_input(
 
     context = read_context(options, show_all, everything=everything)
     context = replace(context, replica_sources=sources, reads_stored=target is not None)
+    if context.cluster is not None:
+        tell_without_pods(context.cluster)
     if described is not None:
         context = replace(context, cluster=_cluster_of(described))
     entries, along, node = _objects(options, context, finder, every=every)

@@ -18,10 +18,12 @@ from webhook.cli.live import check_cluster
 from webhook.cli.manifest import STDIN, choose, choose_all
 from webhook.cli.options import (
     READ_LIVE,
+    all_namespaces_option,
     context_option,
     kubernetes_version_option,
     live_option,
     namespace_option,
+    no_all_namespaces_option,
     policy_option,
     scheduler_config_option,
     snapshot_option,
@@ -32,9 +34,6 @@ from webhook.cli.targets import ObjectTarget, parse_target
 from webhook.cli.terminal import note
 from webhook.kube.service_proxy import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.kube.service_proxy import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
-
-#: Objects in the same file that would be in the cluster, too.
-APPLIED_ALONG: Final = frozenset({("v1", "Service"), ("v1", "Namespace")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +98,7 @@ class PlacementOptions:
             text = "give either a manifest, --file FILE, or an object of the cluster, such as deploy/web"
             raise UsageError(f"{text}; --name chooses one in a manifest" if self.files else text)
         if needs_cluster and not self.cluster and not self.live:
-            text = "evenkeel snapshot --output cluster.json"
+            text = "evenkeel snapshot -o cluster.json"
             raise UsageError(f"either --live or --cluster FILE is required; create a file with: {text}")
         if self.cluster == STDIN and STDIN in self.files:
             raise UsageError("only one of --file and --cluster may be standard input")
@@ -162,6 +161,7 @@ _LIVE: Final = live_option(
     "Use the live cluster: through Evenkeel's Service, or by reading the cluster if there is none. "
     "Default for KIND/NAME without --cluster."
 )
+DEFAULTS_OPTION: Final = policy_option("whose default constraints are injected first", cls=SharedOption)
 #: Which cluster, and what pods in it are evaluated by.
 _CLUSTER_OPTIONS: Final = (
     snapshot_option(),
@@ -170,19 +170,26 @@ _CLUSTER_OPTIONS: Final = (
         f"Kubernetes version of the scheduler.  [default: the live cluster's, else {KNOWN_VERSION}]"
     ),
     scheduler_config_option(", for its default constraints", default=""),
-    policy_option("whose default constraints are injected first"),
+    DEFAULTS_OPTION,
     workload_kind_option(),
 )
 
 
 def placement_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the common options of commands that place an object, which make ``PlacementOptions`` of them."""
-    return with_options(function, (*_OBJECT_OPTIONS, *SERVICE_OPTIONS, _LIVE, *_CLUSTER_OPTIONS))
+    return with_options(
+        function, (*_OBJECT_OPTIONS, no_all_namespaces_option, *SERVICE_OPTIONS, _LIVE, *_CLUSTER_OPTIONS)
+    )
 
 
 def object_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add those of them that say which object, for commands that read the cluster themselves."""
-    return with_options(function, _OBJECT_OPTIONS)
+    return with_options(function, (*_OBJECT_OPTIONS, no_all_namespaces_option))
+
+
+def objects_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the same for a command that looks at all workloads of a cluster, too."""
+    return with_options(function, (*_OBJECT_OPTIONS, all_namespaces_option))
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,7 +203,9 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
     namespace = namespace_option(
         "Namespace of manifests without one, and the one to show if you may not list the whole live cluster."
     )
-    return with_options(function, (*_CLUSTER_OPTIONS, live, namespace, *SERVICE_OPTIONS))
+    return with_options(
+        function, (*_CLUSTER_OPTIONS, live, namespace, all_namespaces_option, *SERVICE_OPTIONS)
+    )
 
 
 def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds) -> ManifestObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-import orjson
-import yaml
 
 from policies.lint.baseline import Baseline, raised_findings
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.skipped import Skipped
+from policies.manifests.skipped import Skipped, as_all_there_is
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.pod_objects import PodObjects
 from policies.placement.plan.plan import make_plan, unfinished_workloads
+from policies.reports.as_yaml import yaml_parts
 from policies.reports.plan import json as plan_json
 from policies.reports.plan import markdown as plan_markdown
 from policies.reports.plan import text as plan_text
@@ -55,13 +55,14 @@ from webhook.cli.plan_from import (
 )
 from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, reading_progress
 from webhook.kube.api_server import ApiServer, known_version
-from webhook.kube.snapshot import SnapshotFile, read_index
+from webhook.kube.snapshot import SnapshotFile, pod_objects, read_index
 from webhook.kube.watched_resources import WITH_PENDING_PODS
 from webhook.late_imports import late_imports
 from webhook.lint.files import STDIN
 from webhook.lint.options import LintOptions
 from webhook.lint.plan_sets import LintedSet, SetReader
 from webhook.lint.reports import Output, parse_outputs, write_file
+from webhook.lint.run import without_objects
 
 with late_imports():
     from webhook.ui import embedded
@@ -70,7 +71,7 @@ with late_imports():
 LARGE: Final = 500
 #: The note on a cluster that is not given.
 _NO_CLUSTER: Final = (
-    "either --live or --cluster FILE is required; create a file with: evenkeel snapshot --output cluster.json"
+    "either --live or --cluster FILE is required; create a file with: evenkeel snapshot -o cluster.json"
 )
 
 _EXAMPLES = """\
@@ -178,7 +179,7 @@ def _read_cluster(
     if not live:
         kinds = WorkloadKinds(map(parse_workload_kind, options.config.workload_kinds))
         workloads = ClusterWorkloads(kinds, every_kind=True)
-        known = KnownPods()
+        known = KnownPods(running=pod_objects("" if file == STDIN else file))
 
         with snapshot_progress(file) as advance:
 
@@ -193,7 +194,7 @@ def _read_cluster(
         return _Cluster(source.index, known, workloads, file, name=f"the workloads of {file}"), options
     api = api_server(context)
     release = options.config.kubernetes_version or known_version(api, note).exact
-    known = KnownPods(now=datetime.now(UTC).timestamp())
+    known = KnownPods(now=datetime.now(UTC).timestamp(), running=PodObjects())
     with reading_progress() as advance:
 
         def seen(obj: dict[str, Any]) -> None:
@@ -273,7 +274,7 @@ def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> 
         new=Baseline.of(before.findings).new(after.findings)[0],
         gone=Baseline.of(after.findings).new(before.findings)[0],
         raised=raised_findings(before.findings, after.findings),
-        skipped=_skipped(after, before),
+        skipped=_skipped(after, before, options.paths),
         unreadable=after.unreadable,
         fail_on_skipped=options.config.fail_on_skipped,
         unfinished=unfinished_workloads(before.unfinished, after.unfinished),
@@ -282,12 +283,13 @@ def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> 
     )
 
 
-def _skipped(after: LintedSet, before: LintedSet) -> list[Skipped]:
+def _skipped(after: LintedSet, before: LintedSet, paths: Iterable[str]) -> list[Skipped]:
     """Return the sources that were not read; where that leaves nothing to plan, as named by the user."""
-    skipped = [*after.skipped, *before.skipped]
-    if after.manifests.workloads or before.manifests.workloads:
-        return skipped
-    return [replace(entry, named=True) for entry in skipped]
+    skipped, objects = [*after.skipped, *before.skipped], after.objects + before.objects
+    if not objects:
+        skipped += without_objects(paths, (), skipped, [])
+    workloads = len(after.manifests.workloads) + len(before.manifests.workloads)
+    return as_all_there_is(skipped, workloads=workloads, objects=objects)
 
 
 def _report(context: click.Context, output: Output, run: PlanRun, named: NamedCluster) -> None:
@@ -308,7 +310,7 @@ def _report(context: click.Context, output: Output, run: PlanRun, named: NamedCl
 
 
 def _yaml(run: PlanRun) -> str:
-    return yaml.safe_dump(orjson.loads(plan_json.render(run)), sort_keys=False, allow_unicode=True)
+    return "".join(yaml_parts(plan_json.render(run)))
 
 
 _RENDERERS: Final[dict[str, Callable[[PlanRun], str]]] = {

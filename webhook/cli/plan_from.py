@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from policies.config.spread_policy import BUILTIN_PREFIX
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
@@ -19,7 +20,6 @@ from policies.placement.core.replica_set_owner import owner_object
 from webhook.cli.lint import read_options
 from webhook.cli.targets import ObjectTarget, as_manifest, fetch
 from webhook.kube.api_server import ApiError, ApiServer
-from webhook.lint.config_paths import BUILTIN
 from webhook.lint.discovery import CHART
 from webhook.lint.files import STDIN, absolute, is_below, repository_root, shown_file
 from webhook.lint.git_revision import GitRepository
@@ -139,7 +139,7 @@ def _absolute(value: Any) -> Any:
     """Return files that options name by their whole paths; what is no file of this machine stays."""
     if isinstance(value, tuple):
         return tuple(map(_absolute, value))
-    return value if not value or value.startswith(BUILTIN) or "://" in value else str(absolute(value))
+    return value if not value or value.startswith(BUILTIN_PREFIX) or "://" in value else str(absolute(value))
 
 
 def _in_revision(entry: Skipped, name: str) -> Skipped:

@@ -13,6 +13,7 @@ from policies.config import loader, schema
 from policies.config.inspect_documents import KINDS, inspect, is_known
 from policies.config.own_kinds import own_kind_errors
 from policies.config.policy_document import policy_document
+from policies.config.spread_policy import BUILTIN_PREFIX
 from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, unsupported_value
@@ -22,10 +23,11 @@ from policies.model.snapshot import kind_of
 from policies.reports.policy.check import render_json, render_text
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
 from webhook.cli import policy_emit, policy_preview, policy_samples
+from webhook.cli.answers import print_answer
 from webhook.cli.command import CommandGroup
 from webhook.cli.completing import complete_builtin, complete_policies
 from webhook.cli.manifest import snapshot_progress
-from webhook.cli.options import cluster_option, format_option, scheduler_config_option
+from webhook.cli.options import answer_option, cluster_option, format_option, scheduler_config_option
 from webhook.cli.terminal import ExitCode, finish
 from webhook.kube.snapshot import SnapshotFile
 from webhook.lint.files import STDIN, SUFFIXES, UNREADABLE, read_text, shown_file
@@ -50,7 +52,7 @@ command.add_command(policy_preview.command)
     "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True,
     help="Exit 1 if there are findings of this severity or worse.",
 )  # fmt: skip
-@format_option("text", "json")
+@answer_option()
 def check(
     *,
     files: tuple[str, ...],
@@ -108,7 +110,7 @@ def _read(name: str) -> bytes:
     Raises:
         DocumentError: It cannot be opened.
     """
-    if name.startswith(loader.BUILTIN_PREFIX):
+    if name.startswith(BUILTIN_PREFIX):
         return loader.builtin_bytes(name)
     return read_text(name, named=True).content
 
@@ -182,8 +184,8 @@ def _strangers(documents: list[ManifestObject], *, only_own: bool) -> Iterator[F
 
 
 def _print(findings: list[Finding], report: str, count: int) -> None:
-    if report == "json":
-        click.echo(render_json(findings, count), nl=False)
+    if report != "text":
+        print_answer(render_json(findings, count).encode(), report)
         return
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     click.echo(render_text(errors), nl=False, err=True)
@@ -194,7 +196,7 @@ def _print(findings: list[Finding], report: str, count: int) -> None:
 
 def _as_builtin(name: str) -> str:
     """Return a built-in document's name with its prefix, where no file of that name is meant."""
-    return f"{loader.BUILTIN_PREFIX}{name}" if name in loader.builtin_names() else name
+    return f"{BUILTIN_PREFIX}{name}" if name in loader.builtin_names() else name
 
 
 def _summary(name: str) -> str:

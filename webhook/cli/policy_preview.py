@@ -17,11 +17,12 @@ from policies.manifests.fields import member, text_member
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.reports.policy.preview import PreviewRun, render_json, render_text
 from webhook.admission.context import check_sources
+from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.cli.live import api_server
 from webhook.cli.manifest import read_content
-from webhook.cli.options import format_option
+from webhook.cli.options import answer_option
 from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions, cluster_options
 from webhook.cli.terminal import ExitCode, finish, interruptible, note_and_keep
@@ -52,7 +53,6 @@ _FAIL_ON: Final = {
     "changed": frozenset(EffectChange),
     "never": frozenset[EffectChange](),
 }
-_RENDERERS: Final = {"text": render_text, "json": render_json}
 
 
 @click.command(
@@ -87,7 +87,7 @@ _RENDERERS: Final = {"text": render_text, "json": render_json}
     show_default=True,
     help="Exit 1 if a workload would be denied that is not now, or if anything changes.",
 )
-@format_option(*_RENDERERS, text="Report for people or for programs.")
+@answer_option(text="Report for people or for programs.")
 def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **values: Any) -> None:
     """Show what changed policies would do to the workloads that a cluster has.
 
@@ -95,8 +95,8 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
     force: the policies of --policy and the SpreadPolicy objects of the cluster, or builtin:default if there
     are none. Each workload is evaluated as if it were created now.
 
-    Exit codes: 0 nothing that --fail-on names, 1 something of it, 2 bad usage or input, 3 could not run, 130
-    ended by Ctrl-C, after which the report has what was done until then.
+    Exit codes: 0 nothing that --fail-on-change names, 1 something of it, 2 bad usage or input, 3 could not
+    run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
     options = PlacementOptions(**values)
     options.check_cluster()
@@ -120,7 +120,10 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
         unread=tuple(cluster.unread),
         top=top,
     )
-    click.echo(_RENDERERS[form](run), nl=False)
+    if form == "text":
+        click.echo(render_text(run), nl=False)
+    else:
+        print_answer(render_json(run).encode(), form)
     if preview.looked_at < preview.total:
         finish(ExitCode.INTERRUPTED)
     finish(ExitCode.FINDINGS if _fails(preview, _FAIL_ON[fail_on]) else ExitCode.CLEAN)

@@ -16,6 +16,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "advise": {"--when": "--key"},
     "certs inject": {"--filename": "--file"},
     "policy preview": {"--fail-on": "--fail-on-change"},
+    "snapshot": {"--output": "-o"},
 }
 
 #: The same that stay, without a note: requests and the page call them so.
@@ -26,16 +27,25 @@ FORMATS: Final[Mapping[str, Mapping[str, str]]] = {"score": {"table": "text"}}
 
 #: The object of a manifest that has several.
 _OBJECT: Final = {"name": ("-f FILE --name KIND/NAME", "-f FILE KIND/NAME")}
+#: The commands that read a LintConfig.
+_NO_CONFIG: Final = {"no_config": ("--no-config", "--config none")}
 #: What options of another form, or of another command, say now: by command and parameter.
 MOVED: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     **dict.fromkeys(("advise", "explain", "score", "simulate", "survive"), _OBJECT),
-    "lint": {"list_rules": ("--list-rules", "evenkeel rule")},
+    "fix": _NO_CONFIG,
+    "lint": _NO_CONFIG
+    | {
+        "list_rules": ("--list-rules", "evenkeel rule"),
+        "statistics": ("--statistics", "-o wide"),
+        "verbose": ("--verbose", "-o wide"),
+    },
+    "plan": _NO_CONFIG,
     "rebalance": _OBJECT
     | {
         "way": ("--as deletion-cost", "evenkeel scale --replicas N --deletion-costs"),
         "replicas": ("--to N", "evenkeel scale --replicas N --deletion-costs"),
     },
-    "snapshot": {"packed": ("--gzip", "--output FILE.gz")},
+    "snapshot": {"packed": ("--gzip", "-o FILE.gz")},
 }
 
 #: What has a command of its own now, and works as before: by command and parameter.

@@ -29,7 +29,8 @@ def command(*, form: str, **values: Any) -> None:  # the common options
     Shows every step, the domains before, at the worst moment and after, whether the rollout deadlocks, and
     what would make it complete.
 
-    Exit codes: 0 every pod got a node, 1 some stay pending, 2 bad usage or input, 3 could not run.
+    Exit codes: 0 every pod got a node and the rollout completes, 1 some stay pending, or old ones stay until
+    someone deletes them (OnDelete), 2 bad usage or input, 3 could not run.
     """
     options = PlacementOptions(**values).with_default_cluster()
     asked = SimulateRequest(rollout=True)

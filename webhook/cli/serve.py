@@ -44,7 +44,6 @@ def _add_option(function: Callable[..., None], option: Option) -> Callable[..., 
         default=str(option.default) if isinstance(option.default, StrEnum) else option.default,
         callback=partial(_member, option),
         envvar=option.env,
-        show_envvar=True,
         show_default=shown,
         help=option.help,
         shell_complete=complete_policies if option.flag == "--policy" else None,
@@ -64,13 +63,18 @@ In a cluster:  evenkeel serve --bind 0.0.0.0:8443 --cert-dir /certs --policy /et
 
 
 # The last of two values counts here: what a chart adds for its users comes after its own.
-@click.command(cls=Command, examples=_EXAMPLES, last_counts=True)
+@click.command(
+    cls=Command,
+    examples=_EXAMPLES,
+    last_counts=True,
+    sections={option.name: option.section for option in options()},
+)
 @_with_options
 def command(**values: Any) -> None:  # every option of the settings
     """Serve the admission webhook over TLS until SIGTERM or Ctrl-C.
 
-    Every option can also be given as an environment variable; one that may be repeated holds its values
-    separated by white space there.
+    Every option can also be given as an environment variable: --cert-dir is EVENKEEL_CERT_DIR, and so on.
+    One that may be repeated holds its values separated by white space there.
 
     SIGTERM drains: /readyz answers 503, requests are answered for --drain-s more seconds, also on new
     connections, and what is in flight then gets --graceful-timeout-s to end. Ctrl-C ends at once.

@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -17,7 +16,6 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
 from policies.manifests.wire import members
 from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.replicas import MOST_PODS
 from policies.placement.rollout.rollout import MOST_REPLICAS
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
@@ -38,7 +36,7 @@ from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import SENTENCES, ExitCode, finish, interruptible, progress, show
-from webhook.kube.snapshot import snapshot_objects
+from webhook.kube.snapshot import pod_objects
 from webhook.late_imports import late_imports
 from webhook.requests.simulate import (
     ADAPTIVE_NODES,
@@ -82,11 +80,9 @@ def _check(asked: SimulateRequest, happening: Happening) -> None:
     Raises:
         UsageError: They do not.
     """
-    # Which actions there are is known to the options alone.
-    if happening.autoscale.source is not None and asked.rolls_out:
-        name = "rollout" if asked.rollout else "scale"
-        raise UsageError(f"{_option(name)} and --autoscale exclude each other")
-    asked = replace(asked, actions=[] if happening.actions else None)
+    # Which actions there are, and what adds nodes, is known to the options alone.
+    scales = happening.autoscale.source is not None
+    asked = replace(asked, actions=[] if happening.actions else None, autoscale=[] if scales else None)
     for other, name in asked.exclusions():
         raise UsageError(f"{_option(name)} and {_option(other)} exclude each other")
 
@@ -203,17 +199,10 @@ def command(
         options.check_lines()
         if asked != SimulateRequest() or happening.actions or autoscale is not None:
             shared = ", ".join(entry.name for entry in members(SimulationFields))
-            if autoscale is not None:
-                raise UsageError("--jsonl and --autoscale exclude each other")
             raise UsageError(f"--jsonl: {shared} and rollout are fields of each request")
-        running, known = PodObjects(), _known(options)
-
-        def look(obj: dict[str, Any]) -> None:
-            running(obj)
-            known(obj)
-
-        server = read_context(options, look, everything=True)
-        answer = partial(_answer, server=server, running=running, known=known)
+        known = _known(options)
+        server = read_context(options, known, everything=True)
+        answer = partial(_answer, server=server, known=known)
         finish(answer_lines(sys.stdin.buffer, answer))
     code = report(options, asked, happening, form=form)
     finish(code)
@@ -243,6 +232,8 @@ def report(
     if asked.rolls_out:
         simulated, entry, *_ = _roll_out(options, asked)
     else:
+        if not happening.reads_all:
+            happening = replace(happening, running=pod_objects(options.cluster))
         queue, entry = _queue(options, asked, happening)
         simulated = _simulate(queue, asked.settings, happening.planned(queue.cluster))
     if tell is not None:
@@ -254,25 +245,16 @@ def report(
         )
     if isinstance(simulated, SimulatedQueue) and not simulated.complete:
         return ExitCode.INTERRUPTED
-    return ExitCode.FINDINGS if simulated.pending else ExitCode.CLEAN
+    return ExitCode.of(clean=simulated.succeeds)
 
 
 def _queue(
     options: PlacementOptions, asked: SimulateRequest, happening: Happening
 ) -> tuple[SchedulingQueue, ManifestObject]:
-    """Return the replicas, and the object that they are of; the objects of pods are kept that may go."""
-    judge, file = partial(queue_replicas, count=asked.replicas), Path(options.cluster)
-    # They take a fifth of the time of reading. Only of a file is it known later whether they are needed.
-    later = not happening.reads_all and not options.live and file.is_file()
-    answer = evaluate_object(options, judge, _pass_over if later else happening.seen)
-    if later and answer.found.may_evict:
-        for entry in snapshot_objects(file):
-            happening.seen(entry.value)
+    """Return the replicas, and the object that they are of; the objects of pods are kept."""
+    judge = partial(queue_replicas, count=asked.replicas, changes_nodes=happening.reads_all)
+    answer = evaluate_object(options, judge, happening.running)
     return answer.found, answer.entry
-
-
-def _pass_over(_obj: dict[str, Any]) -> None:
-    """Keep nothing of an object."""
 
 
 def _roll_out(options: PlacementOptions, asked: SimulateRequest) -> PlacementAnswer[SimulatedRollout]:
@@ -283,7 +265,7 @@ def _roll_out(options: PlacementOptions, asked: SimulateRequest) -> PlacementAns
 
 def _known(options: PlacementOptions) -> KnownPods:
     """Return the store for the objects of the cluster's pods: now is the clock for a live one."""
-    return KnownPods(now=time.time() if options.live else 0.0)
+    return KnownPods(now=time.time() if options.live else 0.0, running=pod_objects(options.cluster))
 
 
 def _simulate(
@@ -305,8 +287,6 @@ def _simulate(
         )
 
 
-def _answer(
-    line: bytes, server: AdmissionContext, running: PodObjects, known: KnownPods
-) -> tuple[bytes, bool]:
-    simulated = simulate_request(line, server, running, known)
-    return render_json(simulated), not simulated.pending
+def _answer(line: bytes, server: AdmissionContext, known: KnownPods) -> tuple[bytes, bool]:
+    simulated = simulate_request(line, server, known)
+    return render_json(simulated), simulated.succeeds

@@ -16,7 +16,7 @@ from policies.model.cluster_kinds import LIST_NAMES
 from webhook.atomic_write import atomic_write
 from webhook.cli.command import Command
 from webhook.cli.live import api_server
-from webhook.cli.options import context_option
+from webhook.cli.options import context_option, json_file_option
 from webhook.cli.terminal import note, reading_progress
 from webhook.kube.left_out import unread_warning
 from webhook.kube.list import read_objects
@@ -24,15 +24,15 @@ from webhook.kube.snapshot import snapshot_lists, snapshot_time, written_list
 from webhook.kube.watched_resources import EVERYTHING, ListedResource
 
 _EXAMPLES = """\
-evenkeel snapshot --output cluster.json
-evenkeel snapshot --context production --output cluster.json.gz
+evenkeel snapshot -o cluster.json
+evenkeel snapshot --context production -o cluster.json.gz
 evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 """
 
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @context_option()
-@click.option("--output", default="", metavar="FILE", help="File to write; default: stdout.")
+@json_file_option("File to write, packed if its name ends in .gz.  [default: stdout]")
 @click.option(
     "--gzip",
     "packed",
@@ -53,7 +53,7 @@ def command(*, context: str, output: str, packed: bool) -> None:
     Exit codes: 0 written, 2 bad usage or a file that cannot be written, 3 the cluster cannot be read.
     """
     if packed and not output and sys.stdout.isatty():
-        raise UsageError("--gzip needs --output FILE when standard output is a terminal")
+        raise UsageError("--gzip needs -o FILE when standard output is a terminal")
     packed = packed or output.endswith(".gz")
     api = api_server(context)
     with _opened(output) as file, reading_progress() as advance:

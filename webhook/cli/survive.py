@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -23,11 +24,12 @@ from policies.reports.survive import json as survive_json
 from policies.reports.survive import text as survive_text
 from webhook.cli import survive_all
 from webhook.cli.answers import print_answer
-from webhook.cli.command import Command
+from webhook.cli.autoscale_option import Autoscale, autoscale_option
+from webhook.cli.command import Command, is_given
 from webhook.cli.manifest import told
 from webhook.cli.options import answer_option
 from webhook.cli.placement import PlacementInput, check_key, read_input
-from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options
+from webhook.cli.placement_options import PlacementOptions, cluster_options, objects_options
 from webhook.cli.survive_all import DEFAULT_DAMAGE, NEVER
 from webhook.cli.terminal import (
     MANY_NODES,
@@ -46,6 +48,7 @@ kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel survive zone -f web.yaml --cluster cluster.json
 evenkeel survive zone deploy/web -n shop --unreachable
 evenkeel survive hostname -f web.yaml --cluster cluster.json --allow-missing 1
+evenkeel survive zone -f web.yaml --live --autoscale node-groups.yaml
 evenkeel survive zone --all --live
 evenkeel survive zone=eu-central-1b --all --cluster cluster.json --fail-on below-budget
 helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
@@ -54,7 +57,7 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("key")
-@object_options
+@objects_options
 @cluster_options
 @click.option(
     "--allow-missing",
@@ -89,6 +92,7 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
     type=click.Choice([*(each.value for each in Damage), NEVER]),
     help=f"With --all: exit 1 if a loss does a workload this damage or worse.  [default: {DEFAULT_DAMAGE}]",
 )
+@autoscale_option
 @answer_option()
 def command(
     *,
@@ -98,6 +102,7 @@ def command(
     displaced: str,
     whole: bool,
     fail_on: str | None,
+    autoscale: str | None,
     form: str,
     **values: Any,
 ) -> None:  # the common options
@@ -112,6 +117,10 @@ def command(
     All replicas must run, or those that --allow-missing leaves. PodDisruptionBudgets do not count: they
     limit evictions, not losses. DaemonSets, Jobs and Pods have no number of replicas to keep and are not
     checked.
+
+    With --autoscale the answer also says what would change with the nodes that Cluster Autoscaler adds for
+    pods that are pending after a loss, in the domains that are left. Verdicts and the exit code are those
+    without these nodes, which may not come.
 
     With --all nothing is placed before a loss: every workload of the cluster, or of one namespace with -n, is
     checked as it runs, and KEY=VALUE loses one domain alone. Workloads are ranked by damage:
@@ -128,6 +137,8 @@ def command(
     of them decides it.
     """  # noqa: D301  # click reads the backspace
     options = PlacementOptions(**values)
+    if whole and autoscale is not None:
+        raise UsageError("--all and --autoscale exclude each other")
     if whole:
         survive_all.run(
             options, key, form, fail_on=fail_on or DEFAULT_DAMAGE, allowed_missing=allowed_missing,
@@ -135,6 +146,8 @@ def command(
         )  # fmt: skip
     if fail_on is not None or "=" in key:
         raise UsageError(f"{'KEY=VALUE' if fail_on is None else '--fail-on'} may only be used with --all")
+    if is_given("all_namespaces"):
+        raise UsageError("-A may only be used with --all: an object has one namespace")
     options = options.with_default_cluster()
     losing = LossOptions(
         topology_key(key),
@@ -144,6 +157,8 @@ def command(
     )
     running = PodObjects()
     given = read_input(options, running, every=True)
+    if given.context.cluster is not None:
+        losing = replace(losing, autoscaler=Autoscale(autoscale).read(given.context.cluster))
     report = _judge(given, losing, running)
     if form == "text":
         show(lambda width, color: survive_text.render(report, width=width, color=color), piped=SENTENCES)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from policies.manifests.errors import UsageError
-from policies.manifests.words import IN_PHRASE
+from policies.manifests.fields import shown_name
+from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed
 from policies.placement.core.actions import topology_key
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival
@@ -47,7 +49,8 @@ def run(
         own_only: Whether only the pods of given workloads would be scheduled again.
 
     Raises:
-        UsageError: Options that do not go together, or no node has the key or is in the domain.
+        UsageError: Options that do not go together, no node has the key or is in the domain, or no workload
+            that is looked at runs a pod.
     """
     if options.files or options.words or options.name:
         raise UsageError("--all may not be combined with --file, --name or KIND/NAME")
@@ -77,11 +80,17 @@ def run(
 def _judge(
     read: ReadCluster, options: ClusterLossOptions, running: PodObjects, fail_on: Damage
 ) -> ClusterSurvivalReport:
-    """Lose every domain that is meant, with progress on a terminal, until Ctrl-C is pressed."""
+    """Lose every domain that is meant, with progress on a terminal, until Ctrl-C is pressed.
+
+    Raises:
+        UsageError: No workload that is looked at runs a pod: what judged nothing found no damage.
+    """
     losses: list[ClusterLoss] = []
     long = read.cluster.node_count >= MANY_NODES
     with interruptible() as stop:
         survival = ClusterSurvival(read.workloads, read.context, options, running, stop=stop)
+        if not survival.judges_any:
+            raise UsageError(_nothing_runs(read.workloads.namespace, survival.namespaces))
         # What is gone is known at once; what becomes of it is not.
         if long and sys.stderr.isatty():
             for gone in survival.impacts[:IN_PHRASE]:
@@ -91,3 +100,13 @@ def _judge(
             losses.extend(survival.losses())
         stopped = stop()
     return survival.report(losses, fail_on=fail_on, unread=read.unread, stopped=stopped)
+
+
+def _nothing_runs(namespace: str, others: Iterable[str]) -> str:
+    """Say where no workload runs a pod, and where some do."""
+    if not namespace:
+        return "no pod of a workload runs in the cluster, or its snapshot lacks them"
+    there = listed(sorted(map(shown_name, others)), IN_SENTENCE)
+    return f"no pod of a workload runs in namespace {shown_name(namespace)}; " + (
+        f"there are some in {there}" if there else "nor in any other, or the snapshot lacks them"
+    )

@@ -12,6 +12,7 @@ from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import member, shown, shown_name
 from policies.manifests.words import IN_MESSAGE
+from policies.model.cluster_kinds import REPLICA_SET
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
@@ -33,8 +34,6 @@ SHORT_NAMES: Final = {
 }
 #: Groups whose resources need not be looked up: their version is v1, their plurals end in s.
 _BUILT_IN: Final = {"": "/api/v1", "apps": "/apis/apps/v1", "batch": "/apis/batch/v1"}
-#: What makes the pods of a Deployment.
-_REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
 #: Names that a message lists.
 #: What a snapshot is made of as a rule.
 _USUAL_KINDS: Final = ("nodes", "pods", "services", "rc", "rs", "sts", "ns")
@@ -111,7 +110,7 @@ class Finder:
         metadata = obj.get("metadata")
         names = metadata if isinstance(metadata, dict) else {}
         namespace = names.get("namespace") or DEFAULT_NAMESPACE
-        if (version, kind) == _REPLICA_SET and namespace == self.namespace:
+        if (version, kind) == REPLICA_SET and namespace == self.namespace:
             self._see_replica_set(obj, names)
         if (version.rpartition("/")[0], kind) != (self.target.kind.group, self.target.kind.kind):
             return

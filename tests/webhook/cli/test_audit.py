@@ -91,7 +91,8 @@ def test_an_empty_scope(cluster: str, form: str, arguments: list[str], told: str
 
 def test_what_is_left_out(tmp_path: Path) -> None:
     """An object that cannot be read is a note of the answer; text has it alone, for stderr is beside it."""
-    items = [a_node("n1", "a") | {"status": {"allocatable": 3}}, *on("n1", 1), a_workload("StatefulSet")]
+    broken = a_node("n1", "a") | {"status": {"allocatable": 3}}
+    items = [broken, a_node("n2", "b"), *on("n1", 1), a_workload("StatefulSet")]
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     results = {

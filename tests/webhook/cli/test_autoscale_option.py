@@ -38,8 +38,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _run(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    given = ("simulate", "-f", "web.yaml", "--cluster", "cluster.json", *arguments)
+def _run(folder: Path, *arguments: str, command: str = "simulate") -> tuple[int, str, str]:
+    given = (command, "-f", "web.yaml", "--cluster", "cluster.json", *arguments)
     result = evenkeel(*given, folder=folder)
     return result.returncode, result.stdout.decode(), result.stderr.decode()
 
@@ -63,6 +63,112 @@ def test_pending_replicas_get_nodes(folder: Path) -> None:
     assert len(scaled["nodes"]) == sum(sum(loop["nodes"].values()) for loop in scaled["loops"])
     assert {step["node"] for step in answer["steps"]} >= {node["name"] for node in scaled["nodes"]}
     assert [0] == [change["skew"] for change in answer["domains"]]
+
+
+def _resized(folder: Path, cpu: str) -> None:
+    """Let the replicas request another number of CPUs."""
+    web = yaml.safe_load((folder / "web.yaml").read_text())
+    web["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = cpu
+    (folder / "web.yaml").write_text(yaml.safe_dump(web))
+
+
+@pytest.mark.parametrize(
+    ("cpu", "code", "expected", "node"),
+    [
+        pytest.param(
+            "3",
+            0,
+            "; if Cluster Autoscaler adds 1 node, the first replica that does not fit goes to a-new-1",
+            "a-new-1",
+            id="a later replica fits nowhere",
+        ),
+        pytest.param(
+            "3900m", 1, "; if Cluster Autoscaler adds 1 node, it goes to", "a-new-1", id="no replica fits"
+        ),
+        pytest.param("9", 1, "; Cluster Autoscaler adds no node for it", None, id="no node group fits"),
+        pytest.param("500m", 0, "(Kubernetes ", None, id="every replica fits"),
+    ],
+)
+def test_explain(folder: Path, cpu: str, code: int, expected: str, node: str | None) -> None:
+    """The headline says what is added for the pod; the exit code is that without it."""
+    _resized(folder, cpu)
+    if cpu == "3900m":
+        full = [a_node(name, zone) for name, zone in (("n1", "a"), ("n2", "b"))]
+        for each in full:
+            each["status"]["allocatable"]["cpu"] = "1"
+        (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": full}))
+    source = str(folder / "groups.yaml")
+    found, text, _ = _run(folder, "--autoscale", source, command="explain")
+    _, out, _ = _run(folder, "--autoscale", source, "-o", "json", command="explain")
+    headline, scaled = " ".join(text.splitlines()[:3]), json.loads(out)["autoscaled"]
+
+    assert code == found
+    assert expected in headline
+    assert ("Cluster Autoscaler" in headline) is (cpu != "500m") is (scaled is not None)
+    assert node == (None if scaled is None else scaled["step"].get("node"))
+
+
+def test_explain_of_a_daemon_set(folder: Path) -> None:
+    """No node is added for the pods of one, which is an error."""
+    web = yaml.safe_load((folder / "web.yaml").read_text())
+    del web["spec"]["replicas"]
+    (folder / "web.yaml").write_text(yaml.safe_dump({**web, "kind": "DaemonSet"}))
+    code, _, errors = _run(folder, "--autoscale", "deduced", command="explain")
+
+    assert (2, True) == (code, "no node is added for its pods" in errors)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "headline", "running"),
+    [
+        pytest.param(
+            {"a": 2, "b": 2},
+            "it would survive all of these if Cluster Autoscaler adds 1 node",
+            {"a": 2, "b": 2},
+            id="both groups may grow",
+        ),
+        pytest.param(
+            {"a": 0, "b": 2},
+            "it would survive 1 of these if Cluster Autoscaler adds 1 node",
+            {"a": 2, "b": 1},
+            id="what is lost with a gets nodes in b alone",
+        ),
+        pytest.param(
+            {"a": 0, "b": 0},
+            ", nor with the nodes that Cluster Autoscaler adds",
+            {"a": 1, "b": 1},
+            id="no group may grow",
+        ),
+    ],
+)
+def test_survive(folder: Path, sizes: dict[str, int], headline: str, running: dict[str, int]) -> None:
+    """What would run with new nodes stands beside what runs without; the verdict is that without."""
+    web = yaml.safe_load((folder / "web.yaml").read_text())
+    web["spec"]["replicas"] = 2
+    (folder / "web.yaml").write_text(yaml.safe_dump(web))
+    document = yaml.safe_load((folder / "groups.yaml").read_text())
+    for group in document["groups"]:
+        group["maxSize"] = sizes[group["name"]]
+    (folder / "groups.yaml").write_text(yaml.safe_dump(document))
+    given = ("survive", "zone", "-f", "web.yaml", "--cluster", "cluster.json", "--autoscale", "groups.yaml")
+    text = evenkeel(*given, folder=folder)
+    answer = json.loads(evenkeel(*given, "-o", "json", folder=folder).stdout)
+    losses = {loss["domain"]: loss for loss in answer["losses"]}
+
+    assert (1, False) == (text.returncode, answer["survives"])
+    assert headline in " ".join(text.stdout.decode().split())
+    assert {"a": 1, "b": 1} == {lost: loss["workloads"][0]["running"] for lost, loss in losses.items()}
+    assert running == {lost: loss["autoscaled"]["running"][0] for lost, loss in losses.items()}
+    for lost, loss in losses.items():
+        assert lost not in [node["zone"] for node in loss["autoscaled"]["nodes"]]
+
+
+def test_survive_of_a_whole_cluster(folder: Path) -> None:
+    """It takes no autoscaler, and says so."""
+    given = ("survive", "zone", "--all", "--cluster", "cluster.json", "--autoscale", "deduced")
+    result = evenkeel(*given, folder=folder)
+
+    assert (2, b"exclude each other" in result.stderr) == (result.returncode, True)
 
 
 def test_what_gets_no_node_is_told(folder: Path) -> None:
@@ -108,8 +214,8 @@ def test_without_the_option_nothing_is_added(folder: Path) -> None:
     ],
 )
 def test_bad_input(folder: Path, arguments: tuple[str, ...]) -> None:
-    """It is exit code 2 and one line."""
+    """It is exit code 2 and one line, besides that the cluster runs no pod."""
     code, _, errors = _run(folder, *arguments)
 
     assert code == 2
-    assert len(errors.splitlines()) == 1
+    assert len([line for line in errors.splitlines() if "there is no pod" not in line]) == 1

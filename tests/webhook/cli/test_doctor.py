@@ -16,7 +16,7 @@ from policies.manifests.errors import UsageError
 from tests.webhook.doctor.installation import CONFIGURATIONS, Change, Cluster, a_cluster
 from tests.webhook.loopback import write_kubeconfig
 from webhook.cli import doctor
-from webhook.doctor import bounded_api_server
+from webhook.doctor import reader
 from webhook.kube.api_server import UnreachableError
 
 
@@ -94,7 +94,7 @@ def silent() -> Iterator[str]:
 
 def test_an_api_server_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: str) -> None:
     """The command ends in a bounded time with a plain sentence."""
-    monkeypatch.setattr(bounded_api_server, "EACH_S", 0.5)
+    monkeypatch.setattr(reader, "EACH_S", 0.5)
     monkeypatch.setenv("KUBECONFIG", write_kubeconfig(tmp_path, silent))
     started = time.monotonic()
 

@@ -62,7 +62,10 @@ def lint(*arguments: str, stdin: str | bytes = "") -> Result:
         pytest.param(["bad.yaml", "broken.yaml"], 2, id="2: a file cannot be read"),
         pytest.param(["broken.yaml", "--fail-on", "never"], 0, id="0: never fail by what files hold"),
         pytest.param(["nowhere.yaml", "--fail-on", "never"], 2, id="2: no such file, even so"),
-        pytest.param(["broken.yaml", "--ignore", "unreadable"], 0, id="0: what cannot be read is ignored"),
+        pytest.param(["broken.yaml", "--ignore", "unreadable"], 2, id="2: all that there is is ignored"),
+        pytest.param(
+            ["broken.yaml", "good.yaml", "--ignore", "unreadable"], 0, id="0: what cannot be read is ignored"
+        ),
         pytest.param(["nowhere.yaml", "--ignore", "unreadable"], 2, id="2: no such file, ignored or not"),
         pytest.param(["broken.yaml", "--select", "unreadable"], 2, id="2: only what cannot be read"),
         pytest.param(["."], 2, id="2: a folder with a broken file"),
@@ -105,13 +108,14 @@ def blind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.param([".", "--helm", "off", "--kustomize", "off"], 0, id="0: switched off"),
         pytest.param(["charts/shop"], 2, id="2: a chart"),
         pytest.param(["charts/shop/Chart.yaml"], 2, id="2: a chart's file"),
-        pytest.param(["charts/shop", "--helm", "off", "--fail-on-skipped", "any"], 0, id="0: a chart, off"),
+        pytest.param(["charts/shop", "--helm", "off"], 2, id="2: a chart that is off, and nothing else"),
         pytest.param(["charts/shop", "--fail-on-skipped", "never"], 0, id="0: a chart may be skipped"),
         pytest.param(["charts/shop", "--fail-on", "never"], 0, id="0: a chart, never fail"),
         pytest.param(["overlays/prod"], 2, id="2: a kustomization"),
         pytest.param(["overlays"], 0, id="0: a folder with kustomizations"),
-        pytest.param(["secret.yaml"], 0, id="0: an encrypted file"),
-        pytest.param(["secret.yaml", "--fail-on-skipped", "any"], 2, id="2: an encrypted file, but any"),
+        pytest.param(["secret.yaml", "overlays"], 0, id="0: an encrypted file"),
+        pytest.param(["secret.yaml"], 2, id="2: an encrypted file, and nothing else"),
+        pytest.param(["secret.yaml", "overlays", "--fail-on-skipped", "any"], 2, id="2: encrypted, but any"),
         pytest.param(["empty"], 2, id="2: a folder with nothing in it"),
         pytest.param(["-"], 2, id="2: an empty pipe"),
         pytest.param(["charts/shop", "--set", "a=b"], 2, id="2: a chart with a value"),
@@ -128,8 +132,9 @@ def test_exit_codes_of_what_is_skipped(blind: Path, arguments: list[str], code: 
         pytest.param(["charts"], 2, id="2: a folder of charts"),
         pytest.param(["overlays"], 0, id="0: a folder whose files are read without patches"),
         pytest.param(["charts", "--fail-on-skipped", "never"], 0, id="0: all may be skipped"),
-        pytest.param(["charts", "--helm", "off"], 0, id="0: switched off"),
-        pytest.param(["secret.yaml"], 0, id="0: an encrypted file"),
+        pytest.param(["charts", "--helm", "off"], 2, id="2: switched off"),
+        pytest.param(["charts", "--helm", "off", "--fail-on", "never"], 0, id="0: off, never fail"),
+        pytest.param(["secret.yaml"], 2, id="2: an encrypted file"),
         pytest.param(["empty"], 2, id="2: a folder with nothing in it"),
     ],
 )
@@ -147,6 +152,35 @@ def test_what_is_skipped_is_in_every_report(blind: Path, form: str) -> None:
         assert name in result.stdout
     summary = result.stdout if form == "text" else result.stderr
     assert "; 1 chart, 1 kustomization, 1 file and 1 folder were skipped\n" in summary
+
+
+def test_what_is_skipped_counts_as_no_file(folder: Path) -> None:
+    """A file that was not read is neither counted as checked nor a case that passes."""
+    (folder / "secret.yaml").write_text(ENCRYPTED)
+    more = lint("good.yaml", "secret.yaml", *ONE, "-o", "json")
+    cases = lint("good.yaml", "secret.yaml", *ONE, "-o", "junit").stdout
+
+    assert 1 == json.loads(more.stdout)["summary"]["files"]
+    assert '<testsuite name="good.yaml"' in cases
+    assert '<testsuite name="secret.yaml"' not in cases
+
+
+def test_a_policy_for_other_workloads(folder: Path) -> None:
+    """Workloads out of every scope are told, and are no success where there are no others."""
+    policy = "apiVersion: evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nmetadata: {name: a}\n"
+    (folder / "out.yaml").write_text(f"{policy}spec: {{scope: {{kinds: [StatefulSet]}}}}\n")
+    (folder / "stateful.yaml").write_text(
+        (folder / "good.yaml").read_text().replace("Deployment", "StatefulSet")
+    )
+    alone = lint("bad.yaml", *ONE, "--policy", "out.yaml", "-o", "json")
+    beside = lint("bad.yaml", "stateful.yaml", *ONE, "--policy", "out.yaml", "-o", "json")
+
+    for result, code, severity, judged in ((alone, 2, "error", 0), (beside, 0, "note", 1)):
+        report = json.loads(result.stdout)
+        assert (code, judged) == (result.exit_code, report["summary"]["workloads"])
+        assert [("out-of-scope", severity)] == [
+            (entry["reason"], entry["severity"]) for entry in report["skippedSources"]
+        ]
 
 
 def test_ignored_files_that_cannot_be_read_are_skipped(folder: Path) -> None:
@@ -331,9 +365,9 @@ def test_list_rules() -> None:
     "arguments",
     [
         ["--select", "zzz"],
-        ["-o", "yaml"],
+        ["-o", "xml"],
         ["--kubernetes-version", "x"],
-        ["--config", "a", "--no-config"],
+        ["--config", "gone.yaml"],
         ["--live", "--cluster", "x"],
         ["--context", "x"],
     ],

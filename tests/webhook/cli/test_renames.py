@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
+import orjson
 import pytest
+import yaml
 from click.testing import CliRunner
 
+from policies.manifests.errors import UsageError
 from webhook.cli import main, renames
 
 ROWS = [pytest.param(*row, id=row[0]) for row in renames.rows()]
@@ -55,6 +59,8 @@ def test_hidden_options_are_declared(command: str) -> None:
         (["score", "-f", "web.yaml", "--cluster", "cluster.yaml", "-o", "table"], 1, "-o text"),
         (["explain", "-f", "web.yaml", "--name", "web", "--cluster", "cluster.yaml"], 1, "-f FILE KIND/NAME"),
         (["lint", "--list-rules"], 0, "evenkeel rule"),
+        (["lint", "--no-config", "web.yaml"], 0, "--config none"),
+        (["lint", "--statistics", "web.yaml"], 0, "-o wide"),
     ],
 )
 def test_old_names_work(words: list[str], code: int, note: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +104,55 @@ def test_an_answer_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
     assert "" == written.stdout
     assert printed.stdout == (tmp_path / "audit.txt").read_text() != ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        pytest.param(["audit", "-A", "--cluster", "cluster.yaml"], 0, "", id="all, as without it"),
+        pytest.param(["survive", "zone", "--all", "-A", "--cluster", "cluster.yaml"], 0, "", id="all lost"),
+        pytest.param(["audit", "-A", "-n", "shop"], 2, "may not be combined", id="one, too"),
+        pytest.param(["audit", "-n", "shop", "-A"], 2, "may not be combined", id="before it"),
+        pytest.param(["explain", "deploy/web", "-A"], 2, "an object has one namespace", id="an object"),
+        pytest.param(["survive", "zone", "-f", "web.yaml", "-A"], 2, "only be used with --all", id="a file"),
+    ],
+)
+def test_all_namespaces(words: list[str], code: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands on all workloads take kubectl's flag; where an object is meant it is refused."""
+    monkeypatch.chdir("docs/examples")
+    run = partial(CliRunner().invoke, main.command, standalone_mode=False)
+    done = run(words)
+
+    if code:
+        assert isinstance(done.exception, UsageError)
+        assert said in str(done.exception)
+    else:
+        without = run([word for word in words if word != "-A"])
+
+        assert without.stdout == done.stdout != ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["lint", "web.yaml"],
+        ["policy", "check", "builtin:default"],
+        ["policy", "preview", "-f", "builtin:default", "--cluster", "cluster.yaml"],
+        ["plan", "web.yaml", "--cluster", "cluster.yaml"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_yaml_is_the_json(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both formats have the same fields in the same order."""
+    monkeypatch.chdir("docs/examples")
+    as_json, as_yaml = (
+        CliRunner().invoke(main.command, [*words, "-o", form], standalone_mode=False).stdout
+        for form in ("json", "yaml")
+    )
+    expected = orjson.loads(as_json)
+
+    assert expected == yaml.safe_load(as_yaml)
+    assert list(expected) == list(yaml.safe_load(as_yaml))
 
 
 def test_an_old_name_behind_two_dashes_is_a_value() -> None:

@@ -25,7 +25,7 @@ MOMENTARY: Final = ("generatedAt",)
         pytest.param(["simulate", "-f", "web.yaml", "--rollout", *CLUSTER], id="simulate"),
         pytest.param(["audit", *CLUSTER], id="audit"),
         pytest.param(["plan", "--from", "checkout.yaml", "web.yaml", *CLUSTER], id="plan"),
-        pytest.param(["lint", "--no-config", "checkout.yaml", *CLUSTER], id="lint"),
+        pytest.param(["lint", "--config", "none", "checkout.yaml", *CLUSTER], id="lint"),
     ],
 )
 def test_a_page_has_what_json_has(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:

@@ -49,7 +49,7 @@ def test_files(tmp_path: Path, commands: Commands, file: str, *, packed: bool) -
     """A file is what --cluster reads, and replaces the one before; nothing else stays in the folder."""
     (tmp_path / file).write_text("old")
     before = {path.name for path in tmp_path.iterdir()}
-    done = commands.run("snapshot", "--output", file)
+    done = commands.run("snapshot", "-o", file)
     read = SnapshotFile(tmp_path / file)
 
     assert (0, b"", b"") == (done.code, done.stdout, done.stderr)
@@ -72,7 +72,7 @@ def test_failures_leave_the_old_file(plane: ControlPlane, tmp_path: Path, comman
     """A cluster that cannot be read to its end changes no file."""
     (tmp_path / "cluster.json").write_text("old")
     plane.forbidden.add("/api/v1/pods")
-    done = commands.run("snapshot", "--output", "cluster.json")
+    done = commands.run("snapshot", "-o", "cluster.json")
 
     assert 3 == done.code
     assert b"list granted" in done.stderr
@@ -80,10 +80,26 @@ def test_failures_leave_the_old_file(plane: ControlPlane, tmp_path: Path, comman
     assert "old" == (tmp_path / "cluster.json").read_text()
 
 
+def test_the_format_may_be_named_before_the_file(
+    plane: ControlPlane, tmp_path: Path, commands: Commands
+) -> None:
+    """As for other commands; another format than JSON is refused, where a file of its name would be made."""
+    before = {path.name for path in tmp_path.iterdir()}
+    printed, written = commands.run("snapshot", "-o", "json"), commands.run("snapshot", "-o", "json=a.json")
+    refused = commands.run("snapshot", "-o", "yaml")
+
+    assert len(plane.objects) + 2 == len(json.loads(printed.stdout)["items"])
+    assert (0, b"") == (written.code, written.stdout)
+    assert (2, b"evenkeel: -o: Unsupported value: yaml: only JSON is written; give a FILE\n") == (
+        refused.code, refused.stderr
+    )  # fmt: skip
+    assert {*before, "a.json"} == {path.name for path in tmp_path.iterdir()}
+
+
 @pytest.mark.usefixtures("plane")
 def test_a_folder_that_is_not_there(commands: Commands) -> None:
     """The message names the file as it was asked for."""
-    done = commands.run("snapshot", "--output", "gone/cluster.json")
+    done = commands.run("snapshot", "-o", "gone/cluster.json")
 
     assert (2, b"evenkeel: gone/cluster.json: No such file or directory\n") == (done.code, done.stderr)
 
@@ -137,7 +153,7 @@ def test_what_may_not_be_read(plane: ControlPlane, tmp_path: Path, commands: Com
     """The file says which optional kinds could not be read and why, and so does who reads it."""
     plane.forbidden.add("/apis/storage.k8s.io/v1/csinodes")
     plane.undefined.add("/apis/policy/v1/poddisruptionbudgets")
-    done = commands.run("snapshot", "--output", "cluster.json")
+    done = commands.run("snapshot", "-o", "cluster.json")
     read = SnapshotFile(tmp_path / "cluster.json")
 
     assert 0 == done.code

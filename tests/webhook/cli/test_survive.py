@@ -223,7 +223,7 @@ def whole(commands: Commands, folder: Path) -> Commands:
         pytest.param(["zone=b", "--all"], 0, "survives the loss of b", "", id="0: there is room in a"),
         pytest.param(["zone", "--all", "--fail-on", "down"], 0, "survives", "", id="0: none is down"),
         pytest.param(["zone", "--all", "--fail-on", "never"], 0, "does not", "", id="0: never"),
-        pytest.param(["zone", "--all", "-n", "no"], 0, "namespace no", "", id="0: another namespace"),
+        pytest.param(["zone", "--all", "-n", "no"], 2, "", "there are some in", id="2: no workload"),
         pytest.param(["zone", "--all", "--allow-missing", "1"], 0, "survives", "", id="0: one may miss"),
         pytest.param(["zone=x", "--all"], 2, "", "the domains are a, b, c", id="2: no such domain"),
         pytest.param(["rack=x", "--all"], 2, "", "nodes have", id="2: no such key"),

@@ -61,7 +61,7 @@ def test_json(cluster: str) -> None:
 
 def test_what_is_left_out(tmp_path: Path) -> None:
     """An object that cannot be read is a note of the answer."""
-    items = [a_node("n1", "a") | {"status": {"allocatable": 3}}, a_workload("StatefulSet")]
+    items = [a_node("n1", "a") | {"status": {"allocatable": 3}}, a_node("n2"), a_workload("StatefulSet")]
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     arguments = ["--cluster", str(path), "--from", "1.30", "--to", "1.33"]
