@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from policies.config import spread_policy
-from policies.config.controllers import BUILT_IN_GROUPS
+from policies.config.controllers import OWN_GROUPS
 from policies.model.labels import LabelSelector, Operator
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 
@@ -139,7 +139,7 @@ def _is_sent(
         not {"*", *operations}.isdisjoint(rule.get("operations") or ())
         and not {"*", group}.isdisjoint(rule.get("apiGroups") or ())
         and any(_is_resource(text, plural) for text in rule.get("resources") or ())
-        and (group not in BUILT_IN_GROUPS or not versions.isdisjoint(rule.get("apiVersions") or ()))
+        and (group not in OWN_GROUPS or not versions.isdisjoint(rule.get("apiVersions") or ()))
         and (rule.get("scope") or "*") in {"*", scope}
         for rule in webhook.get("rules") or ()
     )

@@ -30,6 +30,17 @@ DEFAULT_GRACEFUL_TIMEOUT_S = 15.0
 DEFAULT_MAX_SNAPSHOT_AGE_S = 180.0
 
 
+#: The titles that options are shown below, by the first option of each.
+SECTIONS = {
+    "bind": "Address and certificate",
+    "client_ca": "Access",
+    "cluster": "Cluster",
+    "policy": "Policies and workloads",
+    "workers": "Processes, limits and timeouts",
+    "log_format": "Logs",
+}
+
+
 class LogFormat(StrEnum):
     """How a log line is written."""
 
@@ -199,7 +210,7 @@ class Settings:
     #: Processes. A review is pure computation, and one Python process computes on one core.
     workers: int = field(
         default_factory=default_workers,
-        metadata=_help("Worker processes; default: one per core, at most 4."),
+        metadata=_help("Worker processes."),
     )
     #: Threads per worker. They only wait for the network; slow clients hold none.
     threads: int = field(default=8, metadata=_help("Threads of each worker."))
@@ -336,6 +347,7 @@ class Option:
         default: The default, of the field's type.
         help: One sentence.
         repeatable: Whether it may be given several times.
+        section: The title that it is shown below.
     """
 
     name: str
@@ -344,6 +356,7 @@ class Option:
     default: Any
     help: str
     repeatable: bool
+    section: str
 
     @property
     def default_text(self) -> str:
@@ -364,7 +377,9 @@ class Option:
 
 def options() -> Iterator[Option]:
     """Yield every option of ``evenkeel serve`` in the order of its help."""
+    section = ""
     for entry in fields(Settings):
+        section = SECTIONS.get(entry.name, section)
         factory = entry.default_factory
         default = entry.default if factory is MISSING else factory()
         yield Option(
@@ -374,4 +389,5 @@ def options() -> Iterator[Option]:
             default=default,
             help=entry.metadata["help"],
             repeatable=isinstance(default, tuple),
+            section=section,
         )

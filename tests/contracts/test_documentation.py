@@ -95,7 +95,7 @@ def test_log_events_are_documented() -> None:
 def _logged_events() -> set[str]:
     found = {route.event for route in API_ROUTES.values()}
     for module in (path.read_text() for path in (ROOT / "webhook").rglob("*.py")):
-        if re.search("LOGGER|ProblemLog|LeaderLoop", module):
+        if re.search("LOGGER|ProblemLog|LeaderComponent", module):
             found |= set(_events_of(ast.parse(module)))
     return found
 
@@ -108,8 +108,9 @@ def _events_of(module: ast.Module) -> Iterator[str]:
             yield from _texts(call.args[0])
         elif name.startswith("self._problems."):
             yield from (event for text in _texts(call.args[0]) for event in (text, f"{text}_resolved"))
-        elif name == "LeaderLoop":
-            events = [text for keyword in call.keywords for text in _texts(keyword.value)]
+        elif name == "super().__init__":
+            given = (keyword.value for keyword in call.keywords if keyword.arg == "event")
+            events = [text for value in given for text in _texts(value)]
             yield from (f"{event}_{change}" for event in events for change in ("started", "stopped"))
         elif re.search(r"hold|line|log|report|tell|warn", name):
             yield from (text for argument in call.args for text in _texts(argument) if "_" in text)

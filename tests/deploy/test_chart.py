@@ -109,7 +109,7 @@ def test_helm_lints_the_chart() -> None:
 def test_an_example_renders_and_our_linter_agrees(example: Path) -> None:
     """We spread ourselves by our own rules."""
     done = template(f"--values={example}")
-    linted = run(tool("evenkeel"), "lint", "--no-config", "--fail-on=note", "-", stdin=done.stdout)
+    linted = run(tool("evenkeel"), "lint", "--config", "none", "--fail-on=note", "-", stdin=done.stdout)
 
     assert 0 == done.returncode, done.stderr
     assert 0 == linted.returncode, linted.stdout

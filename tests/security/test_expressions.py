@@ -19,7 +19,7 @@ from tests.security.shapes import FILLERS
 #: How expressions are used that are not matched from a place on: they start anywhere in a text.
 ANYWHERE = {
     "policies.manifests.documents._INNER_BOM": re.Pattern.finditer,
-    "policies.model.foreign_policies.cel_literals._TOKEN": re.Pattern.finditer,
+    "policies.model.foreign_policies.cel._TOKEN": re.Pattern.finditer,
     "policies.model.foreign_policies.cel._ASKING": re.Pattern.search,
     "policies.model.foreign_policies.kyverno._ASKING": re.Pattern.search,
     "policies.reports.lint.markdown._MARKUP": re.Pattern.finditer,

@@ -15,7 +15,7 @@ import pytest
 
 from policies.admission.decision import AdmissionVerdict
 from policies.admission.validation import UNPROVED
-from policies.config.controllers import BUILT_IN_CONTROLLERS, BUILT_IN_GROUPS, TRUSTED_CONTROLLERS
+from policies.config.controllers import BUILT_IN_CONTROLLERS, OWN_GROUPS, TRUSTED_CONTROLLERS
 from policies.config.loader import build
 from policies.config.spread_policy import SpreadPolicy
 from policies.emit.emit import emit
@@ -53,7 +53,7 @@ OWNERS = {
     ("acme.io/v1", "Database"): False,
 }
 #: Those of Kubernetes' own in which the rule denies.
-KINDS = [kind for kind in KNOWN_KINDS if kind.group in BUILT_IN_GROUPS]
+KINDS = [kind for kind in KNOWN_KINDS if kind.group in OWN_GROUPS]
 RULE = "selector-missing"
 BAD = {"topologySpreadConstraints": [a_constraint(labelSelector=None)]}
 #: Each is one way to be let off that an owner which is believed opens.

@@ -14,7 +14,7 @@ from policies.admission.admission_rules import error_text, repeats_of
 from policies.admission.decision import IGNORED, AdmissionVerdict, Decision
 from policies.admission.warnings import MAX_WARNINGS, warning_texts
 from policies.config.enforcement import UNSCHEDULABLE
-from policies.manifests.fields import FieldError, is_cut, shown_name
+from policies.manifests.fields import FieldError, is_cut, member, shown_name, text_member
 from policies.manifests.sanitize import cut, printable_lines
 from policies.manifests.words import plural
 from policies.model.api_rules import API_RULES
@@ -154,9 +154,7 @@ def _was_injected(review: Review) -> bool:
 
 def _annotations(review: Review) -> dict[str, Any]:
     """Return the annotations of the object; their values may be anything."""
-    metadata = (review.obj or {}).get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations if isinstance(annotations, dict) else {}
+    return member(member(review.obj or {}, "metadata"), "annotations")
 
 
 def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
@@ -217,11 +215,8 @@ def _rest(errors: Sequence[FieldError], told: int) -> Iterator[str]:
 
 def _generated_name(review: Review) -> str:
     """Return an object's name, or what the API server will make it from, for people who read a log."""
-    metadata = (review.obj or review.old_object or {}).get("metadata")
-    if not isinstance(metadata, dict):
-        return ""
-    name = metadata.get("name") or metadata.get("generateName")
-    return name if isinstance(name, str) else ""
+    metadata = member(review.obj or review.old_object or {}, "metadata")
+    return text_member(metadata, "name" if metadata.get("name") else "generateName")
 
 
 def _audited(text: str) -> str:

@@ -24,9 +24,8 @@ from certs.keyring import serving_data
 from certs.rotate import Action, is_better, serving_problem
 from webhook.cert_rotation.configurations import Configuration, Registration
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
-from webhook.component import Component
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
-from webhook.kube.leader_loop import LeaderLoop
+from webhook.kube.leader_loop import LeaderComponent
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.problem_log import ProblemLog
 
@@ -43,7 +42,7 @@ LOOK_AGAIN_S: Final = 1.0
 _TIMEOUT_S: Final = 60.0
 
 
-class CertificateController(Component):
+class CertificateController(LeaderComponent):
     """One replica's serving certificate: ``provision`` before listening, then ``start``, and ``stop``."""
 
     def __init__(
@@ -62,22 +61,17 @@ class CertificateController(Component):
             elect: Stands for election.
             judge: Returns the reviews that a webhook configuration makes the API server send.
         """
+        super().__init__("certificates", elect=elect, event="leading")
         self._judge = judge
         self._registrations: dict[str, Registration] = {}
         self.certificate: Path = folder / store.SERVING_CERTIFICATE
         self.key: Path = folder / store.SERVING_KEY
         self._reconciler = reconciler
         self._folder = folder
-        self._loop = LeaderLoop("certificates", self._look, elect=elect, event="leading")
         self._served: KeyPair | None = None
         self._observed: ObservedState | None = None
         self._problem = "the certificates of the cluster were not read yet"
         self._problems = ProblemLog()
-
-    @property
-    def leading(self) -> bool:
-        """Whether this replica reconciles what it finds."""
-        return self._loop.leading
 
     @property
     def authority_expiry(self) -> datetime | None:
@@ -155,11 +149,7 @@ class CertificateController(Component):
             self._served = store.read_pair(self.certificate, self.key)
         except CertificateError:
             self._served = None
-        self._loop.start()
-
-    def stop(self) -> None:
-        """Let another replica lead, and follow no more; the pair stays."""
-        self._loop.stop()
+        super().start()
 
     def _provision(self) -> None:
         observed, reconciler = self._reconciler.observe(), self._reconciler
@@ -170,7 +160,7 @@ class CertificateController(Component):
                 raise ClockError(f"there is nothing to serve, and none is issued: {rotation.plan.reason}")
         self._adopt(observed)
 
-    def _look(self) -> float:
+    def _step(self) -> float:
         """Reconcile, and return the seconds until that is due again."""
         try:
             in_order = self._reconcile()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from certs.clocks import clock_problem
 from certs.inject import CONFIGURATION_KINDS
+from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.version import KubernetesVersion
-from webhook.doctor.bounded_api_server import BoundedApiServer
-from webhook.doctor.injection_counts import count_injected
+from policies.model.workload_ref import WorkloadRef
 from webhook.doctor.observations import (
+    InjectionCounts,
     InstallationNames,
     Missing,
     Object,
@@ -25,19 +27,24 @@ from webhook.doctor.observations import (
 )
 from webhook.doctor.permissions import of_clients, of_replicas
 from webhook.doctor.probe import probe
-from webhook.doctor.reader import Reader, observe
+from webhook.doctor.reader import BoundedApiServer, Reader, observe, read_status, read_statuses
 from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.doctor.replica_pod import ReplicaPod
-from webhook.doctor.replica_status import read_status, read_statuses
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
+from webhook.kube.list import Listing
 from webhook.kube.selected import selects_any
-from webhook.kube.watched_resources import LABELED_OBJECTS
+from webhook.kube.watched_resources import LABELED_OBJECTS, ListedResource
 
 #: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.
 TIMEOUT_S: Final = 30.0
 _REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
 #: Lists of objects that a webhook is sent.
 _LABELED_OBJECTS: Final = (*LABELED_OBJECTS, "/apis/apps/v1/deployments")
+
+#: Pods that run or will.
+_PODS: Final = ListedResource("v1", "Pod", "/api/v1/pods", "status.phase!=Succeeded,status.phase!=Failed")
+#: Controllers whose pods are all alike and are created again and again.
+_KINDS: Final = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet", "CloneSet"})
 
 
 def collect(
@@ -186,3 +193,35 @@ def _certificate(reader: Reader, observed: Observations) -> bytes:
     """Return the certificates of the Secret; its key is not kept."""
     secret = reader.get(f"{observed.names.api_path}/secrets/{observed.secret}") or {}
     return base64.b64decode((secret.get("data") or {}).get("tls.crt") or "")
+
+
+def count_injected(api: ApiServer) -> InjectionCounts:
+    """Count every pod of the cluster.
+
+    Raises:
+        ClusterError: The pods cannot be listed.
+    """
+    listing, pods, counts = Listing(api, _PODS), 0, Counter[tuple[WorkloadRef, bool]]()
+    while page := listing.next():
+        if page.first:
+            # A list that begins again repeats itself.
+            pods, counts = 0, Counter()
+        pods += len(page.items)
+        counts.update(_controlled(page.items))
+    partly = [
+        (controller, missed, counts[controller, True])
+        for (controller, injected), missed in counts.items()
+        if not injected and counts[controller, True]
+    ]
+    return InjectionCounts(pods, tuple(sorted(partly, key=lambda entry: (-entry[1], entry[0]))))
+
+
+def _controlled(pods: Iterable[Mapping[str, Any]]) -> Iterator[tuple[WorkloadRef, bool]]:
+    """Yield the controller of each pod that has one and does not terminate, and whether it was injected."""
+    for pod in pods:
+        metadata = pod["metadata"]
+        owners = () if metadata.get("deletionTimestamp") else metadata.get("ownerReferences") or ()
+        for owner in owners:
+            if owner.get("controller") and owner["kind"] in _KINDS:
+                injected = INJECTED_ANNOTATION in (metadata.get("annotations") or {})
+                yield WorkloadRef(metadata["namespace"], owner["kind"], owner["name"]), injected

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from certs.inject import CONFIGURATION_KINDS
-from policies.config.controllers import BUILT_IN_GROUPS
+from policies.config.controllers import OWN_GROUPS
 from policies.manifests.words import IN_MESSAGE, listed
 from policies.model.workload_kinds import KNOWN_KINDS
 from webhook.doctor.check_result import CheckResult, ok, problem, skipped, warning
@@ -19,7 +19,7 @@ from webhook.registration import OPERATIONS, is_sent, reviews, unsent
 _MISSED: Final = dict(zip(CONFIGURATION_KINDS, ("nothing is injected", "nothing is validated"), strict=True))
 #: The longest timeout that is not reported: Kubernetes' default.
 LONGEST_TIMEOUT_S: Final = 10
-_BUILT_IN_KINDS: Final = tuple(kind for kind in KNOWN_KINDS if kind.group in BUILT_IN_GROUPS)
+_BUILT_IN_KINDS: Final = tuple(kind for kind in KNOWN_KINDS if kind.group in OWN_GROUPS)
 #: The timeout of the shipped manifests.
 _USUAL_TIMEOUT_S: Final = 3
 

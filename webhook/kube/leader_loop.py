@@ -6,9 +6,11 @@ What every controller with a leader needs is here once: electing, waking, pausin
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from webhook.component import Component
 from webhook.telemetry.logs import LOGGER
 
 if TYPE_CHECKING:
@@ -102,3 +104,28 @@ class LeaderLoop:
             self._wake.clear()
             if not self._stopping:
                 pause_s = self._step()
+
+
+class LeaderComponent(Component):
+    """A component that takes steps while its process stands for election."""
+
+    def __init__(self, name: str, *, elect: Elect, event: str = "") -> None:
+        """Nothing is started yet; the arguments are those of ``LeaderLoop``."""
+        self._loop = LeaderLoop(name, self._step, elect=elect, event=event)
+
+    @property
+    def leading(self) -> bool:
+        """Whether this process leads, and goes on."""
+        return self._loop.leading
+
+    def start(self) -> None:
+        """Begin, and stand for election."""
+        self._loop.start()
+
+    def stop(self) -> None:
+        """Let another process lead, and end."""
+        self._loop.stop()
+
+    @abstractmethod
+    def _step(self) -> float | None:
+        """Do what is due, raising nothing; return the seconds until the next step, or None for no time."""

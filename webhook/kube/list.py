@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from policies.manifests.fields import type_name
+from policies.manifests.fields import text_member, type_name
 from policies.manifests.json_bytes import JsonError, read_json
 from webhook.kube import json_parts
 from webhook.kube.api_server import ApiError, ApiServer, UnreachableError
@@ -297,13 +297,7 @@ def read_objects(
 def identity(obj: Mapping[str, Any]) -> tuple[str, str]:
     """Return the namespace and the name of an object, empty where they are no text."""
     metadata = obj.get("metadata")
-    if not isinstance(metadata, dict):
-        return "", ""
-    namespace, name = metadata.get("namespace"), metadata.get("name")
-    return (
-        namespace if isinstance(namespace, str) else "",
-        name if isinstance(name, str) else "",
-    )
+    return text_member(metadata, "namespace"), text_member(metadata, "name")
 
 
 def watch_event(line: bytes, resource: ListedResource) -> tuple[str, dict[str, Any] | LeftOutObject] | None:

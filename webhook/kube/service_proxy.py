@@ -147,7 +147,7 @@ class Installation:
                 f"to use {self._title}, have create granted there on serviceaccounts/token "
                 f"{account_of(self._service)} and on services/proxy {proxied(self._service)}, as its Role "
                 f"{account_of(self._service)} does; if you may read the cluster yourself: "
-                "evenkeel snapshot --output cluster.json, and --cluster cluster.json"
+                "evenkeel snapshot -o cluster.json, and --cluster cluster.json"
             )
             return ApiError(error.status, f"{error}; {text}", reason=error.reason)
         return ApiError(error.status, f"{self._title} does not answer: {error}", reason=error.reason)

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from policies.config.loader import BUILTIN_PREFIX
-from policies.config.spread_policy import SpreadPolicy
+from policies.config.spread_policy import BUILTIN_PREFIX, SpreadPolicy
 from policies.manifests.errors import EvenkeelError
 
 #: The name that stands for standard input.

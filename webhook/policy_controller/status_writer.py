@@ -17,9 +17,8 @@ from policies.config.policy_resource import PolicyResource
 from policies.config.policy_status import PolicyWorkloads, policy_status
 from policies.config.spread_policy import SpreadPolicy
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from webhook.component import Component
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
-from webhook.kube.leader_loop import LeaderLoop
+from webhook.kube.leader_loop import LeaderComponent
 from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.resources import PolicyResources, policies_of
 from webhook.telemetry.problem_log import ProblemLog
@@ -37,7 +36,7 @@ _COUNT_PAUSE_S: Final = 10.0
 _YIELD: Final = 4.0
 
 
-class PolicyStatusWriter(Component):
+class PolicyStatusWriter(LeaderComponent):
     """Writes while this process leads, from ``start`` to ``stop``."""
 
     def __init__(
@@ -60,28 +59,20 @@ class PolicyStatusWriter(Component):
             elect: Stands for election.
             clock: Seconds that never go back.
         """
+        super().__init__("policy-status", elect=elect)
         self._api = api
         self._resources = resources
         self._workloads = workloads
         self._context = context
         self._clock = clock
-        self._loop = LeaderLoop("policy-status", self._step, elect=elect)
         self._problems = ProblemLog()
         self._counted: dict[str, PolicyWorkloads] = {}
         self._counted_for: tuple[SpreadPolicy, ...] | None = None
         self._count_at = 0.0
 
-    def start(self) -> None:
-        """Stand for election, and write while leading."""
-        self._loop.start()
-
-    def stop(self) -> None:
-        """Let another replica lead."""
-        self._loop.stop()
-
     def _step(self) -> float:
         """Reconcile while this process leads; return the seconds until the next look."""
-        if self._loop.leading:
+        if self.leading:
             self.reconcile()
         return _LOOK_EVERY_S
 
@@ -101,7 +92,7 @@ class PolicyStatusWriter(Component):
 
     def _write_all(self) -> None:
         for resource in self._resources.listed():
-            if not self._loop.leading:
+            if not self.leading:
                 return
             status = policy_status(resource, self._counted.get(resource.name), now=datetime.now(UTC))
             if status != resource.status:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from policies.config.context import AdmissionContext
-from webhook.component import Component
-from webhook.kube.leader_loop import LeaderLoop
+from webhook.kube.leader_loop import LeaderComponent
 from webhook.kube.workload_store import WorkloadStore
 from webhook.skew.sweep import SweepEndedError, sweep
 from webhook.skew.throttle import Throttle
@@ -41,7 +40,7 @@ class SkewSink(Protocol):
         """Return the skews that could not be given out, and why; empty if there are none."""
 
 
-class SkewController(Component):
+class SkewController(LeaderComponent):
     """Sweeps over the workloads of a cluster from ``start`` to ``stop``, while it is elected."""
 
     def __init__(
@@ -62,18 +61,13 @@ class SkewController(Component):
             sinks: What takes the results.
             every_s: Seconds between the begins of two sweeps at least.
         """
+        super().__init__("skew", elect=elect, event="skew_leading")
         self._store = store
         self._sinks = sinks
         self._every_s = every_s
-        self._loop = LeaderLoop("skew", self._step, elect=elect, event="skew_leading")
         self._problems = ProblemLog()
         self._context = context
         self._not_measured = 0
-
-    @property
-    def leading(self) -> bool:
-        """Whether this process measures."""
-        return self._loop.leading
 
     def warnings(self) -> list[str]:
         """Return the skews that are not measured, exported or recorded, and why; empty if there are none."""
@@ -84,13 +78,9 @@ class SkewController(Component):
             found.append(f"skew is not measured: {failure}")
         return [*found, *(text for sink in self._sinks for text in sink.warnings())]
 
-    def start(self) -> None:
-        """Stand for election, and measure whenever elected."""
-        self._loop.start()
-
     def stop(self) -> None:
         """Let another process measure."""
-        self._loop.stop()
+        super().stop()
         self._clear()
 
     def _step(self) -> float | None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter as Counts
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
@@ -15,56 +16,40 @@ if TYPE_CHECKING:
     from webhook.kube.kind_record import KindStatus
 
 
-def _gauge(
-    registry: CollectorRegistry,
-    name: str,
-    text: str,
-    labels: tuple[str, ...] = (),
-    *,
-    mode: Literal["livemax", "livemin", "livemostrecent"] = "livemostrecent",
-) -> Gauge:
-    """Return a gauge of what living workers found, by default what the one found that looked last."""
-    return Gauge(name, text, labels, registry=registry, multiprocess_mode=mode)
+class _Gauges:
+    """Makes gauges of what the living workers found: the one that looked last, the most, or the least."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.last, self.most, self.least = (
+            partial(Gauge, registry=registry, multiprocess_mode=mode)
+            for mode in ("livemostrecent", "livemax", "livemin")
+        )
 
 
 class ClusterMetrics:
     """How a live cluster is followed."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._synced = _gauge(
-            registry, "evenkeel_cluster_synced", "Whether the live cluster has been listed.", mode="livemin"
+        gauges = _Gauges(registry)
+        self._synced = gauges.least("evenkeel_cluster_synced", "Whether the live cluster has been listed.")
+        self._age = gauges.most("evenkeel_cluster_age_seconds", "Age of the cache of the live cluster.")
+        self._stale = gauges.most(
+            "evenkeel_cluster_cache_stale", "Whether what is known of the live cluster is too old to be used."
         )
-        self._age = _gauge(
-            registry,
-            "evenkeel_cluster_age_seconds",
-            "Age of the cache of the live cluster.",
-            mode="livemax",
-        )
-        self._stale = _gauge(
-            registry,
-            "evenkeel_cluster_cache_stale",
-            "Whether what is known of the live cluster is too old to be used.",
-            mode="livemax",
-        )
-        self._objects = _gauge(
-            registry,
+        self._objects = gauges.last(
             "evenkeel_cluster_objects",
             "Objects in the cluster cache, by kind: pods on a node, Services with a selector.",
             ("kind",),
         )
-        self._left_out = _gauge(
-            registry,
+        self._left_out = gauges.most(
             "evenkeel_cluster_objects_left_out",
             "Objects of the live cluster that cannot be read and are not used, by kind.",
             ("kind",),
-            mode="livemax",
         )
-        self._unread = _gauge(
-            registry,
+        self._unread = gauges.most(
             "evenkeel_cluster_kind_unread",
             "Whether the live cluster is read without a kind, for lack of a right or because it has none.",
             ("kind",),
-            mode="livemax",
         )
         self._counters = {
             name: Counter(f"evenkeel_cluster_{name}_total", text, ["kind"], registry=registry)
@@ -97,15 +82,14 @@ class PolicyMetrics:
     """Which policies a replica has."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._in_force = _gauge(
-            registry, "evenkeel_policies", "Policies in force, by source (file, cluster).", ("source",)
+        gauges = _Gauges(registry)
+        self._in_force = gauges.last(
+            "evenkeel_policies", "Policies in force, by source (file, cluster).", ("source",)
         )
-        self._invalid = _gauge(
-            registry,
+        self._invalid = gauges.most(
             "evenkeel_policies_invalid",
             "Policies with errors, whose last good version stays in force, by source (file, cluster).",
             ("source",),
-            mode="livemax",
         )
 
     def update(self, counts: Mapping[str, tuple[int, int]]) -> None:
@@ -119,30 +103,19 @@ class KeptCertificates:
     """How the certificates of a cluster stand."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._authority_expiry = _gauge(
-            registry,
+        gauges = _Gauges(registry)
+        self._authority_expiry = gauges.last(
             "evenkeel_authority_expiry_timestamp_seconds",
             "When the authority that signs expires, as seconds since 1970.",
         )
-        self._current = _gauge(
-            registry,
-            "evenkeel_ca_bundle_current",
-            "Whether both webhook configurations trust the served certificate.",
-            mode="livemin",
+        self._current = gauges.least(
+            "evenkeel_ca_bundle_current", "Whether both webhook configurations trust the served certificate."
         )
-        self._leading = _gauge(
-            registry,
-            "evenkeel_leader",
-            "Whether this replica renews the certificates of all.",
-            mode="livemax",
+        self._leading = gauges.most("evenkeel_leader", "Whether this replica renews the certificates of all.")
+        self._skew = gauges.last(
+            "evenkeel_clock_skew_seconds", "How far the clock of this replica is ahead of the API server's."
         )
-        self._skew = _gauge(
-            registry,
-            "evenkeel_clock_skew_seconds",
-            "How far the clock of this replica is ahead of the API server's.",
-        )
-        self._registered = _gauge(
-            registry,
+        self._registered = gauges.last(
             "evenkeel_webhook_registered",
             "Whether a webhook configuration has the API server send workloads to this webhook (mutate, "
             "validate): it exists, and its path, rules, selectors and conditions leave something.",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.webhook.doctor.installation import Cluster
-from webhook.doctor.bounded_api_server import BoundedApiServer
+from webhook.doctor.reader import BoundedApiServer
 from webhook.kube.api_server import Answer, ApiServer, UnreachableError
 
 HANGS = "no answer within 5 s; it has answered before, so it or its etcd hangs"

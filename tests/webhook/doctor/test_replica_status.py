@@ -8,8 +8,8 @@ import pytest
 
 from tests.webhook.doctor.installation import NAMES, a_cluster, proxy_error, readyz
 from webhook.doctor.observations import Missing, Observed, ReplicaStatus
+from webhook.doctor.reader import read_statuses
 from webhook.doctor.replica_pod import ReplicaPod
-from webhook.doctor.replica_status import read_statuses
 
 BROKEN_OFF = "https://cluster:6443: the connection broke off"
 
