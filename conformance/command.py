@@ -22,9 +22,10 @@ from conformance.run import ConformanceRun
 from conformance.run_cases import run_cases
 from policies.manifests.errors import UsageError
 from policies.manifests.sanitize import one_line
+from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
 from webhook.cli.manifest import STDIN
-from webhook.cli.options import format_option
+from webhook.cli.options import answer_option
 from webhook.cli.terminal import ExitCode, finish, note, progress
 
 #: Bytes of a token; tokens of Kubernetes have about a thousand.
@@ -38,7 +39,6 @@ evenkeel conformance --against './simulator --stdin' --feature KEP-895 --feature
 evenkeel conformance --against https://127.0.0.1:8443/v1/score --ca-file ca.crt --token-file token
 evenkeel conformance --case spread-00012 --print | jq .request
 """
-_RENDERERS: Final = {"text": report_text.render, "json": report_json.render}
 
 
 @click.command(cls=Command, examples=_EXAMPLES)
@@ -85,7 +85,7 @@ _RENDERERS: Final = {"text": report_text.render, "json": report_json.render}
 @click.option(
     "--ca-file", default="", metavar="FILE", help="CA certificates for the URL.  [default: the system's]"
 )
-@format_option(*_RENDERERS, text="Report for people or for programs.")
+@answer_option(text="Report for people or for programs.")
 def command(
     *,
     against: str,
@@ -125,7 +125,10 @@ def command(
         run = ConformanceRun(target=tested.title, corpus=f"Conformance {corpus.title}", chosen=wanted)
         with progress("Running the corpus", long=True) as show:
             run_cases((case for _, case in chosen), answering, run, lambda: show(run.total.total() / count))
-    click.echo(_RENDERERS[form](run), nl=False)
+    if form == "text":
+        click.echo(report_text.render(run), nl=False)
+    else:
+        print_answer(report_json.render(run).encode(), form)
     if run.stopped and form != "text":
         note(run.stopped)
     finish(ExitCode.CANNOT_RUN if run.stopped else ExitCode.FINDINGS if run.failed else ExitCode.CLEAN)
