@@ -16,7 +16,6 @@ from policies.model.cluster_kinds import APPLIED_ALONG
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.placement.core.placement import PlacementError, evaluate_manifest
-from policies.placement.rollout.courses import Outcome
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import api_server
@@ -33,9 +32,9 @@ from webhook.requests.placement import PlacementFields
 from webhook.requests.score import ScoreRequest
 from webhook.requests.screen import (
     FEASIBLE_NODES,
+    KEPT_PODS,
     MOST_COLUMNS,
     PENDING_PODS,
-    ROLLOUT_OUTCOME,
     TEXT,
     harmless,
 )
@@ -127,7 +126,7 @@ def show_remote(
 
 def _fits(answer: Answer) -> bool:
     """Return whether every pod of the request got a node, and none waits for someone to delete it."""
-    if answer.headers.get(ROLLOUT_OUTCOME.lower()) == Outcome.WAITS_FOR_DELETION:
+    if answer.headers.get(KEPT_PODS.lower(), "0") != "0":
         return False
     pending = answer.headers.get(PENDING_PODS.lower())
     if pending is not None:

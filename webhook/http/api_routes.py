@@ -38,7 +38,7 @@ from webhook.requests.audit import AuditRequest, audit_request
 from webhook.requests.explain import ExplainRequest, explain_request
 from webhook.requests.lint import LintRequest, lint_request
 from webhook.requests.score import ScoreRequest, place_request
-from webhook.requests.screen import FEASIBLE_NODES, PENDING_PODS, ROLLOUT_OUTCOME, Screen
+from webhook.requests.screen import FEASIBLE_NODES, KEPT_PODS, PENDING_PODS, Screen
 from webhook.requests.simulate import SimulateRequest, simulate_request
 
 _Found = TypeVar("_Found")
@@ -63,13 +63,11 @@ def explain(call: ApiCall) -> ApiReply:
 def simulate(call: ApiCall) -> ApiReply:
     """Schedule pods one after another, each bound before the next; or roll a workload out, or scale it."""
     found = simulate_request(call.body, call.context)
-    headers = {PENDING_PODS: str(found.pending)}
-    if isinstance(found, SimulatedRollout):
-        headers[ROLLOUT_OUTCOME] = found.rollout.outcome
+    kept = found.kept if isinstance(found, SimulatedRollout) else 0
     return ApiReply(
         _rendered(found, simulated.render_json, simulated.render_text, call.screen),
         simulated.counts(found),
-        headers,
+        {PENDING_PODS: str(found.pending), KEPT_PODS: str(kept)},
     )
 
 
@@ -167,7 +165,7 @@ API_ROUTES: Final[Mapping[str, ApiRoute]] = {
         answer=SimulateAnswer,
         headers={
             PENDING_PODS: "Pods that got no node.",
-            ROLLOUT_OUTCOME: "How a rollout or a scale ends where it ends worst; only of these.",
+            KEPT_PODS: "Old pods that stay until someone deletes them, of a rollout with OnDelete.",
         },
         screen=("columns", "color"),
     ),

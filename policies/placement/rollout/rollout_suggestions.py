@@ -106,9 +106,15 @@ class SimulatedRollout:
         return self.rollout.pending + self.rollout.evicted_pending
 
     @property
+    def kept(self) -> int:
+        """How many old pods stay until someone deletes them (``OnDelete``)."""
+        rollout = self.rollout
+        return rollout.courses.likely.old if rollout.outcome is Outcome.WAITS_FOR_DELETION else 0
+
+    @property
     def succeeds(self) -> bool:
         """Whether no pod stays pending, and none waits for someone to delete it."""
-        return not self.pending and self.rollout.outcome is not Outcome.WAITS_FOR_DELETION
+        return not self.pending and not self.kept
 
 
 def roll_out(
