@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
-from policies.manifests.yaml_values import MAX_DEPTH
+from policies.manifests.yaml_events import MAX_DEPTH
 
 #: Bytes of a document up to which it is looked at a second time while a client waits: 50 ms.
 _LARGE: Final = 4 * 1024 * 1024

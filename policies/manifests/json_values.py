@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from policies.manifests import scalars
 from policies.manifests.errors import DocumentError
-from policies.manifests.yaml_values import MAX_DEPTH, TOO_DEEP
+from policies.manifests.yaml_events import MAX_DEPTH, TOO_DEEP
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 #: Half of a surrogate pair may be written so; only the standard library's parser lets it pass.

@@ -14,6 +14,12 @@ from typing import Any
 
 import yaml
 
+#: Levels of lists and mappings in one document; CustomResourceDefinitions reach about 40.
+MAX_DEPTH = 200
+TOO_DEEP = f"lists and mappings are nested more than {MAX_DEPTH} levels deep"
+#: The message of releases of libyaml that count levels themselves, up to a thousand, and read ahead.
+_NESTED = "exceeded maximum nesting depth"
+
 #: libyaml's message on such a colon.
 _REFUSED = "found unexpected ':'"
 #: Colons before what ends a plain text in brackets.
@@ -109,6 +115,8 @@ def sentence(error: yaml.YAMLError, text: str) -> tuple[int, str]:
     mark = getattr(error, "problem_mark", None)
     if mark is None:
         return 1, f"is not YAML: {problem}"
+    if problem == _NESTED:
+        return mark.line + 1, TOO_DEEP
     if problem in _REPORTED_AT_START or mark.index >= len(text.rstrip("\r\n")):
         mark = getattr(error, "context_mark", None) or mark
     lines = _LINE_BREAK.split(text.rstrip("\r\n"))

@@ -17,17 +17,14 @@ from policies.manifests import scalars
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown
 from policies.manifests.nodes import EventLines
-from policies.manifests.yaml_events import events, is_merge_key, sentence
+from policies.manifests.yaml_events import MAX_DEPTH, TOO_DEEP, events, is_merge_key, sentence
 
-#: Levels of lists and mappings in one document; CustomResourceDefinitions reach about 40.
-MAX_DEPTH = 200
 #: Values that the aliases of one document may expand to together; a file written by hand has some hundreds.
 MAX_ALIASED_VALUES = 100_000
 #: Problems of one document that are reported.
 MAX_PROBLEMS = 100
 #: Events of a document whose lines are kept; finding a line in more takes longer than parsing the text again.
 _MAX_EVENTS = 4096
-TOO_DEEP = f"lists and mappings are nested more than {MAX_DEPTH} levels deep"
 
 _CONTAINER_AS_KEY = (
     "a list or a mapping where a key belongs; "

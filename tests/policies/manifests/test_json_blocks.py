@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from policies.manifests import json_blocks
 from policies.manifests.json_blocks import flattened
 from policies.manifests.json_bytes import count_values, read_json
-from policies.manifests.yaml_values import MAX_DEPTH
+from policies.manifests.yaml_events import MAX_DEPTH
 
 #: Texts with all that could be taken for the end of a text or for structure.
 _TEXTS = st.text(alphabet='"\\[]{},:a\u00e9\U0001f600', max_size=12)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policies.manifests.json_bytes import JsonError, read_json, read_json_within
-from policies.manifests.yaml_values import MAX_DEPTH
+from policies.manifests.yaml_events import MAX_DEPTH
 
 
 def _nested(levels: int, inner: bytes = b"{}") -> bytes:
