@@ -26,19 +26,24 @@ PINNED = {
 
 
 def _needed() -> dict[str, list[Requirement]]:
-    """Return every package that the program needs, by name, with what is asked of it."""
+    """Return every package that the program needs, by name, with what is asked of it.
+
+    A package that is installed here in another release than the pinned one asks for nothing.
+    """
     found: dict[str, list[Requirement]] = {}
-    waiting = [Requirement("evenkeel[server]")]
+    waiting = [(Requirement("evenkeel[server]"), True)]
     while waiting:
-        requirement = waiting.pop()
+        requirement, is_asked = waiting.pop()
         if requirement.marker and not any(
             requirement.marker.evaluate({"extra": extra}) for extra in ("", "server")
         ):
             continue
         name = canonicalize_name(requirement.name)
         if name not in found:
-            waiting += map(Requirement, distribution(name).requires or ())
-        found.setdefault(name, []).append(requirement)
+            package = distribution(name)
+            is_pinned = package.version == PINNED.get(name, package.version)
+            waiting += ((Requirement(text), is_pinned) for text in package.requires or ())
+        found.setdefault(name, []).extend([requirement] if is_asked else [])
     del found["evenkeel"]
     return found
 
