@@ -180,8 +180,11 @@ def _other_errors(workload: Workload) -> Iterator[FieldError]:
         read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
     # An object without any spec may be a patch, of its metadata alone; what custom resources must have, their
     # own controllers say.
-    has_spec = "spec" in obj and is_of_kubernetes(kind.group)
-    found.extend(error for error in workload.controller_errors() if error.path != SPEC or has_spec)
+    found.extend(
+        error
+        for error in workload.controller_errors()
+        if error.path != SPEC or ("spec" in obj and is_of_kubernetes(kind.group))
+    )
     if kind.selector is not None:
         selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:
