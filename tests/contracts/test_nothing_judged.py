@@ -81,8 +81,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _reported(done: CompletedProcess[bytes], form: str) -> Iterator[str]:
     """Yield what of a report of lint says that nothing was judged."""
     text = done.stdout.decode()
-    if form == "json":
-        report = json.loads(text)
+    if form in {"json", "yaml"}:
+        report = json.loads(text) if form == "json" else yaml.safe_load(text)
         assert report["summary"]["failed"]
         assert 0 == report["summary"]["workloads"]
         yield from (each["message"] for each in report["skippedSources"] if "error" == each["severity"])

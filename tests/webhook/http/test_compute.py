@@ -45,7 +45,7 @@ def test_limits(state: ServerState, settings: dict[str, Any], body: bytes, statu
 
 def test_killed(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever kills the process that computes an answer leaves no client without one."""
-    monkeypatch.setattr(api_routes, "place_for_scores", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(api_routes, "place_request", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     answer = a_client(state).post("/v1/score", json=a_request())
 
     assert (500, JSON) == (answer.status_code, answer.mimetype)
@@ -53,7 +53,7 @@ def test_killed(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_own_errors(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake of ours in another process is logged with its place there, and answered as any."""
-    monkeypatch.setattr(api_routes, "place_for_scores", lambda *_: 1 // 0)
+    monkeypatch.setattr(api_routes, "place_request", lambda *_: 1 // 0)
     answer = a_client(state).post("/v1/score", json=a_request())
 
     assert (500, JSON) == (answer.status_code, answer.mimetype)

@@ -23,7 +23,7 @@ def test_outputs(texts: list[str], expected: list[Output]) -> None:
     assert expected == list(parse_outputs(texts))
 
 
-@pytest.mark.parametrize("texts", [["yaml"], ["json="], ["json", "text"], ["json=a", "sarif=a"], [""]])
+@pytest.mark.parametrize("texts", [["xml"], ["json="], ["json", "text"], ["json=a", "sarif=a"], [""]])
 def test_bad_outputs(texts: list[str]) -> None:
     """Unknown formats and two reports in one place are refused."""
     with pytest.raises(UsageError, match=r"^--format: "):
