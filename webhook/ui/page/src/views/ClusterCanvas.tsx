@@ -1,5 +1,5 @@
 /** The map on a canvas: only what is in view is drawn, so that 150,000 pods stay fluent. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Cluster } from "../model/cluster";
 import { OTHER_POSITION } from "../model/colors";
 import { CanvasPen, draw, type Flying } from "../model/draw";
@@ -57,6 +57,17 @@ export function ClusterCanvas(props: Props) {
   );
   // When the pods of which what-if began to move.
   const started = useRef<{ moves: Moves | null; at: number }>({ moves: null, at: 0 });
+  // The row that was jumped to, and how far down that is.
+  const jumped = useRef({ row: -1, top: -1 });
+
+  /** Scroll to a row; near the end it cannot be at the top, and is the one in view all the same. */
+  const jump = useCallback(
+    (row: number): void => {
+      box.current?.scrollTo({ top: layout.rows[row]?.y ?? 0 });
+      jumped.current = { row, top: box.current?.scrollTop ?? 0 };
+    },
+    [layout],
+  );
 
   useEffect(() => {
     const element = box.current;
@@ -76,6 +87,8 @@ export function ClusterCanvas(props: Props) {
     const context = surface?.getContext("2d");
     if (!element || !surface || !context) return;
     let frame = 0;
+    // A panel that opens beside the map moves the rows.
+    if (jumped.current.top === element.scrollTop) jump(jumped.current.row);
     if (started.current.moves !== moves) started.current = { moves, at: performance.now() };
     const flights = moves && !matchMedia("(prefers-reduced-motion: reduce)").matches ? moves.flights : [];
     const paint = (): void => {
@@ -93,7 +106,9 @@ export function ClusterCanvas(props: Props) {
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.clearRect(0, 0, width, height);
       context.translate(0, -element.scrollTop);
-      setHere(element.scrollHeight > height + 1 ? rowAt(layout, element.scrollTop) : -1);
+      const { row, top } = jumped.current;
+      const current = top === element.scrollTop ? row : rowAt(layout, element.scrollTop);
+      setHere(element.scrollHeight > height + 1 ? current : -1);
       draw({ ...drawing, flying }, new CanvasPen(context), element.scrollTop, element.scrollTop + height);
     };
     const schedule = (): void => {
@@ -115,7 +130,7 @@ export function ClusterCanvas(props: Props) {
       observer.disconnect();
       element.removeEventListener("scroll", scrolled);
     };
-  }, [drawing, layout, colorOf, moves]);
+  }, [drawing, layout, colorOf, moves, jump]);
 
   const locate = (event: PointerEvent | MouseEvent): Hover | null => {
     const element = box.current;
@@ -220,7 +235,7 @@ export function ClusterCanvas(props: Props) {
               key={at}
               aria-current={at === here}
               onClick={() => {
-                box.current?.scrollTo({ top: row.y });
+                jump(at);
                 onRow(at);
               }}
             >
