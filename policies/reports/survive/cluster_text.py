@@ -35,7 +35,7 @@ def render(report: ClusterSurvivalReport, *, width: int, color: bool) -> str:
 def _parts(report: ClusterSurvivalReport) -> Iterator[RenderableType]:
     yield Text(verdict(report), _STYLES[report.verdict])
     size = f"{plural(report.nodes, 'node')}, {plural(report.pods, 'pod')}"
-    yield Text(f"{size} (Kubernetes {report.version}); too much is {report.fail_on} or worse")
+    yield Text(f"{size} (Kubernetes {report.version}); not survived: {report.fail_on} or worse")
     yield from section("Losses, worst first, and how many workloads have each damage", [_losses(report)])
     worst = report.worst
     if worst is not None:
