@@ -23,9 +23,13 @@ from webhook.lint.files import read_text
 
 
 @click.command(cls=Command, name="inject")
-@click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder whose ca.crt to trust.")
-@click.option("--ca-file", type=click.Path(path_type=Path), help="PEM file of the CAs to trust.")
-@click.option("-f", "--file", metavar="FILE", help='Manifest to print with it; "-" is standard input.')
+@click.option(
+    "--cert-dir", type=click.Path(path_type=Path), metavar="DIR", help="Folder whose ca.crt to trust."
+)
+@click.option(
+    "--ca-file", type=click.Path(path_type=Path), metavar="FILE", help="PEM file of the CAs to trust."
+)
+@click.option("-f", "--file", metavar="FILE", help="Manifest to print with it, - for stdin.")
 @cluster_options
 def command(
     *,

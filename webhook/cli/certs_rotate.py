@@ -22,8 +22,13 @@ from webhook.cli.live import api_server
 
 
 @click.command(cls=Command, name="rotate")
-@click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder to rotate, instead of a cluster.")
-@click.option("--ca", "--authority", "ca", is_flag=True, help="Replace the CA too.")
+@click.option(
+    "--cert-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder to rotate, instead of a cluster.",
+)
+@click.option("--ca", is_flag=True, help="Replace the CA too.")
 @cluster_options
 @service_option
 @click.option("--create", is_flag=True, help="Create the Secret if it does not exist.")

@@ -27,7 +27,9 @@ SCHEMA = "evenkeel.dev/certs/v1"
 
 
 @click.command(cls=Command, name="show")
-@click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder to show, instead of a cluster.")
+@click.option(
+    "--cert-dir", type=click.Path(path_type=Path), metavar="DIR", help="Folder to show, instead of a cluster."
+)
 @click.option(
     "--expires-within",
     type=click.IntRange(0, 36_500),
