@@ -13,6 +13,7 @@ from policies.manifests.errors import UsageError
 from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from webhook.cli.command import SharedOption
+from webhook.cli.completing_cluster import complete_object
 from webhook.cli.live import NO_CLUSTER, check_cluster
 from webhook.cli.manifest import STDIN, choose, choose_all
 from webhook.cli.options import (
@@ -143,7 +144,7 @@ class PlacementOptions:
 
 #: Which object.
 _OBJECT_OPTIONS: Final = (
-    click.argument("words", metavar="[KIND/NAME]", nargs=-1),
+    click.argument("words", metavar="[KIND/NAME]", nargs=-1, shell_complete=complete_object),
     click.option(
         "-f", "--file", "files", multiple=True, metavar="FILE",
         help="Manifest or folder with the pod or workload, - for stdin; may be repeated. KIND/NAME is one of"
