@@ -83,6 +83,8 @@ def init(
 
     A CA that is in the folder is kept and signs, so that clients go on trusting it; a serving certificate is
     only replaced with --force. To replace the CA, see evenkeel certs rotate.
+
+    Exit codes: 0 written, 2 bad usage or files that cannot be read or written.
     """
     names = parse_names(dns, ip, service=Service(name=service, namespace=namespace) if service else None)
     ca, serving = create_folder(

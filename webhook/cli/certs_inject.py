@@ -45,6 +45,8 @@ def command(
 
     The CAs are those of --cert-dir, of --ca-file, or of the cluster's Secret. The configurations are the
     cluster's, or with -f those of a manifest, which is printed with comments and order kept.
+
+    Exit codes: 0 written, 2 bad usage or files that cannot be read, 3 the cluster cannot be read or changed.
     """
     if [bool(cert_dir), bool(ca_file), is_given("secret")].count(True) > 1:
         raise UsageError("give only one of --cert-dir, --ca-file and --secret")

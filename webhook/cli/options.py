@@ -56,7 +56,8 @@ def context_option(parameter: str = "context") -> Option:
 
 def _use_kubeconfig(_context: click.Context, _parameter: click.Parameter, file: str) -> None:
     if file:
-        if not Path(file).is_file():
+        # A pipe is one, too: --kubeconfig <(command).
+        if not Path(file).exists():
             raise UsageError(f"--kubeconfig: {shown_name(file)}: No such file")
         # As for kubectl; what runs as a credential plugin reads it, too.
         os.environ["KUBECONFIG"] = file

@@ -79,6 +79,8 @@ def command(**values: Any) -> None:  # every option of the settings
 
     SIGTERM drains: /readyz answers 503, requests are answered for --drain-s more seconds, also on new
     connections, and what is in flight then gets --graceful-timeout-s to end. Ctrl-C ends at once.
+
+    Exit codes: 0 ended by a signal, 2 bad usage or input, 3 could not serve, such as an address in use.
     """
     settings = Settings(**values)
     with private_folder(SERVER) as folder:
