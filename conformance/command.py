@@ -85,7 +85,7 @@ evenkeel conformance --case spread-00012 --print | jq .request
 @click.option(
     "--ca-file", default="", metavar="FILE", help="CA certificates for the URL.  [default: the system's]"
 )
-@answer_option(text="Report for people or for programs.")
+@answer_option()
 def command(
     *,
     against: str,

@@ -70,9 +70,9 @@ def default_workers() -> int:
     return max(1, min(MOST_DEFAULT_WORKERS, len(os.sched_getaffinity(0))))
 
 
-def _help(text: str) -> dict[str, str]:
-    """Return the metadata of a field: the one sentence that its help and its documentation are."""
-    return {"help": text}
+def _help(text: str, value: str = "") -> dict[str, str]:
+    """Return the metadata of a field: the one sentence that its help and documentation are, and its value."""
+    return {"help": text, "value": value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,8 @@ class Settings:
 
     #: HOST:PORT; loopback by default, so that no one serves the network by accident.
     bind: str = field(
-        default="127.0.0.1:8443", metadata=_help("Address and port to listen on; [::1]:8443 for IPv6.")
+        default="127.0.0.1:8443",
+        metadata=_help("Address and port to listen on; [::1]:8443 for IPv6.", "ADDRESS"),
     )
 
     #: Exactly one of self_signed, cert with key, cert_dir, cert_secret says where the certificate comes from.
@@ -95,40 +96,45 @@ class Settings:
         default=False, metadata=_help("Create a certificate for this run, and print the file of its CA.")
     )
     #: File name; PEM, the leaf first.
-    cert: str = field(default="", metadata=_help("Serving certificate with its chain, PEM; requires --key."))
+    cert: str = field(
+        default="", metadata=_help("Serving certificate with its chain, PEM; requires --key.", "FILE")
+    )
     #: File name; PEM, without passphrase.
-    key: str = field(default="", metadata=_help("Private key of --cert, PEM."))
+    key: str = field(default="", metadata=_help("Private key of --cert, PEM.", "FILE"))
     #: Folder name; what `evenkeel certs init` writes, and what Kubernetes mounts a TLS secret as.
     cert_dir: str = field(
-        default="", metadata=_help("Folder with tls.crt and tls.key, such as a mounted TLS Secret.")
+        default="", metadata=_help("Folder with tls.crt and tls.key, such as a mounted TLS Secret.", "DIR")
     )
 
     #: Name of a Secret in the pod's namespace; all replicas share it.
     cert_secret: str = field(
-        default="", metadata=_help("Secret with the certificate, created and rotated by Evenkeel.")
+        default="", metadata=_help("Secret with the certificate, created and rotated by Evenkeel.", "NAME")
     )
     #: Name of the Service in the pod's namespace, whose names the certificate of --cert-secret carries.
     service: str = field(
-        default="evenkeel", metadata=_help("Service that the API server calls; for --cert-secret.")
+        default="evenkeel", metadata=_help("Service that the API server calls; for --cert-secret.", "NAME")
     )
     #: Name of two objects, a MutatingWebhookConfiguration and a ValidatingWebhookConfiguration.
     webhooks: str = field(
         default="evenkeel",
-        metadata=_help("Webhook configurations whose caBundle is kept up to date; for --cert-secret."),
+        metadata=_help(
+            "Webhook configurations whose caBundle is kept up to date; for --cert-secret.", "NAME"
+        ),
     )
     #: Name of Leases in the pod's namespace.
     lease: str = field(
         default="evenkeel",
         metadata=_help(
             "Lease of the replica that rotates certificates, for --cert-secret; those of the replicas that "
-            "measure skew and write the status of policies have the suffixes -skew and -status."
+            "measure skew and write the status of policies have the suffixes -skew and -status.",
+            "NAME",
         ),
     )
     #: File name; PEM. The API server sends no certificate unless its --admission-control-config-file says so.
     client_ca: str = field(
         default="",
         metadata=_help(
-            "CA of client certificates, PEM; reviews without a valid client certificate are rejected."
+            "CA of client certificates, PEM; reviews without a valid client certificate are rejected.", "FILE"
         ),
     )
     #: Where nothing is said, only who can reach the port without a network is answered unasked.
@@ -143,7 +149,9 @@ class Settings:
     #: File name; injection needs the Services and owners it holds to deduce selectors.
     cluster: str = field(
         default="",
-        metadata=_help("Snapshot file of the cluster (a v1 List), for injection, forecasts and scores."),
+        metadata=_help(
+            "Snapshot file of the cluster (a v1 List), for injection, forecasts and scores.", "FILE"
+        ),
     )
     #: Each worker follows the cluster by itself, so that one worker and more replicas save memory.
     live: bool = field(
@@ -156,7 +164,7 @@ class Settings:
     )
     #: Name of a context of the kubeconfig.
     context: str = field(
-        default="", metadata=_help("Context of the kubeconfig; for --live and --cert-secret.")
+        default="", metadata=_help("Context of the kubeconfig; for --live and --cert-secret.", "NAME")
     )
     #: Seconds.
     max_snapshot_age_s: float = field(
@@ -179,22 +187,27 @@ class Settings:
     )
     #: File names, each with one or more SpreadPolicy documents.
     policy: tuple[str, ...] = field(
-        default=(), metadata=_help("SpreadPolicy file, - or builtin:NAME; may be repeated.")
+        default=(), metadata=_help("SpreadPolicy file, - or builtin:NAME; may be repeated.", "FILE")
     )
     #: File name; its defaultConstraints are what `source: scheduler` injects.
     scheduler_config: str = field(
-        default="", metadata=_help("KubeSchedulerConfiguration whose default constraints are injected.")
+        default="",
+        metadata=_help("KubeSchedulerConfiguration whose default constraints are injected.", "FILE"),
     )
     #: MAJOR.MINOR; 1.36 is the newest release whose behavior Evenkeel was checked against.
     kubernetes_version: str = field(
         default="",
-        metadata=_help("Kubernetes version of the cluster; default: the live cluster's, else 1.36."),
+        metadata=_help(
+            "Kubernetes version of the cluster; default: the live cluster's, else 1.36.", "VERSION"
+        ),
     )
     #: Descriptions of custom resources that embed a pod template.
     workload_kind: tuple[str, ...] = field(
         default=(),
         metadata=_help(
-            "Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be repeated."
+            "Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; "
+            "may be repeated.",
+            "KIND",
         ),
     )
 
@@ -203,7 +216,8 @@ class Settings:
         default=TRUSTED_CONTROLLERS,
         metadata=_help(
             "Service account that is believed about the custom resource that owns what it sends, as "
-            "system:serviceaccount:NAMESPACE:NAME; may be repeated, and an empty one names none."
+            "system:serviceaccount:NAMESPACE:NAME; may be repeated, and an empty one names none.",
+            "USER",
         ),
     )
 
@@ -346,7 +360,8 @@ class Option:
         env: The environment variable; a list is separated by white space there.
         default: The default, of the field's type.
         help: One sentence.
-        repeatable: Whether it may be given several times.
+        value: What the help calls a value; empty for a flag and a choice.
+        repeatable: Whether it may be repeated.
         section: The title that it is shown below.
     """
 
@@ -355,6 +370,7 @@ class Option:
     env: str
     default: Any
     help: str
+    value: str
     repeatable: bool
     section: str
 
@@ -375,6 +391,13 @@ class Option:
         return str(self.default)
 
 
+def _value(name: str, default: object) -> str:
+    """Return what a number is called, by the end of its setting's name."""
+    if isinstance(default, bool | StrEnum):
+        return ""
+    return {"bytes": "BYTES", "s": "SECONDS"}.get(name.rpartition("_")[2], "N")
+
+
 def options() -> Iterator[Option]:
     """Yield every option of ``evenkeel serve`` in the order of its help."""
     section = ""
@@ -388,6 +411,7 @@ def options() -> Iterator[Option]:
             env=ENV_PREFIX + entry.name.upper(),
             default=default,
             help=entry.metadata["help"],
+            value=entry.metadata["value"] or _value(entry.name, default),
             repeatable=isinstance(default, tuple),
             section=section,
         )

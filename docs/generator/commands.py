@@ -9,6 +9,8 @@ from itertools import groupby
 import click
 
 from docs.generator.markdown import code, page, table
+from webhook.cli import shared_options
+from webhook.cli.command import describing_command
 from webhook.cli.main import command as evenkeel
 from webhook.settings import options
 
@@ -39,9 +41,7 @@ def _described(command: click.Command, context: click.Context, *, level: int) ->
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     yield f"```text\n{usage}\n```"
     yield _text(command.help or "")
-    rows = [record for option in command.get_params(context) if (record := option.get_help_record(context))]
-    if rows:
-        yield table(("option", "meaning"), ((code(names), text) for names, text in rows))
+    yield from _options(command, context)
     if command.epilog:
         yield f"Examples:\n\n```bash\n{inspect.cleandoc(command.epilog.replace(chr(8), '')).strip()}\n```"
     if isinstance(command, click.Group):
@@ -50,6 +50,24 @@ def _described(command: click.Command, context: click.Context, *, level: int) ->
             if found is not None and not found.hidden:
                 child = click.Context(found, parent=context, info_name=name)
                 yield from _described(found, child, level=min(level + 1, 3))
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    """Yield the table of a command's options, and the names of those that another command describes."""
+    rows: list[tuple[str, str]] = (
+        list(shared_options.records(context)) if context.info_name == "options" else []
+    )
+    shared: dict[str, list[str]] = {}
+    for option in (each for each in command.get_params(context) if isinstance(each, click.Option)):
+        record = option.get_help_record(context)
+        described_by = describing_command(option, context)
+        if record and described_by:
+            shared.setdefault(described_by, []).append(code(option.opts[-1]))
+        elif record:
+            rows.append(record)
+    yield table(("option", "meaning"), ((code(names), text) for names, text in rows))
+    for name, others in sorted(shared.items()):
+        yield f"As for [`evenkeel {name}`](#evenkeel-{name}): {', '.join(others)}."
 
 
 def _text(help_text: str) -> str:

@@ -36,7 +36,7 @@ _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
         "audit.schema.json": (AuditAnswer, "An audit of evenkeel audit", "audit/v1/audit.schema.json"),
         "deletion_costs.schema.json": (
             DeletionCostsAnswer,
-            "Deletion costs of evenkeel rebalance",
+            "Deletion costs of evenkeel scale",
             "deletion-costs/v1/deletion_costs.schema.json",
         ),
         "diff.schema.json": (DiffAnswer, "A comparison of evenkeel upgrade", "diff/v1/diff.schema.json"),

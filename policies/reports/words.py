@@ -128,7 +128,7 @@ def as_revision(prepared: PreparedPod, replaced: ReplacedPods | None = None) -> 
     text = f"{text}: {ending(replaced.rollout, replaced.rollout.outcome)}"
     if evicts := evictions_text(replaced.rollout.courses.worst.evicted):
         text += f"; {evicts}"
-    return f"{text} (see simulate --rollout)"
+    return f"{text} (see evenkeel rollout)"
 
 
 def ending(rollout: Rollout, outcome: Outcome) -> str:

@@ -24,7 +24,7 @@ spec: {containers: [{name: web, image: web}]}
 ```
 
 ## How to fix
-Correct the line that the message names, or leave the file out with `exclude` in `evenkeel.yaml` if it is
+Correct what the message names, or leave the file out with `exclude` in `evenkeel.yaml` if it is
 broken on purpose, as for a test, or no manifest.
 """
 

@@ -28,6 +28,7 @@ from policies.placement.simulate.scheduling_queue import PlannedActions
 from policies.scheduler.index import ClusterIndex
 from webhook.cli.autoscale_option import NO_AUTOSCALE, Autoscale
 from webhook.cli.command import OPTION_ORDER
+from webhook.cli.completing_cluster import complete_node
 from webhook.cli.options import with_options
 
 #: A number of nodes.
@@ -41,10 +42,13 @@ _OPTIONS: Final = (
         help="Lose the nodes of a domain, such as zone=a: they are gone, with their pods.",
     ),
     click.option(
-        "--drain", multiple=True, metavar="NODE",
+        "--drain", multiple=True, metavar="NODE", shell_complete=complete_node,
         help="Cordon a node and evict its pods, except for those of DaemonSets and static ones.",
     ),
-    click.option("--cordon", multiple=True, metavar="NODE", help="Let a node take no more pods."),
+    click.option(
+        "--cordon", multiple=True, metavar="NODE", shell_complete=complete_node,
+        help="Let a node take no more pods.",
+    ),
     click.option(
         "--taint", multiple=True, nargs=2, metavar="NODE KEY[=VALUE]:EFFECT",
         help="Taint a node, as kubectl taint does; NoExecute evicts the pods that do not tolerate it.",

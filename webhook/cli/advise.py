@@ -33,6 +33,7 @@ from policies.reports.advise import text as advise_text
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
+from webhook.cli.completing_cluster import complete_key
 from webhook.cli.manifest import told
 from webhook.cli.options import answer_option
 from webhook.cli.placement import PlacementInput, check_key, read_input
@@ -101,6 +102,7 @@ def _read_nodes(text: str) -> dict[str, int]:
 @click.option(
     "--key",
     "key",
+    shell_complete=complete_key,
     default="zone",
     show_default=True,
     metavar="KEY",

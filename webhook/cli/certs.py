@@ -32,24 +32,36 @@ for subcommand in (certs_inject.command, certs_rotate.command, certs_show.comman
 
 
 @command.command(name="init")
-@click.option("--cert-dir", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option(
-    "--service", default="evenkeel", show_default=True, help='Service that clients call; "" for none.'
+    "--cert-dir", type=click.Path(path_type=Path), metavar="DIR", required=True, help="Folder to write to."
 )
-@click.option("--namespace", default="evenkeel", show_default=True, help="Namespace of the Service.")
-@click.option("--dns", multiple=True, metavar="NAME", help="One more DNS name; may be given several times.")
 @click.option(
-    "--ip", multiple=True, metavar="ADDRESS", help="One more IP address; may be given several times."
+    "--service",
+    metavar="NAME",
+    default="evenkeel",
+    show_default=True,
+    help='Service that clients call; "" for none.',
 )
+@click.option(
+    "--namespace", metavar="NAME", default="evenkeel", show_default=True, help="Namespace of the Service."
+)
+@click.option("--dns", multiple=True, metavar="NAME", help="One more DNS name; may be repeated.")
+@click.option("--ip", multiple=True, metavar="ADDRESS", help="One more IP address; may be repeated.")
 @click.option(
     "--days",
     type=_DAYS,
+    metavar="DAYS",
     default=SERVING_LIFETIME.days,
     show_default=True,
     help="Validity of the serving certificate.",
 )
 @click.option(
-    "--ca-days", type=_DAYS, default=CA_LIFETIME.days, show_default=True, help="Validity of a new CA."
+    "--ca-days",
+    type=_DAYS,
+    metavar="DAYS",
+    default=CA_LIFETIME.days,
+    show_default=True,
+    help="Validity of a new CA.",
 )
 @click.option("--force", is_flag=True, help="Replace a serving certificate that is in the folder.")
 def init(
@@ -71,6 +83,8 @@ def init(
 
     A CA that is in the folder is kept and signs, so that clients go on trusting it; a serving certificate is
     only replaced with --force. To replace the CA, see evenkeel certs rotate.
+
+    Exit codes: 0 written, 2 bad usage or files that cannot be read or written.
     """
     names = parse_names(dns, ip, service=Service(name=service, namespace=namespace) if service else None)
     ca, serving = create_folder(

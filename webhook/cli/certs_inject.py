@@ -23,9 +23,13 @@ from webhook.lint.files import read_text
 
 
 @click.command(cls=Command, name="inject")
-@click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder whose ca.crt to trust.")
-@click.option("--ca-file", type=click.Path(path_type=Path), help="PEM file of the CAs to trust.")
-@click.option("-f", "--file", metavar="FILE", help='Manifest to print with it; "-" is standard input.')
+@click.option(
+    "--cert-dir", type=click.Path(path_type=Path), metavar="DIR", help="Folder whose ca.crt to trust."
+)
+@click.option(
+    "--ca-file", type=click.Path(path_type=Path), metavar="FILE", help="PEM file of the CAs to trust."
+)
+@click.option("-f", "--file", metavar="FILE", help="Manifest to print with it, - for stdin.")
 @cluster_options
 def command(
     *,
@@ -41,6 +45,8 @@ def command(
 
     The CAs are those of --cert-dir, of --ca-file, or of the cluster's Secret. The configurations are the
     cluster's, or with -f those of a manifest, which is printed with comments and order kept.
+
+    Exit codes: 0 written, 2 bad usage or files that cannot be read, 3 the cluster cannot be read or changed.
     """
     if [bool(cert_dir), bool(ca_file), is_given("secret")].count(True) > 1:
         raise UsageError("give only one of --cert-dir, --ca-file and --secret")

@@ -22,8 +22,13 @@ from webhook.cli.live import api_server
 
 
 @click.command(cls=Command, name="rotate")
-@click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder to rotate, instead of a cluster.")
-@click.option("--ca", "--authority", "ca", is_flag=True, help="Replace the CA too.")
+@click.option(
+    "--cert-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder to rotate, instead of a cluster.",
+)
+@click.option("--ca", is_flag=True, help="Replace the CA too.")
 @cluster_options
 @service_option
 @click.option("--create", is_flag=True, help="Create the Secret if it does not exist.")
@@ -57,9 +62,9 @@ def command(
     With --cert-dir, --ca adds a new CA to ca.crt, and the serving certificate stays. Give ca.crt to all
     clients (evenkeel certs inject); then rotate without --ca, and the new CA signs.
 
-    Exits with 2 if certificates cannot be read or written, and with 3 if the cluster cannot be reached,
-    others do not follow in time, or the clock of this machine differs from the API server's by more than
-    half an hour: what it issues might not be valid yet.
+    Exit codes: 0 rotated, 2 bad usage or certificates that cannot be read or written, 3 the cluster cannot be
+    reached, others do not follow in time, or the clock of this machine differs from the API server's by more
+    than half an hour: what it issues might not be valid yet.
     """
     demand = Demand.CA if ca else Demand.SERVING
     if cert_dir is not None:

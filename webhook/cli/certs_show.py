@@ -27,7 +27,9 @@ SCHEMA = "evenkeel.dev/certs/v1"
 
 
 @click.command(cls=Command, name="show")
-@click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder to show, instead of a cluster.")
+@click.option(
+    "--cert-dir", type=click.Path(path_type=Path), metavar="DIR", help="Folder to show, instead of a cluster."
+)
 @click.option(
     "--expires-within",
     type=click.IntRange(0, 36_500),
@@ -50,8 +52,10 @@ def command(
     """Show certificates, whether private keys belong to them, and whether they lead to the CA.
 
     Reads the Secret of a cluster, and whether its webhook configurations trust it, or with --cert-dir a
-    folder (tls.crt and tls.key, ca.crt and ca.key if they exist). Exits with 1 if something is wrong, with
-    2 if files cannot be read, and with 3 if the cluster cannot.
+    folder (tls.crt and tls.key, ca.crt and ca.key if they exist).
+
+    Exit codes: 0 nothing is wrong, 1 something is, 2 bad usage or files that cannot be read, 3 the cluster
+    cannot be read.
     """
     now, margin = datetime.now(UTC), timedelta(days=expires_within)
     if cert_dir is not None:

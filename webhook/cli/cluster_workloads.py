@@ -15,7 +15,7 @@ from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.label_query import parse_label_query
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
-from webhook.cli.options import all_namespaces_option
+from webhook.cli.options import all_namespaces_option, namespace_filter, with_options
 from webhook.cli.placement import read_context, tell_without_pods
 from webhook.cli.placement_options import PlacementOptions, cluster_options
 from webhook.cli.terminal import interruptible, note_and_keep, progress
@@ -50,10 +50,8 @@ def workload_options(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="QUERY",
         help="Only workloads with these labels, in kubectl's syntax.",
     )
-    namespace = click.option(
-        "-n", "--namespace", default="", is_eager=True, help="Only workloads of this namespace."
-    )
-    return cluster_options(namespace(all_namespaces_option(selector(function))))
+    namespace = namespace_filter("Only workloads of this namespace.")
+    return with_options(cluster_options(function), (namespace, all_namespaces_option, selector))
 
 
 def read_workloads(
@@ -81,9 +79,7 @@ def read_workloads(
         UsageError: Options that do not go together, or no cluster.
         ClusterError: The live cluster cannot be read.
     """
-    options.check_cluster()
-    if not options.cluster and not options.live:
-        raise UsageError("either --live or --cluster FILE is required")
+    options.require_cluster()
     selecting = parse_label_query(selector) if selector else None
     workloads = ClusterWorkloads(options.kinds(), namespace, selecting, every_kind=every_kind)
     unread: list[str] = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import click
 from click.core import ParameterSource
@@ -20,10 +20,27 @@ from webhook.cli.terminal import ExitCode, finish, note
 
 #: Where the context of a command has the names of its parameters in the order in which they were given.
 OPTION_ORDER: Final = "evenkeel.option_order"
+#: The titles of options that another command describes.
+_SHARED: Final[Mapping[str, str]] = {
+    "lint": "As for `evenkeel lint`, see its help",
+    "options": "Shared options, see `evenkeel options`",
+}
 
 
 class SharedOption(click.Option):
-    """An option that many commands have: their help names it, ``evenkeel options`` says what it is."""
+    """An option that many commands have: their help names it, another command's says what it is.
+
+    Attributes:
+        described_by: The command that says it.
+    """
+
+    described_by: ClassVar[str] = "options"
+
+
+class LintOption(SharedOption):
+    """An option of ``evenkeel lint`` that means the same in commands that read manifests as it does."""
+
+    described_by: ClassVar[str] = "lint"
 
 
 class Command(click.Command):
@@ -71,21 +88,21 @@ class Command(click.Command):
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in their sections; of those that many commands have, only the names."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        shared = []
+        shared: dict[str, list[str]] = {}
         for parameter in self.get_params(context):
             record = parameter.get_help_record(context)
             if record is None or isinstance(parameter, click.Argument):
                 continue
-            if isinstance(parameter, SharedOption):
-                shared.append(parameter.opts[-1])
+            if described_by := describing_command(parameter, context):
+                shared.setdefault(described_by, []).append(parameter.opts[-1])
             else:
                 sections.setdefault(self._section(parameter), []).append(record)
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
-        if shared:
-            with formatter.section("Shared options, see `evenkeel options`"):
-                formatter.write_text(", ".join(shared))
+        for command, names in sorted(shared.items()):
+            with formatter.section(_SHARED[command]):
+                formatter.write_text(", ".join(names))
 
     def _section(self, parameter: click.Parameter) -> str:
         return self._sections.get(parameter.name or "", "Options")
@@ -128,6 +145,12 @@ def refuse_command(context: click.Context, name: str, known: Sequence[str]) -> N
     if not name.startswith("-"):
         hint = fields.did_you_mean(name, known) or f"; there are {', '.join(known)}"
         context.fail(f"no such command: {name!r}{hint}")
+
+
+def describing_command(parameter: click.Parameter, context: click.Context) -> str:
+    """Return the command whose help describes an option of another; empty for one of its own."""
+    described_by = parameter.described_by if isinstance(parameter, SharedOption) else ""
+    return described_by if described_by != _path(context) else ""
 
 
 def renamed_note(old: str, new: str) -> None:

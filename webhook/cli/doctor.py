@@ -49,7 +49,7 @@ kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(
     metavar="SECONDS",
     help="Time that the API server has for all its answers.",
 )
-@answer_option(text="Report for people or for programs.")
+@answer_option()
 def command(
     *,
     chosen: str,

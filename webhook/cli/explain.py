@@ -18,7 +18,7 @@ from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.cli.answers import Printer, answer_printer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
-from webhook.cli.options import HTML, HTML_NOTE, answer_option
+from webhook.cli.options import HTML, HTML_NOTE, WIDE, answer_option
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interruptible, show, status
@@ -36,14 +36,14 @@ evenkeel explain -f web.yaml --live --autoscale node-groups.yaml
 evenkeel explain -f web.yaml --diff 1 --live | patch -p1
 kubectl get nodes,pods,services,rc,rs,sts,ns,deploy -A -o json > cluster.json
 evenkeel explain deploy/web --cluster cluster.json
-helm template shop | evenkeel explain -f - --name deploy/web --cluster cluster.json
+helm template shop | evenkeel explain -f - deploy/web --cluster cluster.json
 """
 
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
 @autoscale_option
-@answer_option("wide", HTML, text=f"wide: the text with the names of all nodes; {HTML_NOTE}")
+@answer_option(WIDE, HTML, text=f"wide: the text with the names of all nodes; {HTML_NOTE}")
 @click.option(
     "--diff",
     "number",

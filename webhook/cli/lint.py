@@ -25,7 +25,7 @@ from policies.reports.lint import text as lint_text
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.text import Details
 from webhook.cli.answers import report_about
-from webhook.cli.command import Command
+from webhook.cli.command import Command, LintOption
 from webhook.cli.completing import complete_formats
 from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest_options import NO_CONFIG, manifest_options, rule_options
@@ -72,14 +72,9 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@reports_option(
-    (*FORMATS, PAGE),
-    complete_formats,
-    "wide: also the rules that did not run, and the number of findings of each rule.",
-)
 @rule_options
 @click.option(
-    "--fail-on", type=click.Choice([str(level) for level in FailOn]),
+    "--fail-on", cls=LintOption, type=click.Choice([str(level) for level in FailOn]),
     help="Exit 1 if there are findings of this severity or worse; never: findings do not fail the run."
     "  [default: error]",
 )  # fmt: skip
@@ -93,13 +88,20 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     "--statistics", is_flag=True, hidden=True, help="Add the number of findings of each rule to the summary."
 )
 @cluster_option(
-    "File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.", default=None
+    "File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.",
+    default=None,
+    cls=LintOption,
 )
 @live_option("Read the nodes and the Kubernetes version from the live cluster instead.")
 @context_option("live_context")
-@click.option("--baseline", metavar="FILE", help="Do not report the findings in this file.")
+@click.option("--baseline", cls=LintOption, metavar="FILE", help="Do not report the findings in this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to a baseline file and exit.")
 @manifest_options
+@reports_option(
+    (*FORMATS, PAGE),
+    complete_formats,
+    "wide: also the rules that did not run, and the number of findings of each rule.",
+)
 @click.option("--list-rules", is_flag=True, help="List the rules and exit; see also `evenkeel rule ID`.")
 @click.pass_context
 def command(

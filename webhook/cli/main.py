@@ -19,6 +19,7 @@ import click
 
 from certs.errors import CertificateError
 from policies.manifests.errors import CannotRunError, EvenkeelError
+from policies.manifests.fields import did_you_mean
 from webhook.cli import renames
 from webhook.cli.command import first_paragraph, refuse_command, renamed_note
 from webhook.cli.terminal import ExitCode, note
@@ -194,10 +195,31 @@ def _exit_code(program: str) -> int:
         result = command.main(prog_name=program, standalone_mode=False)
     except click.exceptions.Abort as error:
         raise KeyboardInterrupt from error
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        return ExitCode.BAD_INPUT
+    except click.ClickException as error:
+        note(_usage_problem(error))
         return error.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _usage_problem(error: click.ClickException) -> str:
+    """Return what is wrong with the arguments on one line, and where the help is."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    text = " ".join(error.format_message().split()).rstrip(".")
+    if context is None:
+        return text
+    if isinstance(error, click.NoSuchOption):
+        visible = (
+            each for each in context.command.get_params(context)
+            if isinstance(each, click.Option) and not each.hidden
+        )  # fmt: skip
+        hint = did_you_mean(error.option_name, [name for option in visible for name in option.opts])
+        if not hint and isinstance(context.command, click.Group):
+            hint = "; options follow the command"
+        text = f"no such option: {error.option_name}{hint}"
+    return f"{text} (see {context.command_path} --help)"
 
 
 def _report(error: Exception) -> None:

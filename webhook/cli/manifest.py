@@ -17,15 +17,12 @@ from policies.model.snapshot import kind_of
 from policies.model.workload_kinds import WorkloadKinds
 from webhook.cli.targets import spellings
 from webhook.cli.terminal import reading_progress
-from webhook.lint.files import SUFFIXES, shown_file
+from webhook.lint.files import SUFFIXES, shown_file, why_unread
 
 #: The name that means standard input.
 STDIN: Final = "-"
 #: Bytes from which reading a file is shown: packed, they may take half a second.
 LONG_FILE: Final = 2**18
-
-#: Why what looks like an address cannot be read.
-_ADDRESS: Final = "only files and folders are read, no addresses: download it first"
 
 _NAMESPACE = FieldPath(("metadata", "namespace"))
 
@@ -59,11 +56,9 @@ def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
 
 
 def _why_unopened(file: str, error: OSError) -> str:
-    if "://" in file:
-        return _ADDRESS
     if isinstance(error, IsADirectoryError):
         return f"Is a directory without {listed(sorted(SUFFIXES))} files"
-    return str(error.strerror)
+    return why_unread(file, error)
 
 
 def _with_files_of_folders(files: tuple[str, ...]) -> Iterator[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import click
 
 from policies.manifests.skipped import FailOnSkipped
-from policies.model.version import KNOWN_VERSION
-from webhook.cli.command import SharedOption
+from webhook.cli.command import LintOption, SharedOption
 from webhook.cli.completing import complete_rules
 from webhook.cli.options import (
     kubernetes_version_option,
@@ -22,22 +22,25 @@ from webhook.cli.options import (
 #: What is given as the LintConfig file to read none.
 NO_CONFIG: Final = "none"
 
+#: Declares an option that ``evenkeel lint`` describes.
+_option: Final = partial(click.option, cls=LintOption)
+
 _RULES: Final = (
-    click.option(
+    _option(
         "--select",
         multiple=True,
         metavar="RULES",
         shell_complete=complete_rules,
         help="Run only these rules (comma-separated).",
     ),
-    click.option(
+    _option(
         "--ignore",
         multiple=True,
         metavar="RULES",
         shell_complete=complete_rules,
         help="Do not run these rules.",
     ),
-    click.option(
+    _option(
         "--enable",
         multiple=True,
         metavar="RULES",
@@ -55,33 +58,31 @@ FAIL_ON_SKIPPED_OPTION: Final = click.option(
 
 _MANIFESTS: Final = (
     FAIL_ON_SKIPPED_OPTION,
-    policy_option("with severities, parameters, scope and domains", "policies"),
-    kubernetes_version_option(
-        f"Kubernetes version of the cluster.  [default: {KNOWN_VERSION}]", default=None
-    ),
+    policy_option("with severities, parameters, scope and domains", "policies", LintOption),
+    kubernetes_version_option(None),
     workload_kind_option("workload_kinds"),
     scheduler_config_option(),
-    click.option(
+    _option(
         "--config", "config_file", metavar="FILE",
         help=f"LintConfig file, or {NO_CONFIG}.  [default: the nearest evenkeel.yaml in or above the paths]",
     ),
-    click.option("--no-config", is_flag=True, hidden=True, help="Ignore evenkeel.yaml files."),
-    click.option(
+    _option("--no-config", is_flag=True, hidden=True, help="Ignore evenkeel.yaml files."),
+    _option(
         "--values", multiple=True, metavar="FILE", help="Values file for the charts in PATH; may be repeated."
     ),
-    click.option(
+    _option(
         "--set",
         "settings",
         multiple=True,
         metavar="KEY=VALUE",
         help="Value for the charts in PATH; may be repeated.",
     ),
-    click.option(
+    _option(
         "--helm",
         type=click.Choice(["auto", "off"]),
         help="Render Helm charts; auto: if helm is installed.  [default: auto]",
     ),
-    click.option(
+    _option(
         "--kustomize",
         type=click.Choice(["auto", "off"]),
         help="Build kustomizations; auto: if kustomize or kubectl is installed.  [default: auto]",

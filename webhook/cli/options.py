@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
+from policies.model.version import KNOWN_VERSION
 from webhook.atomic_write import atomic_write
 from webhook.cli.command import SharedOption, new_format
 from webhook.cli.completing import complete_format, complete_policies
@@ -26,6 +27,10 @@ _Completing: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Co
 
 #: The formats of all answers for programs.
 DATA_FORMATS: Final = ("json", "yaml")
+#: A longer text, which comes before them.
+WIDE: Final = "wide"
+#: What is said of every format.
+_FORMAT: Final = "Format of the answer, which =FILE writes to a file."
 #: The format of a page of its own, and what is said of it.
 HTML: Final = "html"
 HTML_NOTE: Final = "html: one file for a browser, with everything in it."
@@ -51,7 +56,8 @@ def context_option(parameter: str = "context") -> Option:
 
 def _use_kubeconfig(_context: click.Context, _parameter: click.Parameter, file: str) -> None:
     if file:
-        if not Path(file).is_file():
+        # A pipe is one, too: --kubeconfig <(command).
+        if not Path(file).exists():
             raise UsageError(f"--kubeconfig: {shown_name(file)}: No such file")
         # As for kubectl; what runs as a credential plugin reads it, too.
         os.environ["KUBECONFIG"] = file
@@ -68,9 +74,9 @@ def live_option(text: str = READ_LIVE) -> Option:
     return click.option("--live", is_flag=True, help=text)
 
 
-def cluster_option(text: str, *, default: str | None = "") -> Option:
+def cluster_option(text: str, *, default: str | None = "", cls: type[click.Option] = click.Option) -> Option:
     """Return the option for a file with the objects of a cluster."""
-    return click.option("--cluster", default=default, metavar="FILE", help=text)
+    return click.option("--cluster", cls=cls, default=default, metavar="FILE", help=text)
 
 
 def snapshot_option(*further: str) -> Option:
@@ -80,10 +86,15 @@ def snapshot_option(*further: str) -> Option:
     return cluster_option(f"Snapshot file, gzip or not: {made}.")
 
 
+def namespace_filter(text: str) -> Option:
+    """Return the option for the one namespace that a command looks at."""
+    # Read before --all-namespaces, which may not be combined with it.
+    return click.option("-n", "--namespace", default="", metavar="NAME", is_eager=True, help=text)
+
+
 def namespace_option(text: str) -> Option:
     """Return the option for the namespace of objects that name none."""
-    # Read before --all-namespaces, which may not be combined with it.
-    return click.option("-n", "--namespace", default="", is_eager=True, help=f"{text}  {_DEFAULT_NAMESPACE}")
+    return namespace_filter(f"{text}  {_DEFAULT_NAMESPACE}")
 
 
 def _check_all_namespaces(context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001  # click calls it
@@ -109,22 +120,20 @@ no_all_namespaces_option: Final = click.option(
 )
 
 
-def kubernetes_version_option(text: str, *, default: str | None = "", show_default: bool = False) -> Option:
+def kubernetes_version_option(default: str | None = "") -> Option:
     """Return the option for the release of the cluster."""
     return click.option(
-        "--kubernetes-version",
-        cls=SharedOption,
-        default=default,
-        show_default=show_default,
-        metavar="VERSION",
-        help=text,
-    )
+        "--kubernetes-version", cls=SharedOption, default=default, metavar="VERSION",
+        help=f"Kubernetes version of the cluster.  [default: the live cluster's, else {KNOWN_VERSION}]",
+    )  # fmt: skip
 
 
-def scheduler_config_option(aim: str = "", *, default: str | None = None) -> Option:
+def scheduler_config_option(*, default: str | None = None) -> Option:
     """Return the option for the configuration of the cluster's scheduler."""
-    text = f"KubeSchedulerConfiguration of the cluster{aim}."
-    return click.option("--scheduler-config", cls=SharedOption, default=default, metavar="FILE", help=text)
+    return click.option(
+        "--scheduler-config", cls=SharedOption, default=default, metavar="FILE",
+        help="KubeSchedulerConfiguration of the cluster.",
+    )  # fmt: skip
 
 
 def policy_option(what: str, parameter: str = "policy", cls: type[click.Option] = click.Option) -> Option:
@@ -149,16 +158,17 @@ def workload_kind_option(parameter: str = "workload_kind") -> Option:
     )
 
 
-def format_option(*forms: str, text: str = "Format of the answer.") -> Option:
+def format_option(*forms: str, text: str = "") -> Option:
     """Return the option for the format of an answer, whose parameter is ``form``.
 
     Args:
         forms: The formats, the default first.
-        text: What is said of them.
+        text: What is said of some of them.
     """
     return click.option(
-        "-o", "--format", "form", type=_Format(forms), default=forms[0], show_default=True, help=text
-    )
+        "-o", "--format", "form", type=_Format(forms), default=forms[0], show_default=True,
+        help=f"{_FORMAT} {text}".rstrip(),
+    )  # fmt: skip
 
 
 class _Format(click.Choice[str]):
@@ -209,18 +219,18 @@ def _written_to(file: str) -> Iterator[None]:
             stream.write(content)
 
 
-def answer_option(*others: str, text: str = "Format of the answer.") -> Option:
+def answer_option(*others: str, text: str = "") -> Option:
     """Return the same for a text and the formats for programs, and further ones."""
-    return format_option("text", *DATA_FORMATS, *others, text=text)
+    texts = ("text", WIDE) if WIDE in others else ("text",)
+    return format_option(*texts, *DATA_FORMATS, *(form for form in others if form != WIDE), text=text)
 
 
 def reports_option(forms: Iterable[str], complete: _Completing, text: str = "") -> Option:
     """Return the option for several reports, each with its file, whose parameter is ``formats``."""
-    text = f"  {text}" if text else ""
     return click.option(
-        "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete,
-        help=f"Report format ({', '.join(forms)}), optionally with a file to write it to; may be repeated."
-        f"{text}  [default: text]",
+        "-o", "--format", "formats", multiple=True, metavar=f"[{'|'.join(forms)}][=FILE]",
+        shell_complete=complete,
+        help=f"{_FORMAT.rstrip('.')}; may be repeated. {text}".rstrip() + "  [default: text]",
     )  # fmt: skip
 
 

@@ -11,10 +11,10 @@ import click
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
 from policies.model.snapshot import kind_of
-from policies.model.version import KNOWN_VERSION
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from webhook.cli.command import SharedOption
-from webhook.cli.live import check_cluster
+from webhook.cli.completing_cluster import complete_object
+from webhook.cli.live import NO_CLUSTER, check_cluster
 from webhook.cli.manifest import STDIN, choose, choose_all
 from webhook.cli.options import (
     READ_LIVE,
@@ -78,6 +78,16 @@ class PlacementOptions:
         """
         check_cluster(live=self.live, context=self.context, cluster=self.cluster)
 
+    def require_cluster(self) -> None:
+        """Make sure that one cluster is given.
+
+        Raises:
+            UsageError: It is not so.
+        """
+        self.check_cluster()
+        if not self.cluster and not self.live:
+            raise UsageError(NO_CLUSTER)
+
     def with_default_cluster(self) -> PlacementOptions:
         """Return the same with the live cluster, as for kubectl, if an object of no cluster is named.
 
@@ -95,11 +105,11 @@ class PlacementOptions:
         """
         self.check_cluster()
         if bool(self.files) == bool(self.words):
-            text = "give either a manifest, --file FILE, or an object of the cluster, such as deploy/web"
-            raise UsageError(f"{text}; --name chooses one in a manifest" if self.files else text)
-        if needs_cluster and not self.cluster and not self.live:
-            text = "evenkeel snapshot -o cluster.json"
-            raise UsageError(f"either --live or --cluster FILE is required; create a file with: {text}")
+            raise UsageError(
+                "give either a manifest, -f FILE, or an object of the cluster, such as deploy/web"
+            )
+        if needs_cluster:
+            self.require_cluster()
         if self.cluster == STDIN and STDIN in self.files:
             raise UsageError("only one of --file and --cluster may be standard input")
 
@@ -134,7 +144,7 @@ class PlacementOptions:
 
 #: Which object.
 _OBJECT_OPTIONS: Final = (
-    click.argument("words", metavar="[KIND/NAME]", nargs=-1),
+    click.argument("words", metavar="[KIND/NAME]", nargs=-1, shell_complete=complete_object),
     click.option(
         "-f", "--file", "files", multiple=True, metavar="FILE",
         help="Manifest or folder with the pod or workload, - for stdin; may be repeated. KIND/NAME is one of"
@@ -162,14 +172,11 @@ _LIVE: Final = live_option(
     "Default for KIND/NAME without --cluster."
 )
 DEFAULTS_OPTION: Final = policy_option("whose default constraints are injected first", cls=SharedOption)
-#: Which cluster, and what pods in it are evaluated by.
-_CLUSTER_OPTIONS: Final = (
-    snapshot_option(),
+#: What pods of a cluster are evaluated by.
+_BASIS: Final = (
     context_option(),
-    kubernetes_version_option(
-        f"Kubernetes version of the scheduler.  [default: the live cluster's, else {KNOWN_VERSION}]"
-    ),
-    scheduler_config_option(", for its default constraints", default=""),
+    kubernetes_version_option(),
+    scheduler_config_option(default=""),
     DEFAULTS_OPTION,
     workload_kind_option(),
 )
@@ -178,7 +185,8 @@ _CLUSTER_OPTIONS: Final = (
 def placement_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the common options of commands that place an object, which make ``PlacementOptions`` of them."""
     return with_options(
-        function, (*_OBJECT_OPTIONS, no_all_namespaces_option, *SERVICE_OPTIONS, _LIVE, *_CLUSTER_OPTIONS)
+        function,
+        (*_OBJECT_OPTIONS, no_all_namespaces_option, snapshot_option(), _LIVE, *_BASIS, *SERVICE_OPTIONS),
     )
 
 
@@ -194,7 +202,7 @@ def objects_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add those of them that say which cluster, for commands that read it themselves."""
-    return with_options(function, (*_CLUSTER_OPTIONS, live_option()))
+    return with_options(function, (snapshot_option(), live_option(), *_BASIS))
 
 
 def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -204,7 +212,7 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "Namespace of manifests without one, and the one to show if you may not list the whole live cluster."
     )
     return with_options(
-        function, (*_CLUSTER_OPTIONS, live, namespace, all_namespaces_option, *SERVICE_OPTIONS)
+        function, (namespace, all_namespaces_option, snapshot_option(), live, *_BASIS, *SERVICE_OPTIONS)
     )
 
 

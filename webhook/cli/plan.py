@@ -34,7 +34,7 @@ from webhook.cli.answers import NamedCluster, report_about
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats
 from webhook.cli.lint import read_options, uncollected
-from webhook.cli.live import api_server, check_cluster
+from webhook.cli.live import NO_CLUSTER, api_server, check_cluster
 from webhook.cli.manifest import snapshot_progress
 from webhook.cli.manifest_options import manifest_options, rule_options
 from webhook.cli.options import (
@@ -69,10 +69,6 @@ with late_imports():
 
 #: Nodes of a cluster from which the progress of placing pods is shown.
 LARGE: Final = 500
-#: The note on a cluster that is not given.
-_NO_CLUSTER: Final = (
-    "either --live or --cluster FILE is required; create a file with: evenkeel snapshot -o cluster.json"
-)
 
 _EXAMPLES = """\
 evenkeel plan --from main --cluster cluster.json deploy
@@ -90,13 +86,13 @@ evenkeel plan --from origin/main --cluster nodes.json -o text -o markdown=plan.m
     help="What to compare with: a Git revision of the repository that holds the paths, a file or folder, or"
     " cluster for the workloads that the cluster has now.  [default: cluster, if it has any of them]",
 )  # fmt: skip
+@namespace_option("Namespace of objects without one.")
 @snapshot_option("deploy")
 @live_option()
 @context_option("live_context")
-@namespace_option("Namespace of objects without one.")
-@reports_option(FORMATS, complete_plan_formats)
 @rule_options
 @manifest_options
+@reports_option(FORMATS, complete_plan_formats)
 @click.pass_context
 def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) -> None:  # click calls it
     """Show what a change of manifests does to where pods go, before it is applied.
@@ -149,7 +145,7 @@ def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     compared = parse_from(before, options.paths) if before not in ("", CLUSTER) else before
     cluster_file = cluster_file or ("" if live else options.config.cluster or "")
     if not live and not cluster_file:
-        raise UsageError(_NO_CLUSTER)
+        raise UsageError(NO_CLUSTER)
     if STDIN in options.paths and cluster_file == STDIN:
         raise UsageError("standard input may be used only once")
     cluster, options = _read_cluster(options, cluster_file, live=live, context=live_context)

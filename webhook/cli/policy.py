@@ -45,7 +45,7 @@ command.add_command(policy_preview.command)
 
 
 @command.command()
-@click.argument("files", nargs=-1, required=True, shell_complete=complete_policies)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_policies)
 @scheduler_config_option()
 @cluster_option("Snapshot file of the cluster that the policies are for.", default=None)
 @click.option(

@@ -20,15 +20,13 @@ from webhook.lint.files import read_text
 
 
 @click.command(cls=Command, name="emit")
-@click.argument("files", nargs=-1, required=True, shell_complete=complete_policies)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_policies)
 @click.option(
     "--as", "kind", type=click.Choice([str(kind) for kind in PolicyKind]), required=True,
     help="vap: ValidatingAdmissionPolicy, for the rules. map: MutatingAdmissionPolicy, for the default"
     " constraints of workloads.",
 )  # fmt: skip
-@kubernetes_version_option(
-    "Kubernetes version of the cluster.", default=str(KNOWN_VERSION), show_default=True
-)
+@kubernetes_version_option(str(KNOWN_VERSION))
 @click.option(
     "--trusted-controller", multiple=True, default=TRUSTED_CONTROLLERS, metavar="USER", show_default=True,
     help="Service account that is believed about the custom resource that owns what it sends, as for"

@@ -12,7 +12,6 @@ from policies.admission.policy_preview import EffectChange, PolicyPreview, previ
 from policies.config.loader import load_policies
 from policies.config.policy_resource import read_policy_resource
 from policies.config.spread_policy import KIND, SpreadPolicy
-from policies.manifests.errors import UsageError
 from policies.manifests.fields import member, text_member
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.reports.policy.preview import PreviewRun, render_json, render_text
@@ -87,7 +86,7 @@ _FAIL_ON: Final = {
     show_default=True,
     help="Exit 1 if a workload would be denied that is not now, or if anything changes.",
 )
-@answer_option(text="Report for people or for programs.")
+@answer_option()
 def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **values: Any) -> None:
     """Show what changed policies would do to the workloads that a cluster has.
 
@@ -99,9 +98,7 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
     run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
     options = PlacementOptions(**values)
-    options.check_cluster()
-    if not options.cluster and not options.live:
-        raise UsageError("either --live or --cluster FILE is required")
+    options.require_cluster()
     changed = load_policies(files, read_content)
     cluster = _Cluster(options)
     for policies in (changed, cluster.policies):

@@ -15,6 +15,7 @@ COMMANDS: Final[Mapping[str, str]] = {"diff": "upgrade"}
 OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "advise": {"--when": "--key"},
     "certs inject": {"--filename": "--file"},
+    "certs rotate": {"--authority": "--ca"},
     "policy preview": {"--fail-on": "--fail-on-change"},
     "snapshot": {"--output": "-o"},
 }

@@ -14,11 +14,14 @@ from webhook.lint.options import check_rules
 @click.command(cls=Command)
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_rule)
 def command(ids: tuple[str, ...]) -> None:
-    """Show the documentation of rules; without an ID, list the rules."""
-    rules = all_rules()
+    """Show the documentation of rules; without an ID, list the rules.
+
+    The list says of each rule its severity, and whether it needs a cluster, has a fix, or is opt-in.
+    """
     if not ids:
-        click.echo("\n".join(f"{rule.id}: {rule.summary}" for rule in rules.values()))
+        print_rules()
         return
+    rules = all_rules()
     check_rules("rule", ids)
     for rule in map(rules.__getitem__, dict.fromkeys(ids)):
         needs = "\nNeeds the cluster's nodes or domains (--cluster, or topology of a SpreadPolicy)."

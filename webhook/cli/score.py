@@ -14,7 +14,7 @@ from policies.reports.score import json as score_json
 from policies.reports.score import text as score_table
 from webhook.cli.answers import Printer, answer_lines, answer_printer
 from webhook.cli.command import Command
-from webhook.cli.options import DATA_FORMATS, format_option
+from webhook.cli.options import WIDE, answer_option
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
@@ -30,16 +30,14 @@ evenkeel score deploy/web -n shop -o wide
 evenkeel score -f web.yaml --live
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel score -f web.yaml --cluster cluster.json
-helm template shop | evenkeel score -f - --name Deployment/web --cluster cluster.json -o json
+helm template shop | evenkeel score -f - deploy/web --cluster cluster.json -o json
 evenkeel score --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
 """
 
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @placement_options
-@format_option(
-    "text", "wide", *DATA_FORMATS, text="wide: a table with a line for every node, and raw scores."
-)
+@answer_option(WIDE, text="wide: a table with a line for every node, and raw scores.")
 @click.option(
     "--jsonl", is_flag=True, help="Read one score request per line from stdin, write one answer per line."
 )

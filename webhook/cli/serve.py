@@ -42,6 +42,7 @@ def _add_option(function: Callable[..., None], option: Option) -> Callable[..., 
         is_flag=flag,
         multiple=option.repeatable,
         default=str(option.default) if isinstance(option.default, StrEnum) else option.default,
+        metavar=option.value or None,
         callback=partial(_member, option),
         envvar=option.env,
         show_default=shown,
@@ -78,6 +79,8 @@ def command(**values: Any) -> None:  # every option of the settings
 
     SIGTERM drains: /readyz answers 503, requests are answered for --drain-s more seconds, also on new
     connections, and what is in flight then gets --graceful-timeout-s to end. Ctrl-C ends at once.
+
+    Exit codes: 0 ended by a signal, 2 bad usage or input, 3 could not serve, such as an address in use.
     """
     settings = Settings(**values)
     with private_folder(SERVER) as folder:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
-from policies.model.version import KNOWN_VERSION
 from webhook.cli.certs_target import secret_option, webhooks_option
 from webhook.cli.command import Command, SharedOption
 from webhook.cli.manifest_options import FAIL_ON_SKIPPED_OPTION
@@ -26,16 +27,19 @@ def command(context: click.Context) -> None:
 
     A command that has one of them names it at the end of its help.
     """
-    version = f"Kubernetes version of the scheduler.  [default: the live cluster's, else {KNOWN_VERSION}]"
+    formatter = context.make_formatter()
+    formatter.write_dl(list(records(context)))
+    click.echo(formatter.getvalue(), nl=False)
+
+
+def records(context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield the shared options, each as its name and value, and what it means."""
     shared = (
-        context_option(), *SERVICE_OPTIONS, kubernetes_version_option(version), scheduler_config_option(),
+        context_option(), *SERVICE_OPTIONS, kubernetes_version_option(), scheduler_config_option(),
         workload_kind_option(), DEFAULTS_OPTION, all_namespaces_option, FAIL_ON_SKIPPED_OPTION, secret_option,
         webhooks_option,
     )  # fmt: skip
-    described = click.command()(with_options(lambda: None, shared))
-    records = [
-        option.get_help_record(context) for option in described.params if isinstance(option, SharedOption)
-    ]
-    formatter = context.make_formatter()
-    formatter.write_dl([record for record in records if record is not None])
-    click.echo(formatter.getvalue(), nl=False)
+    for option in click.command()(with_options(lambda: None, shared)).params:
+        record = option.get_help_record(context)
+        if record is not None and isinstance(option, SharedOption):
+            yield record

@@ -26,6 +26,7 @@ from webhook.cli import survive_all
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command, is_given
+from webhook.cli.completing_cluster import complete_key
 from webhook.cli.manifest import told
 from webhook.cli.options import answer_option
 from webhook.cli.placement import PlacementInput, check_key, read_input
@@ -56,7 +57,7 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
 
 
 @click.command(cls=Command, examples=_EXAMPLES)
-@click.argument("key")
+@click.argument("key", shell_complete=complete_key)
 @objects_options
 @cluster_options
 @click.option(

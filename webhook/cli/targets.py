@@ -34,7 +34,6 @@ SHORT_NAMES: Final = {
 }
 #: Groups whose resources need not be looked up: their version is v1, their plurals end in s.
 _BUILT_IN: Final = {"": "/api/v1", "apps": "/apis/apps/v1", "batch": "/apis/batch/v1"}
-#: Names that a message lists.
 #: What a snapshot is made of as a rule.
 _USUAL_KINDS: Final = ("nodes", "pods", "services", "rc", "rs", "sts", "ns")
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import click
 
-from policies.manifests.errors import UsageError
 from webhook.cli.command import Command
 from webhook.cli.placement_options import PlacementOptions, page_options
 from webhook.cli.terminal import note
@@ -59,9 +58,7 @@ def command(*, port: int, no_open: bool, **values: Any) -> None:  # the options 
     ended by Ctrl-C before there was a page.
     """
     options = PlacementOptions(**values)
-    options.check_cluster()
-    if not options.cluster and not options.live:
-        raise UsageError("either --live or --cluster FILE is required")
+    options.require_cluster()
     # Before a large cluster is read for nothing.
     listener = open_listener(f"{HOST}:{port}")
     with listener, private_folder(PAGE) as folder:

@@ -151,6 +151,9 @@ def shown_path(path: Path) -> str:
     return os.path.abspath(path) if shown.startswith(f"..{os.sep}..") else shown  # noqa: PTH100  # without ".."
 
 
+#: Why what looks like an address cannot be read.
+NO_ADDRESS: Final = "only files and folders are read, no addresses: download it first"
+
 #: The rule that a file breaks which cannot be read.
 UNREADABLE: Final = "unreadable"
 
@@ -200,9 +203,15 @@ def read_text(name: str, *, named: bool) -> Text:
     try:
         content = read_limited(sys.stdin.buffer) if name == STDIN else read_file(name, regular=not named)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise DocumentError([f"{shown_file(name)}: {reason}"]) from error
+        raise DocumentError([f"{shown_file(name)}: {why_unread(name, error)}"]) from error
     return Text(shown_file(name), content, named=named, path=name)
+
+
+def why_unread(name: str, error: Exception) -> str:
+    """Return why a file, or what is no file's name, cannot be read."""
+    if "://" in name:
+        return NO_ADDRESS
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def unreadable(file: str, problem: str) -> Finding:

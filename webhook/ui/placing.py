@@ -87,7 +87,7 @@ def _check_size(request: SimulateRequest, context: AdmissionContext) -> None:
     if isinstance(replicas, int) and replicas > most:
         text = (
             f"it wants {replicas:,} replicas, and with so many nodes the page rolls out at most {most:,}: "
-            f"evenkeel simulate --rollout rolls out up to {MOST_REPLICAS:,} in a terminal"
+            f"evenkeel rollout rolls out up to {MOST_REPLICAS:,} in a terminal"
         )
         raise ProblemsError([request_problem("", text) | {"severity": Severity.WARNING}])
 

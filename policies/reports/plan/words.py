@@ -240,7 +240,7 @@ def asides(run: PlanRun) -> Iterator[str]:
     unmodeled = sorted({name for workload in run.plan.workloads for name in workload.unmodeled})
     yield from _listed("Not modeled, so more pods may stay pending", unmodeled)
     if any(workload.outcome is not Outcome.COMPLETE for workload in run.plan.workloads):
-        yield "Every step, and what would make a rollout complete: evenkeel simulate -f FILE --rollout"
+        yield "Every step, and what would make a rollout complete: evenkeel rollout -f FILE"
     if run.plan.workloads:
         yield f"Not looked at: {', '.join((*NOT_IN_ROLLOUT, *not_replaced(run.plan.evicted)))}."
 

@@ -104,7 +104,7 @@ def _answer(done: Done) -> dict[str, Any]:
         pytest.param(["-f", "broken.yaml", *GOAL], 2, "broken.yaml:", id="2: invalid"),
         pytest.param(["-f", "daemon.yaml", *GOAL], 2, "daemon.yaml:", id="2: nothing to spread"),
         pytest.param(["-f", "gone.yaml", *GOAL], 2, "gone.yaml", id="2: no such file"),
-        pytest.param(GOAL, 2, "--file", id="2: no workload"),
+        pytest.param(GOAL, 2, "-f FILE", id="2: no workload"),
     ],
 )
 def test_exit_codes(commands: Commands, arguments: list[str], code: int, output: str) -> None:

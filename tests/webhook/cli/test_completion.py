@@ -17,6 +17,8 @@ from tests.webhook.cli.in_process import evenkeel
 from webhook.cli.completion import command
 from webhook.cli.main import command as main
 
+#: Where the examples of the guide are.
+EXAMPLES = "docs/examples"
 _CODE = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.start import run; run()"
 
 
@@ -70,6 +72,34 @@ MISSING = ["plain,selector-misses-own-pod", "plain,selector-missing"]
             "evenkeel score --policy builtin:d", ["file,builtin:d", "plain,builtin:default"], id="of score"
         ),
         pytest.param("evenkeel policy show so", ["file,so", "plain,soft-spread"], id="a policy to show"),
+        pytest.param(
+            f"evenkeel explain --cluster {EXAMPLES}/cluster.yaml deploy/w",
+            ["plain,deploy/web"],
+            id="an object of the snapshot, whose ReplicaSet is there",
+        ),
+        pytest.param(
+            f"evenkeel explain --cluster {EXAMPLES}/cluster.yaml rs/",
+            ["plain,rs/web-5d9"],
+            id="of a kind",
+        ),
+        pytest.param(
+            f"evenkeel survive zone -f {EXAMPLES}/api.yaml dep",
+            ["plain,deploy/api"],
+            id="an object of a file",
+        ),
+        pytest.param("evenkeel survive z", ["plain,zone"], id="a topology key"),
+        pytest.param(
+            f"evenkeel survive --cluster {EXAMPLES}/cluster.yaml topo",
+            ["plain,topology.kubernetes.io/zone"],
+            id="a topology key of the snapshot",
+        ),
+        pytest.param(
+            f"evenkeel what-if --cluster {EXAMPLES}/cluster.yaml --drain n",
+            ["plain,n1", "plain,n2", "plain,n3"],
+            id="a node",
+        ),
+        pytest.param("evenkeel explain --cluster gone.yaml deploy/", [], id="nothing of no file"),
+        pytest.param("evenkeel explain --cluster Makefile deploy/", [], id="nothing of another file"),
     ],
 )
 def test_what_fits_is_completed(words: str, expected: list[str]) -> None:

@@ -132,10 +132,32 @@ def test_closed_streams(closed: str) -> None:
     assert "internal error" not in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["--nonsense"], ["serve", "--nonsense"]])
-def test_bad_usage(arguments: list[str]) -> None:
-    """Bad usage ends with exit code 2."""
-    assert 2 == _run(*arguments).returncode
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nonsense"], "no such command: 'nonsense'"),
+        (["lnt"], 'did you mean "lint"? (see evenkeel --help)'),
+        (["policy", "shw"], 'did you mean "show"? (see evenkeel policy --help)'),
+        (["--kubeconfig", "x", "audit"], "no such option: --kubeconfig; options follow the command"),
+        (["serve", "--nonsense"], "no such option: --nonsense (see evenkeel serve --help)"),
+        (["explain", "--clustr", "x"], 'no such option: --clustr, did you mean "--cluster"?'),
+        # An old name that is hidden is not proposed.
+        (["explain", "--nam", "x"], "no such option: --nam (see evenkeel explain --help)"),
+        (["upgrade"], "Missing option '--to' (see evenkeel upgrade --help)"),
+        (["completion"], "Choose from: bash, zsh, fish (see evenkeel completion --help)"),
+    ],
+)
+def test_bad_usage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    """Bad usage ends with exit code 2 and one line, as everything else that is wrong."""
+    monkeypatch.setattr("sys.argv", ["evenkeel", *arguments])
+    code = main._guarded("evenkeel")
+    (line,) = capsys.readouterr().err.splitlines()
+
+    assert 2 == code
+    assert line.startswith("evenkeel: ")
+    assert said in line
 
 
 def test_kubectl_plugin_says_its_own_name() -> None:

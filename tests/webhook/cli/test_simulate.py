@@ -80,7 +80,7 @@ def _simulate(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.C
         pytest.param(["-f", "web.yaml", "--drain", "n9"], 2, "", "--drain", id="2: no such node"),
         pytest.param(["-f", "web.yaml", "--lose", "zone"], 2, "", "--lose", id="2: no domain"),
         pytest.param(["--jsonl", "--cordon", "n1"], 2, "", "--jsonl", id="2: an action and a stream"),
-        pytest.param([], 2, "", "--file", id="2: nothing"),
+        pytest.param([], 2, "", "-f FILE", id="2: nothing"),
         pytest.param(
             ["-f", "roll.yaml", "--rollout", "--cluster", "empty.json"],
             1,

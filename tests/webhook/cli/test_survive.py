@@ -85,7 +85,7 @@ def _survive(commands: Commands, *arguments: str) -> Done:
         pytest.param(["zone", "-f", "daemon.yaml"], 2, "", "daemon.yaml:", id="2: nothing to judge"),
         pytest.param(["zone", "-f", "twice.yaml"], 2, "", "twice.yaml:", id="2: one twice"),
         pytest.param(["zone", "-f", "gone.yaml"], 2, "", "gone.yaml", id="2: no such file"),
-        pytest.param(["zone"], 2, "", "--file", id="2: nothing"),
+        pytest.param(["zone"], 2, "", "-f FILE", id="2: nothing"),
         pytest.param([], 2, "", "KEY", id="2: no key"),
     ],
 )
