@@ -24,11 +24,9 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.workload_store import WorkloadStore
 from webhook.skew.controller import SHARE
-from webhook.skew.exporter import SkewExporter
-from webhook.skew.sweep import SweepEndedError, sweep
-from webhook.skew.throttle import Throttle
+from webhook.skew.sweep import SweepEndedError, Throttle, sweep
 from webhook.telemetry.metrics import Telemetry
-from webhook.telemetry.skew_metrics import SkewReport
+from webhook.telemetry.skew_metrics import SkewExporter, SkewReport
 
 #: The project's aim: share of a core at so many events a second, for so many workloads.
 AIM_SHARE, AIM_WORKLOADS = 0.05, 10_000

@@ -169,7 +169,7 @@ def _registration_judge(
 ) -> Callable[[Configuration], Registration]:
     """Return the function that evaluates which requests a webhook configuration makes the API server send."""
     from webhook.cert_rotation.configurations import registration  # noqa: PLC0415
-    from webhook.kube.selected import selects_any  # noqa: PLC0415
+    from webhook.kube.list import selects_any  # noqa: PLC0415
     from webhook.kube.watched_resources import LABELED_OBJECTS  # noqa: PLC0415
 
     kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind)).values()
@@ -209,7 +209,7 @@ def skew_controller(
         return None
     from webhook.skew.controller import SkewController, SkewSink  # noqa: PLC0415
     from webhook.skew.event_writer import EventWriter  # noqa: PLC0415
-    from webhook.skew.exporter import SkewExporter  # noqa: PLC0415
+    from webhook.telemetry.skew_metrics import SkewExporter  # noqa: PLC0415
 
     api, sinks = connect_to(settings), list[SkewSink]()
     if settings.skew_metrics:

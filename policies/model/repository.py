@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from policies.manifests.fields import ErrorList, FieldPath, descend, object_items
 from policies.model.cluster_kinds import PRIORITY_CLASS, STORAGE_CLASS, Kind
-from policies.model.label_index import SelectedWorkloads
 from policies.model.labels import LabelSelector, label_selector_errors
 from policies.model.neighbors import (
     ANYWHERE,
@@ -19,6 +18,7 @@ from policies.model.neighbors import (
     FolderIndex,
     FolderSums,
     Neighbors,
+    SelectedWorkloads,
     by_object,
 )
 from policies.model.priority import PriorityClass, read_priority_class

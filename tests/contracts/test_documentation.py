@@ -255,6 +255,15 @@ def test_files_exist(page: str) -> None:
     assert [] == [name for name in named if not ((ROOT / name).exists() or (ROOT / f"{name}.py").exists())]
 
 
+def test_names_stand_in_their_files() -> None:
+    """A name that a recipe finds in a file is in that file."""
+    text = re.sub(r"\s+", " ", PAGES["CONTRIBUTING.md"])
+    named = re.findall(r"`(\w+)` (?:in|of|among [^`]*) `([a-z]+/[\w./-]+\.\w+)`", text)
+
+    assert named
+    assert [] == [name for name in named if not re.search(rf"\b{name[0]}\b", (ROOT / name[1]).read_text())]
+
+
 def _anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

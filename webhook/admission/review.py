@@ -1,4 +1,4 @@
-"""The request half of an AdmissionReview, as the API server sends it.
+"""An AdmissionReview: the request half as the API server sends it, and the answer as it reads it.
 
 Source: ``k8s.io/api/admission/v1``, Kubernetes 1.36.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from itertools import islice
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict
 
 from policies.config import spread_policy
+from policies.config.type_schema import Keywords
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
@@ -188,3 +189,39 @@ def _check_request(request: dict[str, Any], found: ErrorList) -> None:
 #: The fields of a request that are texts and may be left out.
 _TEXTS = ("subResource", "namespace", "name")
 _REQUEST = FieldPath(("request",))
+
+
+class ReviewResponse(TypedDict):
+    """The decision on an object, as the API server reads it.
+
+    Attributes:
+        uid: That of the request.
+        allowed: Whether the object is admitted.
+        status: Why it is not, as a Status of Kubernetes.
+        patchType: ``JSONPatch``.
+        patch: The changes, in base64.
+        warnings: What kubectl prints.
+        auditAnnotations: What the audit log keeps.
+    """
+
+    uid: str
+    allowed: bool
+    status: NotRequired[dict[str, Any]]
+    patchType: NotRequired[str]
+    patch: NotRequired[str]
+    warnings: NotRequired[list[str]]
+    auditAnnotations: NotRequired[dict[str, str]]
+
+
+class ReviewAnswer(TypedDict):
+    """The AdmissionReview that answers another.
+
+    Attributes:
+        apiVersion: That of the request.
+        kind: That of the request.
+        response: What becomes of the object.
+    """
+
+    apiVersion: Annotated[str, Keywords(const=API_VERSION)]
+    kind: Annotated[str, Keywords(const="AdmissionReview")]
+    response: ReviewResponse

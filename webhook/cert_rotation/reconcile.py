@@ -21,6 +21,11 @@ from webhook.cert_rotation.secret import SecretStore, StoredSecret
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.telemetry.logs import LOGGER
 
+#: What was done, in words.
+_DONE: Final = {
+    Action.REPLACE_CA: "created a new CA",
+    Action.ISSUE: "issued a new serving certificate",
+}
 #: How often a conflict is answered by reading again, at most.
 _ATTEMPTS: Final = 5
 
@@ -179,3 +184,56 @@ class Reconciler:
         bundles = [bundle for found in configurations for bundle in found.trusted.values()]
         self._trust = self._trust.observe(bundles, self.now())
         return ObservedState(stored=stored, configurations=configurations, trust=self._trust)
+
+
+def require_secret(reconciler: Reconciler) -> None:
+    """Make sure that there is a Secret, whatever it holds: a mistyped name would get keys of its own.
+
+    Raises:
+        ClusterError: There is none, or the cluster cannot be read.
+    """
+    stored = reconciler.observe().stored
+    if stored.manifest is None:
+        raise ClusterError(f"{stored.source} does not exist: give its name, or --create to create it")
+
+
+def rotate_on_demand(
+    reconciler: Reconciler,
+    demand: Demand,
+    *,
+    timeout_s: float,
+    sleep: Callable[[float], object],
+    report: Callable[[str], object],
+) -> ObservedState:
+    """Do what is demanded, and go on until nothing more is due.
+
+    Args:
+        reconciler: The cluster's certificates.
+        demand: What to replace.
+        timeout_s: Seconds to wait, at most.
+        sleep: Waits for a number of seconds.
+        report: Gets what is done and what is waited for, a line each.
+
+    Returns:
+        What is there then.
+
+    Raises:
+        ClusterError: The cluster cannot be read, or what must be waited for does not come.
+    """
+    left, reported = timeout_s, ""
+    while True:
+        observed, rotation = reconciler.reconcile(demand=demand)
+        demand, plan = rotation.demand, rotation.plan
+        for done in rotation.done:
+            report(_DONE[done.action])
+        if plan.action is Action.KEEP:
+            return observed
+        if plan.action is Action.REFUSE:
+            raise ClockError(f"nothing is issued: {plan.reason}; set it (timedatectl), then try again")
+        if left <= 0:
+            raise ClusterError(f"timed out after {timeout_s:.0f} s, waiting {plan.reason}")
+        if plan.reason != reported:
+            reported = plan.reason
+            report(f"waiting {plan.reason}; it can take a minute")
+        sleep(1.0)
+        left -= 1.0

@@ -14,8 +14,13 @@ from certs import store
 from certs.provision import rotate_folder
 from certs.rotate import Demand
 from policies.manifests.words import plural
-from webhook.cert_rotation.manual import require_secret, rotate
-from webhook.cert_rotation.reconcile import ObservedState, Reconciler, Target
+from webhook.cert_rotation.reconcile import (
+    ObservedState,
+    Reconciler,
+    Target,
+    require_secret,
+    rotate_on_demand,
+)
 from webhook.cli.certs_target import cluster_options, refuse_with_folder, service_option, validity
 from webhook.cli.command import Command
 from webhook.cli.live import api_server
@@ -75,7 +80,7 @@ def command(
     reconciler = Reconciler(api_server(context), target, now=lambda: datetime.now(UTC))
     if not create:
         require_secret(reconciler)
-    observed = rotate(
+    observed = rotate_on_demand(
         reconciler,
         demand,
         timeout_s=timeout,

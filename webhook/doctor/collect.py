@@ -31,8 +31,7 @@ from webhook.doctor.reader import BoundedApiServer, Reader, observe, read_status
 from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.doctor.replica_pod import ReplicaPod
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
-from webhook.kube.list import Listing
-from webhook.kube.selected import selects_any
+from webhook.kube.list import Listing, selects_any
 from webhook.kube.watched_resources import LABELED_OBJECTS, ListedResource
 
 #: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.

@@ -1,4 +1,4 @@
-"""The routes of the API: the functions that compute the answers, and the table of the routes.
+"""The routes of the API: what each is given and returns, the functions that compute, and the table.
 
 The server routes, authorizes, limits, logs and describes requests by this table.
 """
@@ -6,12 +6,16 @@ The server routes, authorizes, limits, logs and describes requests by this table
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from functools import partial
 from importlib.metadata import version
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+from policies.config.context import AdmissionContext
 from policies.manifests.fields import text_member
+from policies.manifests.wire import Received
+from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.placement import Placement
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.reports.advise import json as advise_json
@@ -30,7 +34,6 @@ from policies.reports.score import text as score_table
 from policies.reports.score.answer import ScoreAnswer
 from policies.reports.simulate.json import SimulateAnswer
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
-from webhook.http.api import ApiCall, ApiReply, ApiRoute
 from webhook.rbac import Resource
 from webhook.requests import simulated
 from webhook.requests.advise import AdviseRequest, advise_request
@@ -40,6 +43,71 @@ from webhook.requests.lint import LintRequest, lint_request
 from webhook.requests.score import ScoreRequest, place_request
 from webhook.requests.screen import FEASIBLE_NODES, KEPT_PODS, PENDING_PODS, Screen
 from webhook.requests.simulate import SimulateRequest, simulate_request
+from webhook.settings import Settings
+from webhook.telemetry.logs import Value
+
+
+class ApiCall(NamedTuple):
+    """One request.
+
+    Attributes:
+        body: The request, JSON.
+        context: What holds where the request leaves something out.
+        now: The time, UTC; exemptions expire by its day.
+        screen: What the answer is shown on; None if it is for a program.
+        wide: Whether nothing is left out, however much it is.
+        workloads: The workloads of the server's cluster; None without one.
+        deadline: When an answer that can be partial should have what it has, on the clock of
+            ``time.monotonic``; some of the timeout is left to write it.
+    """
+
+    body: bytes
+    context: AdmissionContext
+    now: datetime
+    screen: Screen | None
+    wide: bool
+    workloads: ClusterWorkloads | None
+    deadline: float
+
+
+class ApiReply(NamedTuple):
+    """The answer to a request.
+
+    Attributes:
+        body: JSON, or the text for the screen.
+        fields: What is logged of it.
+        headers: What it is sent with.
+    """
+
+    body: str | bytes
+    fields: Mapping[str, Value]
+    headers: Mapping[str, str] = {}
+
+
+class ApiRoute(NamedTuple):
+    """One route; it is called with POST.
+
+    Attributes:
+        compute: Computes an answer, in a child process, or raises RequestError. The first line of its
+            docstring is the summary of the route.
+        request: The type of the request.
+        answer: The TypedDict of the answer.
+        resource: What its callers must have the right to create.
+        limit: Returns the most bytes that a body may have.
+        event: What an answer is called in the log.
+        headers: What the headers of an answer mean, by name; all of them are numbers.
+        screen: What of a ``Screen`` its text for people goes by; nothing where there is no such text.
+    """
+
+    compute: Callable[[ApiCall], ApiReply]
+    request: type[Received]
+    answer: type
+    resource: Resource
+    limit: Callable[[Settings], int]
+    event: str
+    headers: Mapping[str, str] = {}
+    screen: Collection[str] = ()
+
 
 _Found = TypeVar("_Found")
 

@@ -11,8 +11,7 @@ from typing import Final, cast
 from flask import Blueprint, Response, current_app, request
 
 from policies.manifests.wire_reader import prepare
-from webhook.http.api import ApiCall, ApiReply, ApiRoute
-from webhook.http.api_routes import API_ROUTES
+from webhook.http.api_routes import API_ROUTES, ApiCall, ApiReply, ApiRoute
 from webhook.http.body import RefusalError
 from webhook.http.child_processes import LimitError
 from webhook.http.flask_errors import limit_refusal

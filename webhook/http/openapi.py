@@ -9,10 +9,8 @@ from importlib.metadata import version
 from typing import Any, Final, Literal, NotRequired, TypedDict, get_type_hints
 
 from policies.config.type_schema import Definitions, Schema, attribute_docs, summary, type_schema
-from webhook.admission.answer import ReviewAnswer
-from webhook.admission.review import API_VERSION
-from webhook.http.api import ApiRoute
-from webhook.http.api_routes import API_ROUTES
+from webhook.admission.review import API_VERSION, ReviewAnswer
+from webhook.http.api_routes import API_ROUTES, ApiRoute
 from webhook.http.problems import JSON, ErrorAnswer
 from webhook.rbac import PROXIED_HEADER
 from webhook.requests.screen import Screen

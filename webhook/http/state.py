@@ -14,7 +14,7 @@ from webhook.component import Component
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
 from webhook.http.child_processes import ChildProcesses, ResourceLimits
 from webhook.http.limits import MaxConcurrent
-from webhook.http.preview_limits import preview_processes
+from webhook.http.review_waits import preview_processes
 from webhook.settings import Settings
 from webhook.telemetry.logs import EventLog
 

@@ -1,4 +1,4 @@
-"""The problems of workloads as Events report them, and when they do. Pure. Pure."""
+"""The problems of workloads as Events report them, and when they do. Pure."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from policies.config.context import AdmissionContext
 from webhook.kube.leader_loop import LeaderComponent
 from webhook.kube.workload_store import WorkloadStore
-from webhook.skew.sweep import SweepEndedError, sweep
-from webhook.skew.throttle import Throttle
+from webhook.skew.sweep import SweepEndedError, Throttle, sweep
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.problem_log import ProblemLog
 from webhook.telemetry.skew_metrics import SkewReport

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.model.label_index import LabelIndex
 from policies.model.labels import LabelSelector, Operator, Requirement
+from policies.model.neighbors import LabelIndex
 
 KEYS, VALUES = st.sampled_from("abc"), st.sampled_from("xyz")
 LABELS = st.dictionaries(KEYS, VALUES)

@@ -10,8 +10,14 @@ from certs.inspect import signer_of
 from certs.rotate import Demand
 from tests.certs.builders import NOW
 from tests.webhook.cert_rotation.cluster import SECRET, Objects, a_cluster
-from webhook.cert_rotation.manual import require_secret, rotate
-from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler, Target
+from webhook.cert_rotation.reconcile import (
+    ClockError,
+    ObservedState,
+    Reconciler,
+    Target,
+    require_secret,
+    rotate_on_demand,
+)
 from webhook.kube.api_server import ClusterError
 
 
@@ -31,7 +37,7 @@ class Terminal:
 
     def rotate(self, demand: Demand, *, timeout_s: float = 100) -> ObservedState:
         """Rotate as the command does."""
-        return rotate(
+        return rotate_on_demand(
             self.reconciler, demand, timeout_s=timeout_s, sleep=self._sleep, report=self.lines.append
         )
 

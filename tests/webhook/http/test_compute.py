@@ -13,7 +13,6 @@ from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import a_body, a_request
 from webhook.http import api_routes
 from webhook.http.state import ServerState
-from webhook.settings import Settings
 
 JSON = "application/json"
 #: Small bodies with very many objects: the first may be read, the second holds more than may be.
@@ -34,7 +33,7 @@ MANY_PODS, TOO_MANY_PODS = (
 )
 def test_limits(state: ServerState, settings: dict[str, Any], body: bytes, status: int, reason: str) -> None:
     """A request that takes too much is told which limit it met; it is counted, and others are answered."""
-    state = replace(state, settings=Settings(self_signed=True, **settings))
+    state = replace(state, settings=replace(state.settings, **settings))
     answer = a_client(state).post("/v1/score", data=body, content_type=JSON)
 
     assert (status, JSON) == (answer.status_code, answer.mimetype)

@@ -11,7 +11,6 @@ import pytest
 from tests.builders import a_constraint, a_workload
 from tests.webhook.http.client import a_client
 from webhook.http.state import ServerState
-from webhook.settings import Settings
 
 JSON = "application/json"
 BAD = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
@@ -32,7 +31,7 @@ BODY = orjson.dumps({"objects": [BAD]})
 )
 def test_statuses(state: ServerState, call: dict[str, Any], status: int) -> None:
     """What is no good request gets its own status, and the one shape of errors."""
-    state = replace(state, settings=Settings(self_signed=True, max_body_bytes=4000))
+    state = replace(state, settings=replace(state.settings, max_body_bytes=4000))
     call = {"method": "POST", "data": BODY, "content_type": JSON, **call}
     answer = a_client(state).open("/v1/lint", **call)
 
@@ -59,7 +58,7 @@ def test_report(state: ServerState) -> None:
 
 def test_busy(state: ServerState) -> None:
     """While as many requests are answered as may be, others are told to come again."""
-    state = replace(state, settings=Settings(self_signed=True, threads=2))
+    state = replace(state, settings=replace(state.settings, threads=2))
     client = a_client(state)
     with state.computing.enter(large=False):
         answer = client.post("/v1/lint", data=BODY, content_type=JSON)

@@ -8,7 +8,7 @@ import pytest
 
 from webhook.http import preview_limits
 from webhook.http.child_processes import Limit, LimitError
-from webhook.http.preview_limits import preview_processes
+from webhook.http.review_waits import preview_processes
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import a_body, a_request
 from webhook.admission.current_context import CurrentContext
 from webhook.http.state import ServerState
-from webhook.settings import Settings
 
 JSON = "application/json"
 
@@ -37,7 +36,7 @@ JSON = "application/json"
 )
 def test_statuses(state: ServerState, call: dict[str, Any], status: int, route: str) -> None:
     """What is no good request gets its own status, and the one shape of errors."""
-    state = replace(state, settings=Settings(self_signed=True, max_score_body_bytes=4000))
+    state = replace(state, settings=replace(state.settings, max_score_body_bytes=4000))
     call = {"method": "POST", "data": a_body(), "content_type": JSON, **call}
     answer = a_client(state).open(route, **call)
 
@@ -96,7 +95,7 @@ def test_a_picture_that_is_too_old(state: ServerState) -> None:
 
 def test_busy(state: ServerState) -> None:
     """While as much is scored as may be, others are told to come again at once, and later succeed."""
-    state = replace(state, settings=Settings(self_signed=True, threads=2))
+    state = replace(state, settings=replace(state.settings, threads=2))
     client = a_client(state)
     with state.computing.enter(large=False):
         answer = client.post("/v1/score", json=a_request())

@@ -7,7 +7,7 @@ import pytest
 from policies.model.labels import LabelSelector
 from tests.webhook.doctor.installation import a_cluster
 from webhook.kube.api_server import ApiError
-from webhook.kube.selected import selects_any
+from webhook.kube.list import selects_any
 
 PODS, DEPLOYMENTS = "/api/v1/namespaces/evenkeel/pods", "/apis/apps/v1/namespaces/evenkeel/deployments"
 

@@ -23,9 +23,8 @@ from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
 from webhook.kube.workload_store import WorkloadStore
 from webhook.skew.controller import SkewController
-from webhook.skew.exporter import SkewExporter
 from webhook.telemetry.metrics import Telemetry
-from webhook.telemetry.skew_metrics import SkewReport
+from webhook.telemetry.skew_metrics import SkewExporter, SkewReport
 
 #: Value by metric and labels.
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

@@ -15,8 +15,7 @@ from tests.builders import a_constraint, a_workload
 from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index
 from webhook.skew import sweep as module
-from webhook.skew.sweep import SweepEndedError, sweep
-from webhook.skew.throttle import Throttle
+from webhook.skew.sweep import SweepEndedError, Throttle, sweep
 
 HURRY = Throttle(1.0, lambda _seconds: None)
 

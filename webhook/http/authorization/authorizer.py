@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result, nobody
-from webhook.http.authorization.credential import Credential, read_credential
 from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.mode import AccessSettings, Mode, access_mode
-from webhook.http.authorization.token_reviewer import TokenReviewer
+from webhook.http.authorization.token_reviewer import Credential, TokenReviewer, read_credential
 from webhook.http.limits import BusyError, MaxConcurrent
 from webhook.kube.api_server import ApiServer
 from webhook.rbac import Resource

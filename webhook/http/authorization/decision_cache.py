@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import Final, NamedTuple, TypeAlias
 
 from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result
-from webhook.http.authorization.credential import Credential
+from webhook.http.authorization.token_reviewer import Credential
 
 #: Seconds for which a decision counts: as long as a right that is taken away, or a token that is revoked or
 #: expires, may still work; and as long as a right that was just given may not. No errors.

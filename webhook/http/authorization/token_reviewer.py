@@ -1,8 +1,12 @@
-"""Has the API server review who has a token and what its owner may do."""
+"""The bearer token of a request, which reads no body, and what the API server says of its owner."""
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final
 
 from webhook.http.authorization.access_reviews import (
     ACCESS_REVIEWS,
@@ -18,9 +22,40 @@ from webhook.http.authorization.access_reviews import (
     token_review,
     unknown_caller,
 )
-from webhook.http.authorization.credential import Credential
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
-from webhook.rbac import AUDIENCE, Resource
+from webhook.rbac import AUDIENCE, PROXIED_HEADER, Resource
+
+#: A token as RFC 6750, section 2.1, writes it behind the scheme, whose case does not matter (RFC 9110).
+_BEARER: Final = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
+_PROXIED_VARIABLE: Final = f"HTTP_{PROXIED_HEADER.upper().replace('-', '_')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """The credential that a caller sends.
+
+    Attributes:
+        token: The bearer token; it stands in no representation, so that it ends in no log.
+        proxied: Whether it came in the header of its own, hence perhaps through a proxy that cannot tell this
+            server from another.
+    """
+
+    token: str = field(repr=False)
+    proxied: bool = False
+
+    @property
+    def digest(self) -> bytes:
+        """The hash by which tokens differ, and from which no token can be recovered."""
+        return sha256(self.token.encode()).digest()
+
+
+def read_credential(environ: Mapping[str, Any]) -> Credential | None:
+    """Return the credential of a WSGI request, the header of our own first; None if that is no token."""
+    own = environ.get(_PROXIED_VARIABLE)
+    text = environ.get("HTTP_AUTHORIZATION", "") if own is None else own
+    match = _BEARER.fullmatch(text.strip())
+    return Credential(match[1], proxied=own is not None) if match else None
+
 
 #: Seconds for one answer; there are three at most. An API server needs milliseconds.
 TIMEOUT_S: Final = 3.0

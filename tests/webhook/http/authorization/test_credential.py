@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.http.authorization.credential import Credential, read_credential
+from webhook.http.authorization.token_reviewer import Credential, read_credential
 
 AUTHORIZATION, OWN = "HTTP_AUTHORIZATION", "HTTP_X_EVENKEEL_AUTHORIZATION"
 

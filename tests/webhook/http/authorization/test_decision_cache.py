@@ -9,8 +9,8 @@ import pytest
 
 from tests.waiting import eventually
 from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result
-from webhook.http.authorization.credential import Credential
 from webhook.http.authorization.decision_cache import DecisionCache
+from webhook.http.authorization.token_reviewer import Credential
 from webhook.rbac import Resource
 
 TOKEN = Credential("t")

@@ -9,8 +9,7 @@ import pytest
 
 from tests.webhook.http.authorization.control_plane import API, ControlPlane, a_control_plane
 from webhook.http.authorization.access_reviews import ACCESS_REVIEWS, TOKEN_REVIEWS, RequestedAccess, Result
-from webhook.http.authorization.credential import Credential
-from webhook.http.authorization.token_reviewer import TokenReviewer
+from webhook.http.authorization.token_reviewer import Credential, TokenReviewer
 from webhook.rbac import Resource
 
 METRICS, PLACEMENTS = RequestedAccess("get", Resource.METRICS), RequestedAccess("create", Resource.PLACEMENTS)

@@ -6,9 +6,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from tests.webhook.skew.skews import a_skew, a_workload_skew
-from webhook.skew.exporter import SkewExporter
 from webhook.telemetry.metrics import Telemetry
-from webhook.telemetry.skew_metrics import SkewReport
+from webhook.telemetry.skew_metrics import SkewExporter, SkewReport
 
 
 def test_the_limit_is_logged(caplog: pytest.LogCaptureFixture) -> None:
