@@ -44,7 +44,7 @@ def command(
     """Write SpreadPolicies as admission policies in CEL, with bindings, for a cluster without webhook.
 
     FILE is a SpreadPolicy document, builtin:NAME, or - for standard input. What the API server cannot check
-    or inject is listed in the output and on stderr, with the reason.
+    or inject is listed in the output, with the reason, and counted on stderr.
 
     Exit codes: 0 policies were written, 1 there was nothing to write, 2 a document or an option is wrong.
     """
@@ -55,8 +55,11 @@ def command(
     emitted = emit(policies, as_kind, today=datetime.now(UTC).date(), version=version, trusted=trusted)
     render = render_json if form == "json" else render_yaml
     click.echo(render(emitted, as_kind, version), nl=False)
-    for line in left_out_lines(emitted):
-        note(line)
     if not emitted.objects:
+        for line in left_out_lines(emitted):
+            note(line)
         note("nothing was emitted")
+    elif number := len(emitted.left_out):
+        text = "the output lists them with the reason"
+        note(f"not emitted, or in part: {number:,} of the rules and fields; {text}")
     finish(ExitCode.of(clean=bool(emitted.objects)))
