@@ -224,8 +224,12 @@ def test_what_becomes_of_victims(folder: Path, source: str, priority: int, expec
     cluster = json.dumps({"kind": "List", "items": [*nodes, old]})
     (folder / "victims.json").write_text(cluster)
     (folder / "new.yaml").write_text(yaml.safe_dump(new))
-    command = [*COMMAND, "--cluster", source, "-f", "new.yaml", "-o", "json"]
-    done = subprocess.run(command, cwd=folder, input=cluster.encode(), capture_output=True, check=False)
+    options = ["--cluster", source, "-f", "new.yaml", "-o", "json"]
+    if source == "-":
+        command = [*COMMAND, *options]
+        done = subprocess.run(command, cwd=folder, input=cluster.encode(), capture_output=True, check=False)
+    else:
+        done = _simulate(folder, *options)
 
     evicted = [] if expected is None else [expected]
     assert evicted == [entry["node"] for entry in json.loads(done.stdout)["evicted"]]

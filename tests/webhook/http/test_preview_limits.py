@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from webhook.http import preview_limits
+from webhook.http import review_waits
 from webhook.http.child_processes import Limit, LimitError
 from webhook.http.review_waits import preview_processes
 
@@ -18,7 +18,7 @@ from webhook.http.review_waits import preview_processes
 )
 def test_limits(monkeypatch: pytest.MonkeyPatch, bytes_: int, seconds: int, limit: Limit) -> None:
     """It is ended, and the reason is known."""
-    monkeypatch.setattr(preview_limits, "LONGEST_PREVIEW_S", 1.0)
+    monkeypatch.setattr(review_waits, "LONGEST_PREVIEW_S", 1.0)
 
     def work() -> int:
         time.sleep(seconds)
