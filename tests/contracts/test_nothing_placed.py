@@ -11,9 +11,9 @@ from typing import Any, Final
 import click
 import pytest
 
-from tests.builders import a_constraint, a_workload
+from tests.builders import a_constraint, a_node, a_workload
 from tests.for_each import for_each
-from tests.policies.reports.verdicts import a_node, on
+from tests.policies.reports.verdicts import on
 from tests.webhook.cli.in_process import evenkeel
 from webhook.cli.main import command
 

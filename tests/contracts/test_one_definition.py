@@ -23,8 +23,7 @@ from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.audit.skew import workload_skew
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.policies.scheduler.clusters import an_index
 from tests.waiting import eventually
 from tests.webhook.ui.pages import a_client

@@ -17,8 +17,8 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.repeated import BestNodes, RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
-from tests.builders import a_constraint, a_pod
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_node, a_pod
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

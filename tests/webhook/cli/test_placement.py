@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.placement.core import placement
-from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.reports.verdicts import a_node
+from tests.builders import a_constraint, a_node, a_pod, a_workload
 from webhook.cli.main import command as main
 from webhook.cli.manifest import read_objects
 from webhook.cli.placement import evaluate_object

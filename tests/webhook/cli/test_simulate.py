@@ -20,9 +20,9 @@ from policies.manifests.wire import members
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.simulate.scheduling_queue import NOTHING_PLANNED, PLAIN, queue_replicas
-from tests.builders import a_constraint, a_pod, a_workload
+from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.policies.placement.rollouts import running
-from tests.policies.reports.verdicts import a_node, on
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 from tests.recorded import recorded_rollouts
 from tests.webhook.cli.in_process import evenkeel
