@@ -1,4 +1,4 @@
-"""What placed or looked at nothing is never green: neither the exit code, nor the answer in any format."""
+"""A run that placed or looked at nothing is never green: neither exit code nor answer, in any format."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def _changed(case: Case, domains: Iterable[Any], before: str) -> Said:
 
 
 def _rolled(case: Case, answer: Any) -> Said:
-    """What a rollout says in which nothing happens."""
+    """The numbers of a rollout in which nothing happens."""
     yield from _changed(case, answer["domains"], "before")
     rollout, skews = answer["rollout"], list(map(case.skew, (0, 1), case.counts))
     yield "skew after", rollout["likely"]["skews"], skews

@@ -1,4 +1,4 @@
-"""What is said of an update that leaves something of injected constraints."""
+"""The warnings of an update that leaves something of injected constraints."""
 
 from __future__ import annotations
 

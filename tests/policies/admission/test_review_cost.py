@@ -1,4 +1,4 @@
-"""What judging an object costs, and from where on it is not judged."""
+"""The cost of reviewing an object, and the cost from which on it is not reviewed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a pod that would fit nowhere, and when nothing is said."""
+"""The warnings of a pod that would fit nowhere, and the cases of none."""
 
 from __future__ import annotations
 

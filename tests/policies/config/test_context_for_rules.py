@@ -1,4 +1,4 @@
-"""What rules are given of a cluster."""
+"""The view of a cluster that rules are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verdict comes down to."""
+"""The sum of a scheduling result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of the nodes from one evaluation to the next is what a new index finds out."""
+"""The nodes that are kept from one evaluation to the next are those that a new index has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What score and explain share: which object of a file is meant, and what goes wrong before it is judged."""
+"""The object of a file that score and explain mean, and the errors before it is scheduled."""
 
 from __future__ import annotations
 

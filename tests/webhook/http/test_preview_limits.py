@@ -1,4 +1,4 @@
-"""What one preview may take."""
+"""The limits of a preview."""
 
 from __future__ import annotations
 

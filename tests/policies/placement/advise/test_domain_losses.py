@@ -1,4 +1,4 @@
-"""What losses of domains take, and what fits elsewhere."""
+"""The pods that losses of domains take, and those that fit elsewhere."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_built_in_defaults(pods: list[Object], expected: list[Risk]) -> None:
     ],
 )
 def test_worst_zone(nodes: list[Object], pods: list[Object], expected: tuple[str, int] | None) -> None:
-    """What is lost with the zone that has most pods."""
+    """The pods that are lost with the zone that has most."""
     where = _audit([a_constraint()], *nodes, *pods).worst_zone
     assert expected == (None if where is None else (where.zone, where.pods))
 

@@ -1,4 +1,4 @@
-"""What an upgrade changes for a workload, and which change is responsible."""
+"""The differences of an upgrade for a workload, and the change that is responsible."""
 
 from __future__ import annotations
 

@@ -33,7 +33,9 @@ def a_random_cluster(seed: int) -> list[Object]:
             f"n{number}",
             random.choice("abc"),
             unschedulable=random.random() < 0.2,
-            **({"taints": [{"key": "k", "effect": "NoSchedule"}]} if random.random() < 0.2 else {}),
+            **dict[str, Any](
+                {"taints": [{"key": "k", "effect": "NoSchedule"}]} if random.random() < 0.2 else {}
+            ),
         )
         for number in range(8)
     ]

@@ -1,4 +1,4 @@
-"""What actions do to nodes, and which pods lose theirs."""
+"""The effects of actions on nodes, and the pods that lose theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of pods that may lose their node."""
+"""The known facts of pods that may lose their node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could be changed in the cluster so that a pod fits."""
+"""The changes in the cluster by which a pod fits."""
 
 from __future__ import annotations
 

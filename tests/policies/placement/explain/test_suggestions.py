@@ -1,4 +1,4 @@
-"""What would make a pod fit: for real scenarios, for any cluster, and for constraints from elsewhere."""
+"""The suggestions by which a pod fits: real scenarios, any cluster, and constraints from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the pods of one workload."""
+"""The outcome for the pods of one workload."""
 
 from __future__ import annotations
 

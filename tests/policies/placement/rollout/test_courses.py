@@ -1,4 +1,4 @@
-"""What holds of every rollout, whatever the cluster, the strategy and the choices."""
+"""The laws of every rollout, whatever the cluster, the strategy and the choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new revision replaces where it is applied."""
+"""The pods that a new revision replaces where it is applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would make a stuck rollout complete, and what would not."""
+"""The suggestions by which a stuck rollout completes, and those by which it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays, what recovers and what pends when something happens to the nodes of a cluster."""
+"""The pods that stay, recover and are pending when something happens to the nodes of a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would make a workload survive, tried against every loss."""
+"""The suggestions by which a workload survives, tried against every loss."""
 
 from __future__ import annotations
 

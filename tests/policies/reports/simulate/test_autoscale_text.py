@@ -1,4 +1,4 @@
-"""What an autoscaler adds, as a person reads it."""
+"""The nodes that an autoscaler adds, as a person reads of them."""
 
 from __future__ import annotations
 
