@@ -194,6 +194,15 @@ def _survive(case: Case) -> Said:
     yield "counts", lost, case.counts[0]
 
 
+def _survive_all(case: Case) -> Said:
+    answer = case.run(survive.command, ZONE, "--all")
+    hit = {found["domain"]: found["result"]["workloads"] for found in answer["losses"]}
+    yield "domains", sorted(hit), sorted(case.counts[0])
+    yield "counts", {zone: found[0]["lost"] if found else 0 for zone, found in hit.items()}, case.counts[0]
+    running = {each["runningBefore"] for found in hit.values() for each in found}
+    yield "running", running, {case.replicas}
+
+
 def _plan(case: Case) -> Said:
     answer = case.run(plan.command, str(case.folder / "after"), "--from", str(case.folder / "before"))
     yield "running", answer["workloads"][0]["pods"]["now"], case.replicas
@@ -257,8 +266,8 @@ def _page(case: Case) -> Said:
 @pytest.mark.parametrize(
     "says",
     [
-        _explain, _simulate, _what_if, _scale, _survive, _plan, _audit, _rebalance, _deletion_costs, _advise,
-        _metrics, _page,
+        _explain, _simulate, _what_if, _scale, _survive, _survive_all, _plan, _audit, _rebalance,
+        _deletion_costs, _advise, _metrics, _page,
     ],
 )  # fmt: skip
 def test_numbers_are_those_of_the_plain_count(
