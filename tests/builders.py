@@ -9,13 +9,15 @@ from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 
 #: The labels and the selector of every built workload.
 APP = {"app": "web"}
+#: The topology keys of zones and of nodes.
+ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
 def a_constraint(**fields: Any) -> dict[str, Any]:
     """Return a valid hard zone constraint; a field given as None is left out."""
     constraint = {
         "maxSkew": 1,
-        "topologyKey": "topology.kubernetes.io/zone",
+        "topologyKey": ZONE,
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": APP},
     }
@@ -45,6 +47,20 @@ def a_pod(
         keys = ("apiVersion", "kind", "name")
         pod["metadata"]["ownerReferences"] = [{**dict(zip(keys, owner, strict=True)), "controller": True}]
     return pod
+
+
+def a_node(
+    name: str, zone: str | None = None, *, cpu: str = "4", pods: str = "110", **spec: Any
+) -> dict[str, Any]:
+    """Return a node with its hostname label, perhaps a zone, and room for so much cpu and so many pods."""
+    labels = {HOSTNAME: name} | ({} if zone is None else {ZONE: zone})
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": pods}},
+    }
 
 
 def a_workload(

@@ -1,4 +1,4 @@
-"""What real API servers and schedulers sent and answered: from ``tests/data`` and the conformance corpus."""
+"""Requests and answers of real API servers and schedulers: from ``tests/data`` and the conformance corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run of the tests says at its end besides their results, also when workers run them."""
+"""The notes at the end of a run of the tests besides their results, also when workers run them."""
 
 from __future__ import annotations
 

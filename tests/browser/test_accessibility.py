@@ -1,4 +1,4 @@
-"""What axe-core, the field's judge of accessibility, says of the page and of a report."""
+"""The findings of axe-core, the field's judge of accessibility, on the page and on a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands beside the numbers is true: what runs, what would, and what is not known."""
+"""The texts beside the numbers are true: the pods that run, that would run, and that are not known."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_page import SHOP, open_workload
-from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.webhook.ui.pages import a_cluster
 
 

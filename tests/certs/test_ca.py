@@ -1,4 +1,4 @@
-"""What a CA's certificate says."""
+"""The contents of a CA's certificate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What certificates say and what is wrong with them."""
+"""The contents of certificates, and their problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a serving certificate says, and that others than us believe it."""
+"""The contents of a serving certificate, and that others than us verify it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Secret or a folder holds, whole and broken."""
+"""The contents of a Secret or a folder, whole and broken."""
 
 from __future__ import annotations
 

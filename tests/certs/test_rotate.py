@@ -175,7 +175,7 @@ def test_a_wrong_clock_signs_nothing(keyring: Keyring, demand: Demand, hours: fl
 
 
 class TestActions:
-    """What each action makes."""
+    """The certificates that each action makes."""
 
     def test_from_nothing(self) -> None:
         """A CA, and at once a serving certificate of it, for there is nothing better."""

@@ -1,4 +1,4 @@
-"""What becomes of cases, and how they are counted."""
+"""The outcomes of cases, and how they are counted."""
 
 from __future__ import annotations
 

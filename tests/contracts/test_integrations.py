@@ -1,4 +1,4 @@
-"""What other programs run of ours: the hooks of pre-commit, the GitHub Action, and the examples of both."""
+"""The parts that other programs run: the hooks of pre-commit, the GitHub Action, and the examples of both."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _check(arguments: list[str]) -> None:
     ],
 )
 def test_pre_commit_takes_the_file(check: str, file: Path) -> None:
-    """What pre-commit itself holds for valid."""
+    """Hooks that pre-commit itself holds for valid."""
     done = subprocess.run(
         [sys.executable, "-m", "pre_commit", check, str(file)], capture_output=True, text=True, check=False
     )

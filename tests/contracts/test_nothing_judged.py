@@ -1,4 +1,4 @@
-"""What judges nothing is no success: in no command of manifests, whatever was given, and in no format."""
+"""A run that judges nothing is no success: in no command of manifests, and in no format."""
 
 from __future__ import annotations
 

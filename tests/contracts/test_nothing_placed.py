@@ -1,4 +1,4 @@
-"""What placed or looked at nothing is never green: neither the exit code, nor the answer in any format."""
+"""A run that placed or looked at nothing is never green: neither exit code nor answer, in any format."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, Final
 import click
 import pytest
 
-from tests.builders import a_constraint, a_workload
+from tests.builders import a_constraint, a_node, a_workload
 from tests.for_each import for_each
-from tests.policies.reports.verdicts import a_node, on
+from tests.policies.reports.verdicts import on
 from tests.webhook.cli.in_process import evenkeel
 from webhook.cli.main import command
 

@@ -23,8 +23,7 @@ from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.audit.skew import workload_skew
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.policies.scheduler.clusters import an_index
 from tests.waiting import eventually
 from tests.webhook.ui.pages import a_client
@@ -146,7 +145,7 @@ def _changed(case: Case, domains: Iterable[Any], before: str) -> Said:
 
 
 def _rolled(case: Case, answer: Any) -> Said:
-    """What a rollout says in which nothing happens."""
+    """The numbers of a rollout in which nothing happens."""
     yield from _changed(case, answer["domains"], "before")
     rollout, skews = answer["rollout"], list(map(case.skew, (0, 1), case.counts))
     yield "skew after", rollout["likely"]["skews"], skews
@@ -193,6 +192,15 @@ def _survive(case: Case) -> Said:
     yield "running", answer["workloads"][0]["running"], case.replicas
     lost = {found["domain"]: found["workloads"][0]["displaced"] for found in answer["losses"]}
     yield "counts", lost, case.counts[0]
+
+
+def _survive_all(case: Case) -> Said:
+    answer = case.run(survive.command, ZONE, "--all")
+    hit = {found["domain"]: found["result"]["workloads"] for found in answer["losses"]}
+    yield "domains", sorted(hit), sorted(case.counts[0])
+    yield "counts", {zone: found[0]["lost"] if found else 0 for zone, found in hit.items()}, case.counts[0]
+    running = {each["runningBefore"] for found in hit.values() for each in found}
+    yield "running", running, {case.replicas}
 
 
 def _plan(case: Case) -> Said:
@@ -258,8 +266,8 @@ def _page(case: Case) -> Said:
 @pytest.mark.parametrize(
     "says",
     [
-        _explain, _simulate, _what_if, _scale, _survive, _plan, _audit, _rebalance, _deletion_costs, _advise,
-        _metrics, _page,
+        _explain, _simulate, _what_if, _scale, _survive, _survive_all, _plan, _audit, _rebalance,
+        _deletion_costs, _advise, _metrics, _page,
     ],
 )  # fmt: skip
 def test_numbers_are_those_of_the_plain_count(

@@ -1,1 +1,1 @@
-"""What is installed in a cluster: the chart, the kustomization, the image."""
+"""Tests of an installation in a cluster: the chart, the kustomization, the image."""

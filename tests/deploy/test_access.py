@@ -1,4 +1,4 @@
-"""What the server and its callers may do in a cluster, and nothing else."""
+"""The rights of the server and its callers in a cluster, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is published: wheels that hold one name, and a base install that does what needs no more."""
+"""The published wheels hold one name, and a base install runs all that needs no more."""
 
 from __future__ import annotations
 

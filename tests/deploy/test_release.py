@@ -1,4 +1,4 @@
-"""What a release publishes for people without pip: archives that need only Python, and what installs them."""
+"""The parts of a release for people without pip: archives that need only Python, and their installers."""
 
 from __future__ import annotations
 

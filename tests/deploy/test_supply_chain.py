@@ -1,4 +1,4 @@
-"""What is installed and run for a release is written down by its content, not by a name that may move."""
+"""All that is installed and run for a release is pinned by its content, not by a name that may move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API server sends to us: every kind we know, and nothing that we need to start."""
+"""The requests that the API server sends: every known kind, and none that the webhook needs to start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page of releases says was compared is what the corpus shows."""
+"""The comparisons that the page of releases lists are those of the corpus."""
 
 from __future__ import annotations
 

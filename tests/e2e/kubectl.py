@@ -19,7 +19,7 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a command said."""
+    """The outcome of a command."""
 
     code: int
     out: str

@@ -43,7 +43,7 @@ class ElsewhereError(Exception):
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the requests."""
+    """The outcomes of the requests."""
 
     name: str
     succeeded: int = 0

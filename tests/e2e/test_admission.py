@@ -1,4 +1,4 @@
-"""What a person sees who applies objects with kubectl."""
+"""The messages to a person who applies objects with kubectl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What breaks around Evenkeel, and what it says: clocks, rights, the registration, the control plane."""
+"""Faults around Evenkeel, and its messages: clocks, rights, the registration, the control plane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a cluster's requests when no replica answers."""
+"""The outcome of a cluster's requests when no replica answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person reads who changes a policy, or the labels of a namespace: what it does to workloads there."""
+"""The preview for a person who changes a policy, or the labels of a namespace: its effect on workloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a cluster's life costs no request, and leaves the picture of the cluster right."""
+"""Faults in a cluster's life cost no request, and leave its cache right."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What one client may cost all others: generated families of requests, and the bounds they are held to."""
+"""The cost of one client for all others: generated families of requests, and the bounds they are held to."""

@@ -70,7 +70,7 @@ class Form(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is, for a message."""
+        """The name in messages."""
         return f"{self.kind}: {', '.join(self.parts)} ({len(self.text)} bytes)"
 
 

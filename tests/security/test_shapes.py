@@ -1,4 +1,4 @@
-"""What a review costs when any one part of an object grows: little, and hardly more than in proportion.
+"""The cost of a review when any one part of an object grows: little, and hardly more than in proportion.
 
 ``python -m benchmarks.shapes`` measures all shapes and sizes; here each list and map, and a choice of
 strings, is grown twice. Processor time is compared, generously: what this finds is quadratic, or not bounded.

@@ -1,4 +1,4 @@
-"""What the tests of the web side share."""
+"""Fixtures of the tests of the web side."""
 
 from __future__ import annotations
 

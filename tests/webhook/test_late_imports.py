@@ -1,4 +1,4 @@
-"""What few runs need is imported when it is used."""
+"""Modules that few runs need are imported when they are used."""
 
 from __future__ import annotations
 

@@ -9,11 +9,11 @@ from typing import Final
 import orjson
 from flask import Blueprint, Flask, Response, jsonify, request
 
-from webhook.http import compression, compute
+from webhook.http import compute
 from webhook.http.admission import PHASES, AdmissionRoutes
 from webhook.http.body import Receive, RefusalError, Scope, Send
 from webhook.http.compute import STATE_KEY, state
-from webhook.http.flask_errors import answer_errors
+from webhook.http.flask_answers import answer_errors, compress
 from webhook.http.openapi import ProbeAnswer, document
 from webhook.http.pages import Pages
 from webhook.http.problems import JSON, problem
@@ -54,7 +54,7 @@ def create_app(state: ServerState) -> Flask:
     app.extensions[STATE_KEY] = state
     app.register_blueprint(_operation)
     app.register_blueprint(compute.blueprint)
-    app.after_request(compression.compress)
+    app.after_request(compress)
     answer_errors(app, _body, failed=_failed, refused=_refused)
     return app
 

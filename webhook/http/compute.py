@@ -14,7 +14,7 @@ from policies.manifests.wire_reader import prepare
 from webhook.http.api_routes import API_ROUTES, ApiCall, ApiReply, ApiRoute
 from webhook.http.body import RefusalError
 from webhook.http.child_processes import LimitError
-from webhook.http.flask_errors import limit_refusal
+from webhook.http.flask_answers import limit_refusal
 from webhook.http.problems import JSON
 from webhook.http.state import ServerState
 from webhook.requests.frame import RequestError

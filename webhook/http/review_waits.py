@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from policies.admission.decision import NamespaceChange
 from policies.admission.policy_preview import preview_warnings, preview_workloads
 from policies.admission.warnings import AdmissionWarning
-from webhook.admission.budget import RESERVED_SHARE
 from webhook.admission.reply import Reply
 from webhook.admission.request import ReviewRequest
 from webhook.admission.respond import MustWait, NeedsPreview, Outcome, RefusedReview, respond
-from webhook.http.child_processes import ChildProcesses, Limit, LimitError, ResourceLimits
+from webhook.http.child_processes import Limit, LimitError
+from webhook.http.state import LONGEST_PREVIEW_S, ServerState
 from webhook.telemetry.logs import LOGGER
 
 if TYPE_CHECKING:
     from policies.config.spread_policy import SpreadPolicy
-    from webhook.http.state import ServerState
-
 
 #: Seconds at most that a review waits for what the cache of the cluster does not have yet: the event of a
 #: ReplicaSet comes tens of milliseconds after the first pod. No one who waits for a pod notices.
@@ -35,11 +33,6 @@ MOST_WAITING: Final = 300
 #: Seconds between two looks whether it has come. The event takes some times as long.
 _WAIT_TURN_S: Final = 0.01
 
-#: Seconds that a preview takes at most, whatever timeout a request gives itself: what ours give the webhooks
-#: of policies, but for what is kept of it.
-LONGEST_PREVIEW_S: Final = 3.0 * (1 - RESERVED_SHARE)
-#: Bytes beyond those of the server: a preview keeps what it found, and none of what it read.
-_MEMORY_BYTES: Final = 128 * 2**20
 #: Previews that wait for one another; more than people change policies at once.
 MOST_PREVIEWS: Final = 8
 #: Seconds that are kept for what comes after the last workload: a child that ends, and the answer.
@@ -194,8 +187,3 @@ def preview_change(
 def not_looked_at(why: str) -> str:
     """Return the warning that nothing is known of existing workloads."""
     return str(AdmissionWarning(f"existing workloads were not looked at: {why}"))
-
-
-def preview_processes() -> ChildProcesses:
-    """Return the processes of previews: one at a time, apart from those of /v1, which needs credentials."""
-    return ChildProcesses(ResourceLimits(timeout_s=LONGEST_PREVIEW_S, memory_bytes=_MEMORY_BYTES))

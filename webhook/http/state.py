@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from webhook.admission.budget import RESERVED_SHARE
 from webhook.admission.current_context import CurrentContext
 from webhook.component import Component
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
 from webhook.http.child_processes import ChildProcesses, ResourceLimits
 from webhook.http.limits import MaxConcurrent
-from webhook.http.review_waits import preview_processes
 from webhook.settings import Settings
 from webhook.telemetry.logs import EventLog
 
@@ -26,10 +26,20 @@ if TYPE_CHECKING:
 #: Seconds after which a worker reports the state of its components as metrics again. Below the usual interval
 #: of scrapes.
 _OBSERVE_EVERY_S: Final = 5.0
+#: Seconds that a preview takes at most, whatever timeout a request gives itself: what ours give the webhooks
+#: of policies, but for what is kept of it.
+LONGEST_PREVIEW_S: Final = 3.0 * (1 - RESERVED_SHARE)
+#: Bytes beyond those of the server: a preview keeps what it found, and none of what it read.
+_MEMORY_BYTES: Final = 128 * 2**20
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def preview_processes() -> ChildProcesses:
+    """Return the processes of previews: one at a time, apart from those of /v1, which needs credentials."""
+    return ChildProcesses(ResourceLimits(timeout_s=LONGEST_PREVIEW_S, memory_bytes=_MEMORY_BYTES))
 
 
 @dataclass(slots=True, kw_only=True)

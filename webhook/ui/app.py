@@ -20,8 +20,7 @@ from werkzeug.exceptions import NotFound
 
 from webhook.http.body import RefusalError
 from webhook.http.child_processes import AbandonedError, LimitError
-from webhook.http.compression import compress
-from webhook.http.flask_errors import answer_errors, limit_refusal
+from webhook.http.flask_answers import answer_errors, compress, limit_refusal
 from webhook.http.problems import JSON
 from webhook.kube.api_server import ClusterError
 from webhook.ui.access import PageAccess

@@ -1,4 +1,4 @@
-"""What a decision needs of a cluster that is followed, and what is decided without it."""
+"""The objects that a decision needs of a followed cluster, and decisions without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of an update that leaves something of injected constraints."""
+"""The warnings of an update that leaves something of injected constraints."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from policies.model.controller_labels import controller_label_keys
 from policies.model.pod_template import LAST_APPLIED
 from policies.model.workload import Workload
 from policies.model.workload_kinds import KNOWN_KINDS
-from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
+from tests.builders import a_constraint, a_node, a_pod, a_policy, a_workload, kind_of
 from tests.examples import examples
 from tests.policies.config.contexts import HOST as HOST_ENTRY
 from tests.policies.config.contexts import ZONE, a_context, defaults
-from tests.policies.placement.clusters import a_node
 
 HOST = "kubernetes.io/hostname"
 #: What the webhook added, and what kubectl makes of it and of a constraint of one's own for the same key.

@@ -1,4 +1,4 @@
-"""What policies would do to the workloads that a cluster has."""
+"""The effects of policies on the workloads that a cluster has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes for existing workloads when policies or namespaces do."""
+"""The changes for existing workloads when policies or namespaces change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a policy that is applied."""
+"""The decision on a policy that is applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a sample."""
+"""The outcome of a sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the author of a policy reads of a preview."""
+"""The lines of a preview that the author of a policy reads."""
 
 from __future__ import annotations
 

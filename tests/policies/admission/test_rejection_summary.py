@@ -9,9 +9,9 @@ import pytest
 from policies.admission.rejection_summary import may_change, rejection_summaries, written
 from policies.placement.core.placement import evaluate_manifest
 from policies.scheduler.result import SchedulingResult
-from tests.builders import a_constraint, a_pod
+from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.config.contexts import a_context
-from tests.policies.placement.clusters import ZONE_KEY, a_bound_pod, a_node, two_full_zones
+from tests.policies.placement.clusters import ZONE_KEY, a_bound_pod, two_full_zones
 
 CORES = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3500m"}}}]}
 HOST = {"topologyKey": "kubernetes.io/hostname"}

@@ -1,4 +1,4 @@
-"""What judging an object costs, and from where on it is not judged."""
+"""The cost of reviewing an object, and the cost from which on it is not reviewed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from policies.admission.decision import SkippedRules, by_reason
 from policies.admission.review_cost import MAX_READ, MAX_READ_AGAIN, MAX_TEMPLATE, SEARCH_STEPS, ReviewCost
 from policies.model.workload import Workload
-from tests.builders import a_constraint, a_workload, kind_of
+from tests.builders import a_constraint, a_node, a_workload, kind_of
 from tests.policies.config.contexts import a_context
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.policies.placement.clusters import ZONE_KEY
 
 TAINTS = [{"key": "team", "effect": "NoSchedule"}] * 2
 

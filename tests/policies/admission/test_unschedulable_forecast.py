@@ -1,4 +1,4 @@
-"""What is said of a pod that would fit nowhere, and when nothing is said."""
+"""The warnings of a pod that would fit nowhere, and the cases of none."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from policies.admission.unschedulable_forecast import Forecast, forecast
 from policies.admission.warnings import MAX_LENGTH
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
+from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.policies.config.contexts import a_context, read
-from tests.policies.placement.clusters import ZONE_KEY, a_bound_pod, a_node, two_full_zones
+from tests.policies.placement.clusters import ZONE_KEY, a_bound_pod, two_full_zones
 
 SPREAD = {"topologySpreadConstraints": [a_constraint()]}
 ELSEWHERE = {"nodeSelector": {"pool": "none"}}

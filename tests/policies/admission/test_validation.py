@@ -1,4 +1,4 @@
-"""What becomes of an object, by the enforcement of the policies that hold it."""
+"""The decision on an object, by the enforcement of the policies that hold it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.model.taints import Taint
 from policies.scheduler.index import ClusterIndex
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_node
+from tests.policies.placement.clusters import ZONE_KEY
 
 GROUPS = """\
 apiVersion: evenkeel.dev/v1alpha1

@@ -1,4 +1,4 @@
-"""What rules are given of a cluster."""
+"""The view of a cluster that rules are given."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from policies.config.context import MAX_KEPT
 from policies.model.scaling import KARPENTER_NODE_LABEL
 from policies.model.topology import ClusterTopology
-from tests.builders import a_policy
+from tests.builders import a_node, a_policy
 from tests.policies.config.contexts import a_context
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.policies.placement.clusters import ZONE_KEY
 
 
 def test_nothing_known() -> None:

@@ -1,4 +1,4 @@
-"""What exempts an object from a rule that a policy enforces, and what does not."""
+"""The exemptions of an object from a rule that a policy enforces, and those that do not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person should know about a valid document."""
+"""The advice on a valid document."""
 
 from __future__ import annotations
 

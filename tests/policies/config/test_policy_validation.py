@@ -1,4 +1,4 @@
-"""What is wrong with a SpreadPolicy document."""
+"""The errors of a SpreadPolicy document."""
 
 from __future__ import annotations
 

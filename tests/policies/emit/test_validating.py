@@ -25,12 +25,11 @@ from policies.emit.rule_checks import check_of
 from policies.manifests.errors import UsageError
 from policies.model.version import KubernetesVersion
 from policies.rules.base import all_rules
-from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.builders import a_constraint, a_node, a_pod, a_policy, a_workload
 from tests.examples import examples
 from tests.policies.config.contexts import a_context, read
 from tests.policies.emit.api_server import EmittedPolicy
 from tests.policies.emit.requests import OBJECTS, PODS, a_request, decided, updates
-from tests.policies.placement.clusters import a_node
 from tests.recorded import phase_of, recorded_reviews
 from webhook.admission.request import Phase
 

@@ -1,4 +1,4 @@
-"""What exempts from findings, and what is wrong with an exemption."""
+"""The exemptions from findings, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several builds have of one text is mended once there, or not at all."""
+"""A text that several builds have is fixed once there, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found in one folder is found in each of its copies, and nothing because of them."""
+"""The findings of one folder are those of each of its copies, and none is because of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a long run does for each document does not grow with the number of documents of its namespace."""
+"""The cost of a document in a long run does not grow with the number of documents of its namespace."""
 
 from __future__ import annotations
 

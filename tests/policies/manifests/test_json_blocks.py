@@ -1,4 +1,4 @@
-"""What is in the texts of a document, and how deep the rest is, wherever a block ends."""
+"""The texts of a document, and the depth of the rest, wherever a block ends."""
 
 from __future__ import annotations
 

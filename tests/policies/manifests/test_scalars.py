@@ -1,4 +1,4 @@
-"""What an unquoted scalar means to kubectl."""
+"""The meaning of an unquoted scalar to kubectl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be skipped, and what must not."""
+"""The reasons for which documents may be skipped, and those for which they must not."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plain:
-    """What another class is sent as."""
+    """The wire form of another class."""
 
     long_name: str
 

@@ -1,4 +1,4 @@
-"""What a ReplicaSet's controller compares pods by is read from pods of any shape."""
+"""The facts by which a ReplicaSet's controller compares pods are read from pods of any shape."""
 
 from __future__ import annotations
 

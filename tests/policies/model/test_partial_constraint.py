@@ -1,4 +1,4 @@
-"""What is left of a constraint that the API server refuses."""
+"""The rest of a constraint that the API server rejects."""
 
 from __future__ import annotations
 

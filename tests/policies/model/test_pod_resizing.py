@@ -1,4 +1,4 @@
-"""What a bound pod holds while it is resized."""
+"""The requests that a bound pod holds while it is resized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What says how many replicas are meant of a workload that leaves the number out."""
+"""The sources of the replicas of a workload that leaves their number out."""
 
 from __future__ import annotations
 

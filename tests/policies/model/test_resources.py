@@ -1,4 +1,4 @@
-"""What pods ask for."""
+"""The requests of pods."""
 
 from __future__ import annotations
 

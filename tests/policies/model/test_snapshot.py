@@ -1,4 +1,4 @@
-"""What is known of a cluster follows its events."""
+"""The state of a cluster follows its events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a cluster's nodes and domains."""
+"""The known nodes and domains of a cluster."""
 
 from __future__ import annotations
 

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.builders import a_pod
+from tests.builders import a_node, a_pod
 
 #: The topology key of the zones.
 ZONE_KEY = "topology.kubernetes.io/zone"
 #: The nodes, and the zone of each.
 NODES = {"n1": "zone-a", "n2": "zone-a", "n3": "zone-b", "n4": "zone-b", "n5": "zone-c", "n6": "zone-c"}
-
-
-def a_node(name: str, zone: str, *, cpu: str = "4", **spec: Any) -> dict[str, Any]:
-    """Return a node with 8 GiB of memory."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, ZONE_KEY: zone}},
-        "spec": spec,
-        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
-    }
 
 
 def a_bound_pod(name: str, node: str, **spec: Any) -> dict[str, Any]:

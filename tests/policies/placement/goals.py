@@ -13,8 +13,8 @@ from policies.placement.advise.advise import Advice, advise
 from policies.placement.advise.goal import Goal
 from policies.placement.advise.node_groups import NodeGroup, node_groups
 from policies.placement.core.placement import read_workload
-from tests.builders import a_workload
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_node, a_workload
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

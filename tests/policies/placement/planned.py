@@ -9,8 +9,8 @@ from policies.config.loader import load_policies
 from policies.placement.core.placement import read_workload
 from policies.placement.plan.plan import ManifestSet, PlacementPlan, make_plan
 from policies.scheduler.index import ClusterIndex
-from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.reports.verdicts import a_node, an_index
+from tests.builders import a_constraint, a_node, a_pod, a_workload
+from tests.policies.reports.verdicts import an_index
 
 #: Three zones with a node each.
 NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]

@@ -1,4 +1,4 @@
-"""What the controllers of a real control plane did, beside what is simulated."""
+"""The steps of the controllers of a real control plane, beside the simulated ones."""
 
 from __future__ import annotations
 

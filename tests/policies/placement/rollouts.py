@@ -9,8 +9,8 @@ from policies.model.deletion_facts import DeletionFacts
 from policies.placement.rollout.courses import Course
 from policies.placement.rollout.replica_pods import PodAction
 from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
-from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.reports.verdicts import a_node, an_index
+from tests.builders import a_constraint, a_node, a_pod, a_workload
+from tests.policies.reports.verdicts import an_index
 
 #: What is known of a pod that runs and is ready.
 READY = DeletionFacts(phase=2, ready=True, cost=0, ready_since=0.0, restarts=(0, 0), created=0.0, uid="")

@@ -13,8 +13,8 @@ from policies.placement.core.placement import prepare, read_workload
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.simulate.what_if import WhatIf, what_if
 from policies.scheduler.index import ClusterIndex
-from tests.builders import a_pod, a_replica_set
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_node, a_pod, a_replica_set
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

@@ -1,4 +1,4 @@
-"""What a release may have that the rules do not know."""
+"""The fields that a release may have and the rules do not know."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Example(NamedTuple):
 
     @property
     def context(self) -> AdmissionContext:
-        """What the example is judged by."""
+        """The context of the example."""
         return AdmissionContext(policies=(), kubernetes_version=self.version)
 
     def findings(self, *, of: frozenset[str] | None = None) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""What an empty selector does, by release."""
+"""The effect of an empty selector, by release."""
 
 from __future__ import annotations
 

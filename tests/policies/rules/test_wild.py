@@ -1,4 +1,4 @@
-"""What the rules find in manifests that have the shape of public ones.
+"""The findings of the rules in manifests that have the shape of public ones.
 
 Every file and folder of ``tests/data/wild`` is linted as a repository of its own. ``expected.json`` lists the
 findings, each of which somebody has judged to be right. After a change of a rule, judge what differs, then

@@ -1,4 +1,4 @@
-"""What a profile's plugins and their arguments change, by plain loops; shares no code with ``policies``.
+"""The effects of a profile's plugins and their arguments, by plain loops; shares no code with ``policies``.
 
 Source: ``noderesources``, ``nodeaffinity`` and ``helper/shape_score.go`` below
 ``pkg/scheduler/framework/plugins``, Kubernetes 1.36.

@@ -1,4 +1,4 @@
-"""What kube-scheduler makes of a profile's plugins, in Go's steps; shares no code with ``policies``.
+"""The plugins that kube-scheduler makes of a profile, in Go's steps; shares no code with ``policies``.
 
 Source: ``mergePluginSet``, ``default_plugins.go``; ``updatePluginList``, ``expandMultiPointPlugins`` and
 ``getValidScoreWeights``, ``framework/runtime/framework.go``; ``defaults.go``; Kubernetes 1.36.

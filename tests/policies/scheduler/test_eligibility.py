@@ -26,7 +26,7 @@ from tests.policies.rules.placing import a_context, most_placed, room
 from tests.policies.rules.run_rules import problems, workloads
 from tests.policies.scheduler.clusters import a_node, a_pod, a_request, an_index, fitting
 
-RELEASES = [pytest.param(KubernetesVersion(1, minor), id=f"1.{minor}") for minor in range(24, 39)]
+RELEASES = [KubernetesVersion(1, minor) for minor in range(24, 39)]
 POLICIES = st.sampled_from([None, "Honor", "Ignore"])
 REPLICAS = 4
 APP = {"app": "web"}
@@ -94,9 +94,8 @@ def _evaluate(
     return evaluate(a_request(pod, {}, index, behavior_of(version)), index)
 
 
-@pytest.mark.parametrize("version", RELEASES)
-@examples(15, suppress_health_check=[HealthCheck.too_slow])
-@given(nodes=_nodes(), spec=_specs())
+@examples(100, suppress_health_check=[HealthCheck.too_slow])
+@given(version=st.sampled_from(RELEASES), nodes=_nodes(), spec=_specs())
 def test_eligible_nodes(
     version: KubernetesVersion, nodes: list[dict[str, Any]], spec: dict[str, Any]
 ) -> None:
@@ -119,9 +118,8 @@ def test_eligible_nodes(
     assert fitting(result) == [node.name for node in topology.usable]
 
 
-@pytest.mark.parametrize("version", RELEASES)
-@examples(15, suppress_health_check=[HealthCheck.too_slow])
-@given(nodes=_nodes(), spec=_specs())
+@examples(100, suppress_health_check=[HealthCheck.too_slow])
+@given(version=st.sampled_from(RELEASES), nodes=_nodes(), spec=_specs())
 def test_findings(version: KubernetesVersion, nodes: list[dict[str, Any]], spec: dict[str, Any]) -> None:
     """A rule about domains finds just those constraints of which the engine's counts say so."""
     result = _evaluate(nodes, spec, version)
@@ -161,9 +159,9 @@ def test_findings(version: KubernetesVersion, nodes: list[dict[str, Any]], spec:
         assert (rule, positions) == (rule, found)
 
 
-@pytest.mark.parametrize("version", RELEASES)
-@examples(30, suppress_health_check=[HealthCheck.too_slow])
+@examples(150, suppress_health_check=[HealthCheck.too_slow])
 @given(
+    version=st.sampled_from(RELEASES),
     nodes=_nodes(),
     spec=_specs(actions=("DoNotSchedule",)),
     replicas=st.integers(2, 5),
@@ -192,7 +190,7 @@ def test_room(
             assert (rule, placed) <= (rule, most)
 
 
-@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("version", RELEASES, ids=str)
 @pytest.mark.parametrize("by_revision", [False, True], ids=["all pods", "one revision"])
 @pytest.mark.parametrize("max_skew", [3, 4, 5])
 def test_a_skew_that_never_binds(
@@ -229,7 +227,7 @@ def test_a_skew_that_never_binds(
     )
 
 
-@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("version", RELEASES, ids=str)
 @examples(8, suppress_health_check=[HealthCheck.too_slow])
 @given(nodes=_nodes(), spec=_specs())
 def test_fields_that_a_release_drops_change_nothing(

@@ -1,4 +1,4 @@
-"""What a verdict comes down to."""
+"""The sum of a scheduling result."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import RejectedNodes, Shortage, SkewViolation
 from policies.scheduler.result import FilterResult, SchedulingResult
-from tests.builders import a_constraint, a_pod
-from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.builders import HOSTNAME, a_constraint, a_node, a_pod
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import a_request, an_index, objects_of
 from tests.policies.scheduler.strategies import cases
 

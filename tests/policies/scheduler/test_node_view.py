@@ -1,4 +1,4 @@
-"""What is kept of the nodes from one evaluation to the next is what a new index finds out."""
+"""The nodes that are kept from one evaluation to the next are those that a new index has."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from policies.model.taints import Taint
 from policies.placement.core.placement import prepare, read_workload
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.node_table import MOST_CHANGES
-from tests.builders import a_constraint, a_pod
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.scheduler.clusters import an_index
 
 

@@ -1,4 +1,4 @@
-"""What of a profile is not modeled, and settings of the whole configuration."""
+"""The parts of a profile that are not modeled, and settings of the whole configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each release of Kubernetes does, against the facts that the table is made from."""
+"""The behavior of each release of Kubernetes, against the facts that the table is made from."""
 
 from __future__ import annotations
 

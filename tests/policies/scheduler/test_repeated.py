@@ -17,8 +17,8 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.repeated import BestNodes, RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
-from tests.builders import a_constraint, a_pod
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_node, a_pod
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
@@ -51,7 +51,7 @@ def _nodes(random: Random) -> list[Object]:
     nodes = []
     for number in range(random.randrange(3, 14)):
         taints = [{"key": "team", "value": "a", "effect": random.choice(["NoSchedule", "PreferNoSchedule"])}]
-        spec = {"taints": taints} if random.random() < 0.2 else {}
+        spec: dict[str, Any] = {"taints": taints} if random.random() < 0.2 else {}
         node = a_node(f"n{number:02}", random.choice("abc"), cpu=random.choice(["2", "4", "8"]), **spec)
         if random.random() < 0.1:
             del node["metadata"]["labels"][random.choice([ZONE_KEY, HOST])]

@@ -1,4 +1,4 @@
-"""What the strategies draw: valid for the API, varied enough to matter; and the oracle's laws, on that."""
+"""The strategies draw clusters that are valid for the API and varied; and the oracle's laws, on those."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could not be read of a cluster: what depends on it is not modeled, and the reason is told."""
+"""The kinds of a cluster that could not be read: their plugins are not modeled, and the reason is said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server decides by, from its settings."""
+"""The context of the server's decisions, from its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reviews are decided by, and what is said of the cluster, while its cache is old, young, or missing."""
+"""The context of reviews, and the reports on the cluster, while its cache is old, young, or missing."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonpatch import JsonPatch
 
@@ -20,6 +20,7 @@ from policies.config.context import AdmissionContext
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.examples import examples
 from tests.for_each import for_each
 from tests.policies.config.contexts import HOST, ZONE, a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
@@ -389,7 +390,7 @@ def _break(node: Any, draw: st.DrawFn) -> None:
 FORESEEING = a_context(a_policy(enforcement="warn", defaults=defaults("both")), cluster=two_full_zones())
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(body=broken_reviews(), phase=st.sampled_from(Phase), context=st.sampled_from([INJECTING, FORESEEING]))
 def test_wrong_types_at_every_level_get_an_answer(
     body: bytes, phase: Phase, context: AdmissionContext
@@ -407,7 +408,7 @@ def test_wrong_types_at_every_level_get_an_answer(
         patch_of(answer).apply(json.loads(body)["request"]["object"])
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(body=st.binary(max_size=200) | json_values.map(lambda value: json.dumps(value).encode()))
 def test_bodies_that_are_no_reviews(body: bytes) -> None:
     """Random bytes and random JSON are refused as no AdmissionReview."""

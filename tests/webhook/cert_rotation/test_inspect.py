@@ -1,4 +1,4 @@
-"""What is said about a Secret and who trusts it."""
+"""The report on a Secret and on those who trust it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from webhook.cli import live, main, manifest
 
 @dataclass(frozen=True)
 class Done:
-    """What a command left behind."""
+    """The outcome of a command."""
 
     code: int
     stdout: bytes

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import a_node
+from tests.builders import a_constraint, a_node, a_workload
 from tests.webhook.cli.in_process import evenkeel
 
 ZONE = "topology.kubernetes.io/zone"

@@ -1,4 +1,4 @@
-"""What holds for all commands: an option of one value is taken once, and a word means one thing."""
+"""Laws of all commands: an option of one value is taken once, and a word means one thing."""
 
 from __future__ import annotations
 

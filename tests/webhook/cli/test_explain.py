@@ -15,9 +15,8 @@ import pytest
 import yaml
 
 from policies.placement.explain.explain import Explained, explain_object
-from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.builders import a_constraint, a_node, a_pod, a_policy, a_workload
 from tests.policies.reports.explain.explanations import UNEVEN
-from tests.policies.reports.verdicts import a_node
 from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.cli.live import Commands
 

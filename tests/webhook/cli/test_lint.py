@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import a_control_plane
 from webhook.cli.lint import command
@@ -374,13 +375,7 @@ def test_list_rules() -> None:
 )
 def test_bad_usage(folder: Path, arguments: list[str]) -> None:
     """Bad usage is a line and exit code 2."""
-    code = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.start import run; run()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "lint", "good.yaml", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = evenkeel("lint", "good.yaml", *arguments, folder=folder)
 
     assert (2, 1) == (done.returncode, len(done.stderr.splitlines()))
 

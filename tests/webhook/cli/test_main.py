@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from certs.errors import CertificateError
 from policies.manifests.errors import DocumentError, UsageError
 from tests.for_each import for_each
+from tests.webhook.cli.in_process import evenkeel
 from webhook.cli import main
 from webhook.cli.command import first_paragraph
 from webhook.gunicorn.listener import ListenError
@@ -89,6 +91,7 @@ def test_help_imports_no_heavy_module() -> None:
 WITHOUT_CONFORMANCE = """
 import pkgutil, sys
 from importlib import import_module
+from pathlib import Path
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == "conformance":
@@ -166,13 +169,13 @@ def test_kubectl_plugin_says_its_own_name() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_serves_both_names(shell: str) -> None:
+def test_completion_serves_both_names(tmp_path: Path, shell: str) -> None:
     """The script completes the command and the plugin."""
-    done = _run("completion", shell)
+    done = evenkeel("completion", shell, folder=tmp_path)
 
     assert done.returncode == 0
-    assert "_EVENKEEL_COMPLETE" in done.stdout
-    assert "_KUBECTL_EVENKEEL_COMPLETE" in done.stdout
+    assert b"_EVENKEEL_COMPLETE" in done.stdout
+    assert b"_KUBECTL_EVENKEEL_COMPLETE" in done.stdout
 
 
 @for_each(main.COMMANDS)

@@ -1,4 +1,4 @@
-"""What score and explain share: which object of a file is meant, and what goes wrong before it is judged."""
+"""The object of a file that score and explain mean, and the errors before it is scheduled."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.placement.core import placement
-from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.reports.verdicts import a_node
+from tests.builders import a_constraint, a_node, a_pod, a_workload
 from webhook.cli.main import command as main
 from webhook.cli.manifest import read_objects
 from webhook.cli.placement import evaluate_object

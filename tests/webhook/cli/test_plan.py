@@ -52,7 +52,7 @@ def _write_cluster(file: Path, *objects: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class _Done:
-    """What a command left behind."""
+    """The outcome of a command."""
 
     returncode: int
     stdout: str
@@ -120,7 +120,7 @@ def test_files(plan: _Plan, root: Path) -> None:
     ],
 )
 def test_exit_codes(plan: _Plan, root: Path, arguments: list[str], code: int, stderr: str) -> None:
-    """What is wrong is said."""
+    """Errors are lines."""
     done = plan(root, *arguments)
 
     assert code == done.returncode, done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from policies.config.loader import builtin_names
 from policies.config.schema import checked_in_text
+from tests.webhook.cli.in_process import evenkeel
 from webhook.cli.policy import command
 
 POLICY = """\
@@ -235,13 +235,20 @@ def test_schema() -> None:
 )
 def test_as_a_program(folder: Path, arguments: list[str], code: int, wording: Callable[[str], str]) -> None:
     """The installed command ends with lines of text, never with a traceback, and without colors."""
-    program = [sys.executable, "-c", "from webhook.cli.start import run; run()", "policy", *arguments]
-    environment = {**os.environ, "NO_COLOR": "1"}
-    done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment, timeout=60)
+    done = evenkeel("policy", *arguments, folder=folder, environment={"NO_COLOR": "1"})
 
     assert code == done.returncode
-    assert "\x1b" not in done.stdout + done.stderr
-    assert wording(done.stderr) == done.stderr
+    assert b"\x1b" not in done.stdout + done.stderr
+    assert wording(done.stderr.decode()) == done.stderr.decode()
+
+
+def test_a_process_of_its_own(folder: Path) -> None:
+    """It prints what the other tests see."""
+    command = [sys.executable, "-c", "from webhook.cli.start import run; run()", "policy", "check", "."]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=folder)
+    here = evenkeel("policy", "check", ".", folder=folder)
+
+    assert (here.returncode, here.stdout, here.stderr) == (done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from policies.manifests.errors import EvenkeelError
-from tests.builders import a_constraint, a_policy, a_replica_set, a_workload
-from tests.policies.reports.verdicts import a_node
+from tests.builders import a_constraint, a_node, a_policy, a_replica_set, a_workload
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.cli.policy import command

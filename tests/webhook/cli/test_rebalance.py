@@ -11,8 +11,8 @@ import yaml
 from click.testing import CliRunner
 
 from policies.manifests.errors import UsageError
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_node, a_workload
+from tests.policies.reports.verdicts import on
 from webhook.cli.rebalance import command
 
 BUDGET = {

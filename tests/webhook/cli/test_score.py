@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.builders import a_constraint, a_pod
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_node, a_pod
+from tests.policies.reports.verdicts import on
 from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.requests.bodies import a_body, a_request
 

@@ -20,9 +20,9 @@ from policies.manifests.wire import members
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.simulate.scheduling_queue import NOTHING_PLANNED, PLAIN, queue_replicas
-from tests.builders import a_constraint, a_pod, a_workload
+from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.policies.placement.rollouts import running
-from tests.policies.reports.verdicts import a_node, on
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 from tests.recorded import recorded_rollouts
 from tests.webhook.cli.in_process import evenkeel
@@ -224,8 +224,12 @@ def test_what_becomes_of_victims(folder: Path, source: str, priority: int, expec
     cluster = json.dumps({"kind": "List", "items": [*nodes, old]})
     (folder / "victims.json").write_text(cluster)
     (folder / "new.yaml").write_text(yaml.safe_dump(new))
-    command = [*COMMAND, "--cluster", source, "-f", "new.yaml", "-o", "json"]
-    done = subprocess.run(command, cwd=folder, input=cluster.encode(), capture_output=True, check=False)
+    options = ["--cluster", source, "-f", "new.yaml", "-o", "json"]
+    if source == "-":
+        command = [*COMMAND, *options]
+        done = subprocess.run(command, cwd=folder, input=cluster.encode(), capture_output=True, check=False)
+    else:
+        done = _simulate(folder, *options)
 
     evicted = [] if expected is None else [expected]
     assert evicted == [entry["node"] for entry in json.loads(done.stdout)["evicted"]]

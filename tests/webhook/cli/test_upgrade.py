@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_node, a_workload
+from tests.policies.reports.verdicts import on
 from webhook.cli.upgrade import command
 
 

@@ -1,4 +1,4 @@
-"""What is read of a cluster, as far as the caller may read it and the API server answers."""
+"""The objects of a cluster are read as far as the caller may read them and the API server answers."""
 
 from __future__ import annotations
 

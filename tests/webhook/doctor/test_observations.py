@@ -1,4 +1,4 @@
-"""What is observed, and what is missing."""
+"""Observations, and those that are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ServiceAccounts may do."""
+"""The rights of the ServiceAccounts."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ CASES = [
 
 @pytest.mark.parametrize(("change", "expected"), CASES)
 def test_findings(change: Change, expected: set[tuple[str, str]]) -> None:
-    """What is wrong is reported, and nothing else."""
+    """Problems are reported, and nothing else."""
     assert expected == set(found(diagnosis(change)))
 
 

@@ -1,4 +1,4 @@
-"""What a replica's pod says of it."""
+"""The state of a replica, by its pod."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ CASES = [
 
 @pytest.mark.parametrize(("change", "expected"), CASES)
 def test_findings(change: Change, expected: set[tuple[str, str]]) -> None:
-    """What is wrong is reported, and nothing else."""
+    """Problems are reported, and nothing else."""
     assert expected == set(found(diagnosis(change)))
 
 

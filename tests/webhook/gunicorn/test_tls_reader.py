@@ -1,4 +1,4 @@
-"""What is read of a connection is passed on, unless it costs far more to decrypt than it says."""
+"""The bytes of a connection are passed on, unless they cost far more to decrypt than there are."""
 
 from __future__ import annotations
 

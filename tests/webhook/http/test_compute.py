@@ -1,4 +1,4 @@
-"""What becomes of requests whose answers take too much, or are never made."""
+"""The answers to requests that take too much, or whose answers are never made."""
 
 from __future__ import annotations
 

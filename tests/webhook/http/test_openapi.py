@@ -13,11 +13,11 @@ from openapi_spec_validator import validate
 from werkzeug.test import TestResponse
 
 from policies.model.cluster_kinds import LISTS
-from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context, defaults
 from tests.policies.placement.rollouts import a_deployment
 from tests.policies.reports.explain.explanations import UNEVEN
-from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.policies.reports.verdicts import on
 from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import CLUSTER, a_request
 from tests.webhook.running import review_of

@@ -22,8 +22,8 @@ from webhook.admission.current_context import CurrentContext
 from webhook.http import review_waits
 from webhook.http.admission import AdmissionRoutes
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
-from webhook.http.review_waits import LONGEST_PREVIEW_S, MOST_PREVIEWS, MOST_WAITING
-from webhook.http.state import ServerState
+from webhook.http.review_waits import MOST_PREVIEWS, MOST_WAITING
+from webhook.http.state import LONGEST_PREVIEW_S, ServerState
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles
 from webhook.settings import LogFormat, LogLevel, Settings

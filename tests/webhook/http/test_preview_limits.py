@@ -1,4 +1,4 @@
-"""What one preview may take."""
+"""The limits of a preview."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from webhook.http import preview_limits
+from webhook.http import state
 from webhook.http.child_processes import Limit, LimitError
-from webhook.http.review_waits import preview_processes
+from webhook.http.state import preview_processes
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from webhook.http.review_waits import preview_processes
 )
 def test_limits(monkeypatch: pytest.MonkeyPatch, bytes_: int, seconds: int, limit: Limit) -> None:
     """It is ended, and the reason is known."""
-    monkeypatch.setattr(preview_limits, "LONGEST_PREVIEW_S", 1.0)
+    monkeypatch.setattr(state, "LONGEST_PREVIEW_S", 1.0)
 
     def work() -> int:
         time.sleep(seconds)

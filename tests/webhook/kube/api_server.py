@@ -41,7 +41,7 @@ class Asked:
 
 @dataclass
 class FakeApiServer:
-    """What the server holds; ``changed`` guards it."""
+    """The objects of the server; ``changed`` guards them."""
 
     objects: dict[tuple[str, str, str], Object] = field(default_factory=dict)
     #: What is sent of some objects in place of them.

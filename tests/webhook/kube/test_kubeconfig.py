@@ -1,4 +1,4 @@
-"""What is wrong with a kubeconfig, in words; above all with the plugins that it names."""
+"""The errors of a kubeconfig in words, above all those of the plugins that it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What charts may hold, with the real helm; what they must not is among the hostile repositories."""
+"""Files of charts, with the real helm; those that they must not have are among the hostile repositories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of folders, and in which order."""
+"""The files of folders that are read, and their order."""
 
 from __future__ import annotations
 

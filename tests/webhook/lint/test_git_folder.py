@@ -1,4 +1,4 @@
-"""What Git is given of repositories of which some lead elsewhere."""
+"""The environment of Git in repositories of which some lead elsewhere."""
 
 from __future__ import annotations
 

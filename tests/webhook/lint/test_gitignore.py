@@ -1,4 +1,4 @@
-"""What Git ignores is left out."""
+"""Files that Git ignores are left out."""
 
 from __future__ import annotations
 

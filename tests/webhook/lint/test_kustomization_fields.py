@@ -1,4 +1,4 @@
-"""What a kustomization has kustomize open; what it must not is among the hostile repositories."""
+"""Files that a kustomization has kustomize open; others that it must not are hostile repositories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is told, by the command line and by evenkeel.yaml."""
+"""The options of a run, of the command line and of evenkeel.yaml."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ import yaml
 
 from policies.admission.decision import AdmissionVerdict
 from policies.manifests.errors import DocumentError
-from tests.builders import a_policy, a_workload
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_node, a_policy, a_workload
 from webhook.lint.policy_suites import find_suites, read_suite
 
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {}}

@@ -1,4 +1,4 @@
-"""What Git tracks is read, whatever it ignores."""
+"""Files that Git tracks are read, whatever it ignores."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from tests.builders import a_constraint, a_pod
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_node, a_pod
+from tests.policies.reports.verdicts import on
 
 #: Two zones, with two pods in the first.
 CLUSTER = {"nodes": [a_node("n1", "a"), a_node("n2", "b")], "pods": on("n1", 2)}

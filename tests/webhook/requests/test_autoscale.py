@@ -10,8 +10,7 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.placement.explain.explain import Explained
 from policies.scheduler.rejections import EXAMPLES
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import a_node
+from tests.builders import a_constraint, a_node, a_workload
 from webhook.requests import simulated
 from webhook.requests.explain import explain_request
 from webhook.requests.frame import RequestError

@@ -8,8 +8,8 @@ import pytest
 
 from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath
 from policies.manifests.wire_reader import read
-from tests.builders import a_pod
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_node, a_pod
+from tests.policies.reports.verdicts import on
 from webhook.requests.cluster import index_cluster
 from webhook.requests.placement import PlacementFields
 

@@ -10,9 +10,8 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.reports.lint.run import LintRun
-from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.builders import a_constraint, a_node, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context
-from tests.policies.placement.clusters import a_node
 from webhook.requests.frame import RequestError
 from webhook.requests.lint import lint_request
 

@@ -1,4 +1,4 @@
-"""What a text is shown on."""
+"""The width and the limits of a text that is shown."""
 
 from __future__ import annotations
 

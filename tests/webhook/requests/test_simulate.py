@@ -16,9 +16,9 @@ from policies.placement.core.replicas import MOST_PODS
 from policies.placement.rollout.rollout import MOST_REPLICAS
 from policies.placement.simulate.scheduling_queue import SimulationSettings
 from policies.scheduler.node_sampling import ADAPTIVE
-from tests.builders import a_pod, a_workload
+from tests.builders import a_node, a_pod, a_workload
 from tests.policies.placement.rollouts import a_deployment, running
-from tests.policies.reports.verdicts import a_node, an_index
+from tests.policies.reports.verdicts import an_index
 from webhook.requests import simulated
 from webhook.requests.actions import ActionBody
 from webhook.requests.frame import RequestError, read_request

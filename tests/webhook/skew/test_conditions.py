@@ -1,4 +1,4 @@
-"""What Events say, and when."""
+"""The texts of Events, and their times."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.audit.audit import Risk
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_node, a_workload
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 from webhook.skew import sweep as module
 from webhook.skew.sweep import SweepEndedError, Throttle, sweep

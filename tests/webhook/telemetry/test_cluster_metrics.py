@@ -1,4 +1,4 @@
-"""What a replica tells of its cluster."""
+"""The metrics of a replica's cluster."""
 
 from __future__ import annotations
 

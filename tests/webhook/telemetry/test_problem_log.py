@@ -11,7 +11,7 @@ from webhook.telemetry.problem_log import ProblemLog
 
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """What is logged."""
+    """The lines of the log."""
     caplog.set_level(logging.INFO, logger="evenkeel")
     return caplog
 

@@ -15,8 +15,7 @@ from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
 from policies.model.workload_ref import WorkloadRef
 from policies.scheduler.index import ClusterIndex
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from webhook.gunicorn.listener import open_listener
 from webhook.ui.access import PageAccess
 from webhook.ui.app import create_page

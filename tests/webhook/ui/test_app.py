@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_node
 from tests.webhook.ui.pages import DEPLOYMENT, HOST, PORT, TOKEN, PageClient, a_client, a_page_cluster
 from webhook.http.child_processes import ResourceLimits
 from webhook.ui.app import HEADERS, MOST_BODY_BYTES

@@ -24,9 +24,9 @@ from policies.placement.advise.goal_trial import FailureKind
 from policies.placement.core.placement import prepare, read_workload
 from policies.reports.advise.words import verdict
 from policies.scheduler.binding import schedule
-from tests.builders import a_constraint, a_pod
+from tests.builders import a_constraint, a_node, a_pod
 from tests.examples import examples
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.placement.goals import (
     ONE_CPU,
     TEMPTING,

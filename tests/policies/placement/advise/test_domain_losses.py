@@ -1,12 +1,12 @@
-"""What losses of domains take, and what fits elsewhere."""
+"""The pods that losses of domains take, and those that fit elsewhere."""
 
 from __future__ import annotations
 
 import pytest
 
 from policies.placement.advise.domain_losses import domain_losses
-from tests.builders import a_constraint
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_node
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.placement.goals import ONE_CPU, THREE, Object, context_of, workload_of
 
 HOSTS = [a_node(f"n{at}", f"zone-{at}") for at in range(20)]

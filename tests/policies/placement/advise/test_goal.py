@@ -1,4 +1,4 @@
-"""What people want of a workload."""
+"""The goals of people for a workload."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ from policies.placement.advise.goal import Goal
 from policies.placement.advise.goal_simulator import GoalSimulator
 from policies.placement.advise.goal_trial import Trial
 from policies.placement.rollout.courses import Outcome
-from tests.builders import a_constraint, a_pod
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.placement.goals import ONE_CPU, THREE, Object, a_goal, context_of, groups_of, workload_of
 
 OF_REVISION: Object = {"matchLabelKeys": ["pod-template-hash"]}

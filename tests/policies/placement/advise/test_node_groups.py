@@ -5,7 +5,8 @@ from __future__ import annotations
 from policies.model.taints import Taint
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.advise.node_groups import described_nodes, node_groups
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_node
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 TAINT = {"key": "team", "value": "data", "effect": "NoSchedule"}

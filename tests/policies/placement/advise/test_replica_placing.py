@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from policies.placement.advise.replica_placing import Chooser, ReplicaPlacing, free_nodes
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.placement import prepare
-from tests.builders import a_constraint
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_constraint, a_node
 from tests.policies.placement.goals import ONE_CPU, THREE, Object, a_goal, context_of, workload_of
 
 DOMAINS = {"n1": "a", "n2": "b", "n3": "c", "n4": "a"}

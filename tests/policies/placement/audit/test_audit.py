@@ -12,9 +12,9 @@ from policies.model.workload import Workload
 from policies.placement.audit.audit import Risk, WorkloadAudit, audit
 from policies.placement.audit.skew import workload_skew
 from policies.placement.core.cluster_workloads import ClusterWorkload
-from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
+from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_policy, a_workload, kind_of
 from tests.policies.config.contexts import a_context
-from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
@@ -116,8 +116,8 @@ def test_numbers() -> None:
     assert (3, 3, 0) == (found.wanted, found.running, found.pending)
     assert (3, 0, 2, "a", 2) == (skew.domains, skew.minimum, skew.most, skew.fullest, skew.skew)
     assert found.room is not None
-    # Ten pods fit on a node.
-    assert 27 == found.room.pods
+    # 110 pods fit on a node.
+    assert 327 == found.room.pods
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_built_in_defaults(pods: list[Object], expected: list[Risk]) -> None:
     ],
 )
 def test_worst_zone(nodes: list[Object], pods: list[Object], expected: tuple[str, int] | None) -> None:
-    """What is lost with the zone that has most pods."""
+    """The pods that are lost with the zone that has most."""
     where = _audit([a_constraint()], *nodes, *pods).worst_zone
     assert expected == (None if where is None else (where.zone, where.pods))
 

@@ -1,4 +1,4 @@
-"""What an upgrade changes for a workload, and which change is responsible."""
+"""The differences of an upgrade for a workload, and the change that is responsible."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from policies.placement.audit.release_diff import DiffKind, WorkloadDiff, change
 from policies.placement.core.cluster_workloads import ClusterWorkload
 from policies.scheduler.release_changes import CHANGES
 from policies.scheduler.releases import LAST_VERSION, OLDEST_VERSION
-from tests.builders import a_constraint, a_workload, kind_of
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_node, a_workload, kind_of
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

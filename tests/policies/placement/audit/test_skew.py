@@ -15,8 +15,7 @@ from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.audit.audit import Risk, audit
 from policies.placement.audit.skew import workload_skew
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
-from tests.policies.reports.verdicts import HOSTNAME, ZONE, a_node
+from tests.builders import HOSTNAME, ZONE, a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
@@ -34,7 +33,9 @@ def a_random_cluster(seed: int) -> list[Object]:
             f"n{number}",
             random.choice("abc"),
             unschedulable=random.random() < 0.2,
-            **({"taints": [{"key": "k", "effect": "NoSchedule"}]} if random.random() < 0.2 else {}),
+            **dict[str, Any](
+                {"taints": [{"key": "k", "effect": "NoSchedule"}]} if random.random() < 0.2 else {}
+            ),
         )
         for number in range(8)
     ]

@@ -1,4 +1,4 @@
-"""What actions do to nodes, and which pods lose theirs."""
+"""The effects of actions on nodes, and the pods that lose theirs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from policies.placement.core.cluster_simulation import UNREACHABLE, ClusterSimul
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
-from tests.builders import a_pod
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_node, a_pod
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 AT = FieldPath(("actions", 0))

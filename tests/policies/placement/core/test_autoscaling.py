@@ -14,8 +14,8 @@ from policies.placement.simulate.scheduling_queue import (
     simulate_queue,
 )
 from policies.reports.simulate import text as simulate_text
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import ZONE, a_node, an_index
+from tests.builders import ZONE, a_constraint, a_node, a_workload
+from tests.policies.reports.verdicts import an_index
 
 
 def simulated(turns: int | None) -> SimulatedQueue:

@@ -9,8 +9,7 @@ import pytest
 from policies.model.label_query import parse_label_query
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from tests.builders import a_pod, a_replica_set, a_workload
-from tests.policies.reports.verdicts import a_node
+from tests.builders import a_node, a_pod, a_replica_set, a_workload
 
 DEPLOYMENT = a_workload("Deployment")
 CURRENT = a_replica_set(DEPLOYMENT, "5d9")

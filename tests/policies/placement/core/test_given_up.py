@@ -9,8 +9,8 @@ from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.given_up import GivenUp, given_up_by
 from policies.placement.core.placement import evaluate_workload, read_workload
 from policies.scheduler.changes import Change, ChangeKind
-from tests.builders import a_constraint, a_pod
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_node, a_pod
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 _ZONE, _HOST = 0, 1

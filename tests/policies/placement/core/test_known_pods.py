@@ -1,4 +1,4 @@
-"""What is kept of a snapshot for rollouts and scales."""
+"""The facts that are kept of a snapshot for rollouts and scales."""
 
 from __future__ import annotations
 

@@ -13,11 +13,10 @@ from policies.model.version import KubernetesVersion
 from policies.placement.core.placement import Placement, PlacementError, evaluate_manifest
 from policies.scheduler.configuration import build
 from policies.scheduler.defaults import NoConstraints
-from tests.builders import a_constraint, a_policy, a_replica_set, a_workload
+from tests.builders import a_constraint, a_node, a_policy, a_replica_set, a_workload
 from tests.builders import a_pod as a_bare_pod
 from tests.for_each import for_each
 from tests.policies.config.contexts import a_context
-from tests.policies.placement.clusters import a_node
 from tests.policies.scheduler.clusters import an_index
 from tests.policies.scheduler.scheduler_configs import a_config, with_args, with_plugins
 from tests.recorded import recorded_placements

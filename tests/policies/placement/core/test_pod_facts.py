@@ -1,4 +1,4 @@
-"""What is known of pods that may lose their node."""
+"""The known facts of pods that may lose their node."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from policies.placement.core.placement import prepare, read_workload
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.scheduler.index import PodOnNode
-from tests.builders import a_pod, a_workload
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_node, a_pod, a_workload
 from tests.policies.scheduler.clusters import an_index
 
 GPU = Taint("gpu", "", "NoExecute")

@@ -1,4 +1,4 @@
-"""What is kept of the pods of a cluster, and what replaces them."""
+"""The facts that are kept of the pods of a cluster, and their replacements."""
 
 from __future__ import annotations
 

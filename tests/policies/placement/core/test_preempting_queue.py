@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
+from tests.examples import examples
 from tests.policies.placement.plain_queue import PlainQueue
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index
 
@@ -61,7 +62,7 @@ def _pods(running: list[Any], queued: list[Any]) -> tuple[list[Object], list[Obj
     return bound, pending
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(_running, _queued)
 def test_a_queue_against_a_plain_loop(running: list[Any], queued: list[Any]) -> None:
     """Every pod is where it would be if each attempt were a verdict on a cluster that is read anew."""

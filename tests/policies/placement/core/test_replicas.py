@@ -12,8 +12,8 @@ from policies.manifests.fields import FieldPath
 from policies.placement.core.placement import evaluate_manifest, evaluate_workload, read_workload
 from policies.placement.core.replicas import MOST_PLACED, Replicas, count_replicas
 from policies.placement.explain.explain import explain_object
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

@@ -1,4 +1,4 @@
-"""What helps a StatefulSet whose volumes are where its constraints allow no pod."""
+"""The suggestions for a StatefulSet whose volumes are where its constraints allow no pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could be changed in the cluster so that a pod fits."""
+"""The changes in the cluster by which a pod fits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from policies.config.context import AdmissionContext
 from policies.placement.core.placement import evaluate_manifest
 from policies.placement.explain.cluster_suggestions import cluster_suggestions
 from policies.scheduler.changes import ChangeKind, ClusterChange
-from tests.builders import a_constraint, a_pod
-from tests.policies.reports.verdicts import HOSTNAME, ZONE, a_node, on
+from tests.builders import HOSTNAME, ZONE, a_constraint, a_node, a_pod
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

@@ -1,4 +1,4 @@
-"""What would make a pod fit: for real scenarios, for any cluster, and for constraints from elsewhere."""
+"""The suggestions by which a pod fits: real scenarios, any cluster, and constraints from elsewhere."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from policies.scheduler.configuration import (
     build,
     build_profile,
 )
-from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.builders import HOSTNAME, ZONE, a_constraint, a_node, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context
 from tests.policies.placement.core.test_placement import REFUSED, UNMODELED, replay
-from tests.policies.reports.verdicts import HOSTNAME, ZONE, a_node, on
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index, objects_of
 from tests.policies.scheduler.scheduler_configs import a_config, with_plugins
 from tests.policies.scheduler.strategies import cases

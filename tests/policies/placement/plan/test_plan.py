@@ -19,7 +19,7 @@ from policies.placement.plan.plan import (
 from policies.placement.plan.plan_differences import Difference, PlanAction, Source
 from policies.placement.rollout.courses import Outcome
 from policies.scheduler.request import ConstraintOrigin
-from tests.builders import a_constraint, a_pod
+from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.placement.planned import (
     NODES,
     SPREAD,
@@ -29,7 +29,6 @@ from tests.policies.placement.planned import (
     plan,
     running,
 )
-from tests.policies.reports.verdicts import a_node
 
 ZONE = "topology.kubernetes.io/zone"
 #: A policy that spreads the pods of all workloads over the zones.

@@ -1,4 +1,4 @@
-"""What counts as a difference, and what it means for the pods that run."""
+"""The differences between manifests, and their effects on the pods that run."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_strategy_of_stateful_sets() -> None:
     ],
 )
 def test_replaces(*, obj: dict[str, Any], found: Difference, expected: bool) -> None:
-    """What the API server does not let change."""
+    """The fields that the API server does not let change."""
     assert expected is replaces(_read(obj), (found,))
 
 

@@ -1,4 +1,4 @@
-"""What constraints count, whatever the revision of the pods is."""
+"""The counts of constraints, whatever the revision of the pods is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the pods of one workload."""
+"""The outcome for the pods of one workload."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from policies.placement.core.placement import PreparedPod, prepare, read_workloa
 from policies.placement.plan import plan_pods
 from policies.placement.plan.plan_pods import PodChanger
 from policies.scheduler.index import ClusterIndex
-from tests.builders import a_pod, a_replica_set, a_workload
+from tests.builders import a_node, a_pod, a_replica_set, a_workload
 from tests.policies.placement.planned import NODES, a_cluster, a_deployment, running
-from tests.policies.reports.verdicts import a_node
 
 #: No policies.
 CONTEXT = AdmissionContext(policies=())

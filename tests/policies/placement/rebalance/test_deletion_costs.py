@@ -18,9 +18,9 @@ from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts, 
 from policies.placement.rollout.running_pods import find_running
 from policies.placement.rollout.victims import Replica, find_victims, latest, urgency
 from policies.scheduler.evaluate import evaluate
-from tests.builders import a_constraint, a_pod, a_workload
+from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_workload
 from tests.examples import examples
-from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

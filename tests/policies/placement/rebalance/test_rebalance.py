@@ -14,9 +14,9 @@ from policies.placement.rebalance.rebalance import NoPlan, rebalance
 from policies.scheduler.binding import schedule
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
-from tests.builders import a_constraint, a_workload
+from tests.builders import HOSTNAME, a_constraint, a_node, a_workload
 from tests.examples import examples
-from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

@@ -1,4 +1,4 @@
-"""What holds of every rollout, whatever the cluster, the strategy and the choices."""
+"""The laws of every rollout, whatever the cluster, the strategy and the choices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from policies.placement.rollout.courses import Course, Courses, Outcome, Runner,
 from policies.placement.rollout.replica_pods import PodAction
 from policies.placement.rollout.rollout import Rollout
 from policies.scheduler.evaluate import evaluate
-from tests.builders import a_constraint
+from tests.builders import a_constraint, a_node
 from tests.examples import examples
 from tests.policies.placement.rollouts import (
     THREE_ZONES,
@@ -27,7 +27,6 @@ from tests.policies.placement.rollouts import (
     roll,
     running,
 )
-from tests.policies.reports.verdicts import a_node
 
 
 @st.composite

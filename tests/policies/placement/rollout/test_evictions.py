@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.config.context import AdmissionContext
@@ -25,6 +25,7 @@ from policies.placement.rollout.replica_pods import PodAction, ReplicaPods
 from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
 from policies.placement.rollout.victims import Replica, find_victims
 from tests.builders import a_constraint as a_spread_constraint
+from tests.examples import examples
 from tests.policies.placement.plain_queue import Object, PlainQueue
 from tests.policies.placement.rollouts import a_context, a_deployment, a_stateful_set, story
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index
@@ -174,7 +175,7 @@ class _PlainPods:
 
 
 @pytest.mark.slow
-@settings(max_examples=80)
+@examples(80)
 @given(_others, _before, _after, st.integers(1, 4), _updates)
 def test_against_a_plain_rollout(
     others: list[Any], before: Any, after: Any, replicas: int, limits: tuple[int, int]

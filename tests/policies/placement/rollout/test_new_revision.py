@@ -1,4 +1,4 @@
-"""What a new revision replaces where it is applied."""
+"""The pods that a new revision replaces where it is applied."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from policies.placement.explain.explain import Explained, explain_object
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout_suggestions import roll_out
 from policies.placement.simulate.scheduling_queue import SimulationSettings, queue_replicas, simulate_queue
-from tests.builders import a_pod, a_workload
-from tests.policies.reports.verdicts import a_node
+from tests.builders import a_node, a_pod, a_workload
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

@@ -11,7 +11,7 @@ from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, read_workload
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout import MOST_REPLICAS
-from tests.builders import a_constraint, a_replica_set, a_workload
+from tests.builders import a_constraint, a_node, a_replica_set, a_workload
 from tests.policies.placement.rollouts import (
     CORDONED,
     READY,
@@ -24,7 +24,6 @@ from tests.policies.placement.rollouts import (
     running,
     story,
 )
-from tests.policies.reports.verdicts import a_node
 from tests.recorded import recorded_placements
 
 #: A node that takes ten pods.

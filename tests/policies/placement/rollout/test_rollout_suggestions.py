@@ -1,4 +1,4 @@
-"""What would make a stuck rollout complete, and what would not."""
+"""The suggestions by which a stuck rollout completes, and those by which it does not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from policies.placement.rollout.rollout_suggestions import (
     find_rollout_suggestions,
     roll_out,
 )
-from tests.builders import a_constraint
+from tests.builders import a_constraint, a_node
 from tests.policies.placement.recorded_rollouts import RecordedCluster
 from tests.policies.placement.rollouts import (
     CORDONED,
@@ -27,7 +27,6 @@ from tests.policies.placement.rollouts import (
     roll,
     running,
 )
-from tests.policies.reports.verdicts import a_node
 from tests.recorded import recorded_rollouts
 
 #: Two of three zones have a pod, and the third takes none.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError
 from policies.placement.rollout.courses import Outcome
-from tests.builders import a_constraint, a_pod, a_workload
+from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.examples import examples
 from tests.policies.placement.rollouts import (
     CORDONED,
@@ -24,7 +24,6 @@ from tests.policies.placement.rollouts import (
     running,
     story,
 )
-from tests.policies.reports.verdicts import a_node
 
 
 def test_down_to_half() -> None:

@@ -9,7 +9,7 @@ import pytest
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout import RolloutSettings
 from policies.placement.rollout.rollout_suggestions import roll_out
-from tests.builders import a_constraint
+from tests.builders import a_constraint, a_node
 from tests.policies.placement.rollouts import (
     CORDONED,
     THREE_ZONES,
@@ -20,7 +20,6 @@ from tests.policies.placement.rollouts import (
     roll,
     story,
 )
-from tests.policies.reports.verdicts import a_node
 
 #: Three pods, one in each zone.
 THREE_PODS = ordinals("n1", "n2", "n3")

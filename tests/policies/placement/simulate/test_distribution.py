@@ -14,8 +14,7 @@ from policies.placement.simulate.scheduling_queue import (
     queue_replicas,
     simulate_queue,
 )
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import HOSTNAME, a_node
+from tests.builders import HOSTNAME, a_constraint, a_node, a_workload
 from tests.policies.scheduler.clusters import an_index
 
 SOFT = a_constraint(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")

@@ -17,8 +17,8 @@ from policies.placement.simulate.scheduling_queue import (
     queue_replicas,
     simulate_queue,
 )
-from tests.builders import a_pod, a_workload
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_node, a_pod, a_workload
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 QUEUE = FieldPath(("queue",))

@@ -9,8 +9,8 @@ from policies.placement.core.cluster_simulation import ClusterSimulation, Queued
 from policies.placement.core.placement import prepare, read_workload
 from policies.placement.core.replicas import replicas_of
 from policies.placement.simulate.simulate import MOST_COUNTED, simulate
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_node, a_workload
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import a_constraint as a_zone_constraint
 from tests.policies.scheduler.clusters import a_pod, a_request, an_index
 

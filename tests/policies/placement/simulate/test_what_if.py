@@ -1,4 +1,4 @@
-"""What stays, what recovers and what pends when something happens to the nodes of a cluster."""
+"""The pods that stay, recover and are pending when something happens to the nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from policies.model.taints import Taint
 from policies.placement.core.actions import Action, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
 from policies.placement.core.recovery import PodOutcome
 from policies.placement.simulate.what_if import ActionError
-from tests.builders import a_constraint, a_deployment
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_deployment, a_node
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.placement.what_ifs import (
     AT,
     LOSE_A,

@@ -12,8 +12,8 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival
 from policies.placement.survive.damage import ClusterSurvivalReport, Damage, WorkloadDamage
-from tests.builders import a_constraint, a_pod
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_node, a_pod
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

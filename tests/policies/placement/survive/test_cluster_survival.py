@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from policies.placement.survive.damage import Damage
-from tests.builders import a_constraint, a_deployment, a_pod, a_replica_set
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_deployment, a_node, a_pod, a_replica_set
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.placement.survive.cluster_losses import NODES, a_budget, a_report, damaged, pods_of
 
 Object = dict[str, Any]

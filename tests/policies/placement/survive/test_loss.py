@@ -1,4 +1,4 @@
-"""What losses come to."""
+"""The outcomes of losses."""
 
 from __future__ import annotations
 

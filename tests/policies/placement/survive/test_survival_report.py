@@ -1,4 +1,4 @@
-"""What a report says of all losses together."""
+"""The report on all losses together."""
 
 from __future__ import annotations
 

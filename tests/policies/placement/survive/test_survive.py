@@ -15,8 +15,8 @@ from policies.placement.core.pod_objects import PodObjects
 from policies.placement.survive.loss import Loss, OtherPods, PendingOwner, margin
 from policies.placement.survive.survive import MOST_MARGIN, LossOptions, Survival, why_unjudged
 from policies.scheduler.binding import schedule
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler import storage_objects as storage
 from tests.policies.scheduler.clusters import an_index
 

@@ -1,4 +1,4 @@
-"""What would make a workload survive, tried against every loss."""
+"""The suggestions by which a workload survives, tried against every loss."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from policies.placement.core.placement import read_workload
 from policies.placement.survive.survive import LossOptions, Survival
 from policies.placement.survive.survive_suggestions import SurvivalHelp, find_help
 from policies.scheduler.changes import ChangeKind, ClusterChange
-from tests.builders import a_constraint, a_workload
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_node, a_workload
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 #: Three zones of 4 CPUs, the third of 8.

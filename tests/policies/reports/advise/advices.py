@@ -9,8 +9,7 @@ from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.advise.advise import Advice, advise
 from policies.placement.advise.goal import Goal
-from tests.builders import a_constraint, a_pod
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.placement.goals import (
     ONE_CPU,
     TEMPTING,

@@ -13,9 +13,8 @@ from policies.model.workload import Workload
 from policies.placement.audit.audit import Concentration, WorstZone, audit
 from policies.placement.core.cluster_workloads import ClusterWorkload
 from policies.reports.audit.run import AuditedCluster, AuditRun, AuditScope
-from tests.builders import a_constraint, a_pod, a_workload, kind_of
+from tests.builders import a_constraint, a_node, a_pod, a_workload, kind_of
 from tests.policies.reports.lint.lint_runs import TEXTS
-from tests.policies.reports.verdicts import a_node
 from tests.policies.scheduler.clusters import an_index
 
 _SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}

@@ -10,8 +10,8 @@ from policies.model.workload import Workload
 from policies.placement.audit.release_diff import diff_releases
 from policies.placement.core.cluster_workloads import ClusterWorkload
 from policies.reports.diff.text import ReleaseDiff
-from tests.builders import a_constraint, a_workload, kind_of
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_node, a_workload, kind_of
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 _BEFORE, _AFTER = KubernetesVersion(1, 26), KubernetesVersion(1, 38)

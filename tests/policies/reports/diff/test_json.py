@@ -1,4 +1,4 @@
-"""What an upgrade changes, for programs."""
+"""The changes by an upgrade, for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an upgrade changes, as people read it."""
+"""The changes by an upgrade, as people read them."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.placement.explain.explain import Explained, explain_object
-from tests.builders import a_constraint, a_pod
-from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.builders import HOSTNAME, a_constraint, a_node, a_pod
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 #: Two zones of two pods each, and an empty one that is tainted.

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from policies.placement.explain.explain import Explained
 from policies.reports.explain import text as explain_text
 from policies.scheduler.configuration import SchedulerConfig, build_profile
-from tests.builders import a_constraint, a_pod, a_workload
+from tests.builders import ZONE, a_constraint, a_node, a_pod, a_workload
 from tests.policies.reports.explain.explanations import MANY, SOFT, UNEVEN, a_spread_pod, an_explanation
-from tests.policies.reports.verdicts import ZONE, a_node, on
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import objects_of
 from tests.policies.scheduler.strategies import cases
 
@@ -202,13 +202,13 @@ def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
         ),
         pytest.param(
             a_pod(),
-            [a_node("n1"), *on("n1", 10)],
+            [a_node("n1", pods="10"), *on("n1", 10)],
             "NodeResourcesFit: Too many pods: 0 more allowed",
             id="pods",
         ),
         pytest.param(
             a_pod(),
-            [a_node("n1"), *on("n1", 10)],
+            [a_node("n1", pods="10"), *on("n1", 10)],
             "then it fits 1 node: new node 1",
             id="no room: a node more",
         ),

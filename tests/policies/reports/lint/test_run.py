@@ -1,4 +1,4 @@
-"""What a run of the linter says of itself."""
+"""The properties of a run of the linter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a run as a whole."""
+"""The summary of a run as a whole."""
 
 from __future__ import annotations
 

@@ -10,10 +10,9 @@ from hypothesis import given
 from policies.model.version import KNOWN_VERSION
 from policies.reports.plan.run import PlanRun
 from policies.reports.plan.text import render
-from tests.builders import a_constraint
+from tests.builders import a_constraint, a_node
 from tests.policies.placement.planned import a_deployment, a_set, plan, running
 from tests.policies.reports.plan.plans import EMPTY, HOSTILE_RUNS, RUN
-from tests.policies.reports.verdicts import a_node
 
 
 @pytest.mark.parametrize(("name", "run"), [("plan.txt", RUN), ("plan-empty.txt", EMPTY)])

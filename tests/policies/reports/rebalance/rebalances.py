@@ -9,8 +9,8 @@ from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance.deletion_costs import DeletionCosts, deletion_costs
 from policies.placement.rebalance.rebalance import RebalancePlan, rebalance
-from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_workload
+from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
 
 _NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]

@@ -14,7 +14,7 @@ from policies.placement.rollout.rollout_suggestions import SimulatedRollout, rol
 from policies.reports.rollout import json as rollout_json
 from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate import json as simulate_json
-from tests.builders import a_constraint, a_pod, a_replica_set
+from tests.builders import a_constraint, a_node, a_pod, a_replica_set
 from tests.policies.placement.rollouts import (
     CORDONED,
     THREE_ZONES,
@@ -24,7 +24,6 @@ from tests.policies.placement.rollouts import (
     ordinals,
     running,
 )
-from tests.policies.reports.verdicts import a_node
 
 #: More zones than are listed, with two nodes each.
 MANY = [a_node(f"n{number:02}", f"z{number % 15:02}") for number in range(30)]

@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from policies.reports.score import json as score_json
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
-from tests.policies.reports.verdicts import HOSTNAME, ZONE, a_node, a_placement, on
+from tests.builders import HOSTNAME, ZONE, a_constraint, a_node, a_pod, a_replica_set, a_workload
+from tests.policies.reports.verdicts import a_placement, on
 
 NODES = [
     a_node("n1", "a"),

@@ -8,8 +8,8 @@ import pytest
 
 from policies.placement.core.placement import Placement
 from policies.reports.score import text as score_table
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
-from tests.policies.reports.verdicts import HOSTNAME, a_node, a_placement, on
+from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_replica_set, a_workload
+from tests.policies.reports.verdicts import a_placement, on
 
 NODES = [a_node("n1", "a"), a_node("n2", "a", unschedulable=True), a_node("n3", "b"), a_node("n4")]
 

@@ -1,4 +1,4 @@
-"""What an autoscaler adds, as a person reads it."""
+"""The nodes that an autoscaler adds, as a person reads of them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from policies.config.context import AdmissionContext
 from policies.model.node import Node
 from policies.placement.simulate.scheduling_queue import PlannedActions, queue_replicas, simulate_queue
 from policies.reports.simulate import text as simulate_text
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import ZONE, a_node, an_index
+from tests.builders import ZONE, a_constraint, a_node, a_workload
+from tests.policies.reports.verdicts import an_index
 
 AMOUNTS = {"cpu": 4000, "memory": 8 << 30, "pods": 110}
 

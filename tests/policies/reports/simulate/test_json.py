@@ -10,8 +10,7 @@ from policies.placement.rollout.rollout_suggestions import roll_out
 from policies.placement.simulate.scheduling_queue import queue_replicas, simulate_queue
 from policies.reports.simulate import json as simulate_json
 from policies.scheduler.releases import NEWEST_VERSION
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import a_node
+from tests.builders import a_constraint, a_node, a_workload
 from tests.policies.scheduler.clusters import an_index
 
 

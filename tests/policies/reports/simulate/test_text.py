@@ -20,9 +20,8 @@ from policies.placement.simulate.scheduling_queue import (
 )
 from policies.reports.simulate import text as simulate_text
 from policies.scheduler.node_sampling import ADAPTIVE
-from tests.builders import a_constraint, a_workload
+from tests.builders import a_constraint, a_node, a_workload
 from tests.policies.reports.explain.explanations import SOFT, a_spread_pod
-from tests.policies.reports.verdicts import a_node
 from tests.policies.scheduler.clusters import an_index
 
 #: Three zones with a node each, of which the last is cordoned.

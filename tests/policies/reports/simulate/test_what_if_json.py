@@ -1,4 +1,4 @@
-"""What actions change, for programs; the golden file has every field."""
+"""The changes by actions, for programs; the golden file has every field."""
 
 from __future__ import annotations
 

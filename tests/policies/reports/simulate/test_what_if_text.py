@@ -1,4 +1,4 @@
-"""What actions change, as a person reads it; the golden files have the wording."""
+"""The changes by actions, as a person reads them; the golden files have the wording."""
 
 from __future__ import annotations
 

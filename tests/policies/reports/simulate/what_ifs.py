@@ -12,8 +12,8 @@ from policies.placement.simulate.scheduling_queue import (
     queue_replicas,
     simulate_queue,
 )
-from tests.builders import a_constraint, a_deployment
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_deployment, a_node
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.placement.what_ifs import AT, LOSE_A, NODES, Object, another_pod, its_pods
 from tests.policies.scheduler.clusters import an_index
 

@@ -12,8 +12,8 @@ from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import LossOptions, Survival, why_unjudged
 from policies.placement.survive.survive_suggestions import find_help
 from tests import builders
-from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.builders import a_constraint, a_node, a_pod, a_workload
+from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]

@@ -11,7 +11,7 @@ import pytest
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.survive.damage import ClusterSurvivalReport, Damage
 from policies.reports.survive import cluster_json, cluster_text
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_node
 from tests.policies.placement.survive.cluster_losses import a_mixed_report, a_report, pods_of
 
 

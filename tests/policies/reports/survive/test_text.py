@@ -9,7 +9,7 @@ import pytest
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.reports.survive import text as survive_text
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_node
 from tests.policies.placement.what_ifs import another_pod
 from tests.policies.reports.survive.survivals import a_deployment, a_mixed_survival, a_survival
 

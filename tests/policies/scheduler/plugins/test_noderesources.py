@@ -1,4 +1,4 @@
-"""What is left of a node for the requests of a pod."""
+"""The rest of a node for the requests of a pod."""
 
 from __future__ import annotations
 

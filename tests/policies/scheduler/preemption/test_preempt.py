@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.model.pod import NOT_STARTED
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
+from tests.examples import examples
 from tests.policies.scheduler.clusters import a_node, a_pod, a_request, an_index, ask, objects_of
 from tests.policies.scheduler.strategies_profile import profile_cases
 
@@ -19,7 +20,7 @@ from tests.policies.scheduler.strategies_profile import profile_cases
 PRIORITY = 2
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(profile_cases(), st.randoms(use_true_random=False))
 def test_evictions_tried_one_by_one(case: dict[str, Any], random: Any) -> None:
     """Victims are removed and given back as arrays as if each node were looked at by itself."""

@@ -34,7 +34,7 @@ _PROXY = f"{_BASE}/services/{proxied(DEFAULT_SERVICE)}/proxy"
 
 @dataclass(frozen=True)
 class Request:
-    """What came."""
+    """The requests that came."""
 
     method: str
     path: str
@@ -44,7 +44,7 @@ class Request:
 
 @dataclass
 class ControlPlane:
-    """What the server knows, and what it was asked."""
+    """The tokens and rights that the server knows, and the requests that came."""
 
     #: Whose token it is, and for which audience.
     tokens: dict[str, tuple[str, str]] = field(default_factory=lambda: {OWN_TOKEN: ("admin", API)})

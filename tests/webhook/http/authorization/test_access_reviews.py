@@ -1,4 +1,4 @@
-"""What is asked, and what follows from the answers, which are those of a kube-apiserver."""
+"""The reviews that are requested, and the decisions on their answers, which are those of a kube-apiserver."""
 
 from __future__ import annotations
 

@@ -1,9 +1,14 @@
-"""Errors of a Flask app, the server's or the page's: whatever is raised is answered as a refusal."""
+"""Answers of a Flask app, the server's or the page's: errors as refusals, large ones with gzip.
+
+Answers to reviews never pass here.
+"""
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Final
 
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
@@ -12,6 +17,12 @@ from webhook.http.body import RefusalError
 from webhook.http.child_processes import Limit, LimitError
 from webhook.http.problems import JSON
 
+#: Bytes of an answer below which gzip saves nothing worth its time. A packet holds more.
+_LEAST_BYTES: Final = 1024
+#: Of 1 to 9. The verdicts on 5,000 nodes shrink from 1.3 MB to 44 KB in 3 ms, with 6 to 37 KB in 16 ms.
+_LEVEL: Final = 1
+#: As a request and its answer name it.
+_GZIP: Final = "gzip"
 #: The status of a request that met a limit.
 _STATUSES = {
     Limit.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -68,3 +79,20 @@ def answer_errors(
 def limit_refusal(error: LimitError) -> RefusalError:
     """Return the refusal of a request that met a limit."""
     return RefusalError(_STATUSES[error.limit], error.message)
+
+
+def compress(response: Response, packed: bytes | None = None) -> Response:
+    """Compress an answer if it is large and the current request allows it.
+
+    Args:
+        response: The answer; one that is compressed already stays as it is.
+        packed: The same with gzip, if that is known.
+    """
+    if response.content_encoding or (response.calculate_content_length() or 0) < _LEAST_BYTES:
+        return response
+    response.vary.add("Accept-Encoding")
+    if request.accept_encodings.best_match((_GZIP, "identity")) == _GZIP:
+        # zlib lets other threads go on meanwhile.
+        response.set_data(packed or gzip.compress(response.get_data(), _LEVEL, mtime=0))
+        response.content_encoding = _GZIP
+    return response
