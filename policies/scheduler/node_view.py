@@ -151,7 +151,9 @@ class NodeView:
             found = kept[key, Identity(request)] = compute()
         return found
 
-    def by_resources(self, key: Hashable, compute: Callable[[NodeView], NDArray[S]]) -> NDArray[S]:
+    def by_resources(
+        self, key: Hashable, compute: Callable[[NodeView], NDArray[S]], *, lasts: bool = True
+    ) -> NDArray[S]:
         """Return values that depend for each node on its own resources, shape ``(…, n)``; do not change them.
 
         It is computed again for nodes alone on which pods came or went, and once for all nodes with one more
@@ -160,12 +162,14 @@ class NodeView:
         Args:
             key: What it is, and of what of the pod it follows.
             compute: Returns it for some nodes, of whose view it reads ``resource`` and ``slots`` alone.
+            lasts: Whether the values stay as they are when pods come and go, for every call with the key.
         """
         changes = self._derived.changes
         state = self.derive((key, self.reading, self._held), lambda: self._follow(compute))
         if state.until < len(changes):
-            # Results hold the values as they were.
-            state.values = state.values.copy()
+            if lasts:
+                # Results hold the values as they were.
+                state.values = state.values.copy()
             if stale := self._advance(state, changes[state.until :]):
                 state.put(stale, self._compute(compute, stale))
             state.until = len(changes)

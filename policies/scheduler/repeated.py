@@ -9,11 +9,13 @@ tied to a node, pods that fit nowhere, and clusters in which pods wait for room 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.evaluate import evaluate
@@ -33,6 +35,12 @@ from policies.scheduler.result import SchedulingResult
 MOST_KNOWN = 256
 #: Requests of which the whole verdict is kept, some hundred bytes a node each.
 MOST_PENDING = 32
+#: Groups of nodes that score alike for soft constraints; of more, each node is scored.
+MOST_GROUPS = 4096
+#: How many more pods than any now has a node may get until the groups are numbered again.
+_MORE_PODS: Final = 4
+#: What keeps a node from being the best, whatever plugins give it.
+_LEFT_OUT: Final = -(1 << 62)
 #: The plugins whose scores follow from the nodes and from which of them are feasible.
 _OF_NODES = frozenset({Plugin.TAINT_TOLERATION, Plugin.NODE_AFFINITY, Plugin.IMAGE_LOCALITY})
 
@@ -97,81 +105,180 @@ class RepeatedRequests:
             return known.best(view)
 
 
-class _Spread:
-    """A soft constraint, and the pods that it counts, which are followed.
+class _Selected:
+    """The pods that a selector selects, which are followed.
 
     Attributes:
-        soft: The constraint.
-        on_nodes: Matching pods, shape ``(n,)``.
-        in_domains: Matching pods on the nodes that take part, by the label's values; shape ``(d,)``.
+        on_nodes: How many each node has, shape ``(n,)``.
+        changed: The position of the node of each pod that came or went with the last step, and 1 or -1; None
+            if all were counted anew.
     """
 
-    def __init__(self, soft: Soft, view: NodeView, request: SchedulingRequest) -> None:
-        self.soft = soft
-        self._followed: Followed | None = None
-        self._until = 0
-        applied = soft.applied
-        self._counts = applied.selector is not None and not applied.counts_nothing(request.behavior)
-        self._host = applied.constraint.topology_key == HOSTNAME
+    def __init__(self, selector: LabelSelector | None, view: NodeView) -> None:
+        """Count the pods; without a selector there is none."""
+        self._selector = selector
         self._read(view)
 
     def _read(self, view: NodeView) -> None:
-        """Count all pods."""
-        selector = self.soft.applied.selector
-        table = view.index.pods_of(view.namespace)
-        if selector is None or not self._counts:
+        self.changed: list[tuple[int, int]] | None = None
+        self._followed: Followed | None = None
+        self._until = 0
+        selector, table = self._selector, view.index.pods_of(view.namespace)
+        if selector is None:
             self.on_nodes: _Amounts = np.zeros(len(view.slots), np.int64)
-        else:
-            self.on_nodes = view.count_pods(selector).copy()
-        self._followed = None if table is None or selector is None else table.follow(selector)
-        self._until = 0 if self._followed is None else len(self._followed.changes)
-        domains = self.soft.domains
-        taking_part = self.on_nodes[domains.counted]
-        counts = np.bincount(domains.values, weights=taking_part, minlength=len(domains.nodes))
-        self.in_domains: _Amounts = counts.astype(np.int64)
+            return
+        self.on_nodes = view.count_pods(selector).copy()
+        if table is not None:
+            self._followed = table.follow(selector)
+            self._until = len(self._followed.changes)
 
     def follow(self, view: NodeView) -> None:
         """Count the pods that came or went."""
-        if not self._counts:
-            return
         followed = self._followed
-        if (
+        if self._selector is None:
+            self.changed = []
+        elif (
             followed is None
             or not followed.current
             or view.index.pods_of(view.namespace) is not followed.table
         ):
             self._read(view)
-            return
-        if self._until == len(followed.changes):
-            return
-        positions, label = view.positions_of_slots(), self.soft.values.numbers
-        for slot, amount in followed.changes[self._until :]:
-            position = positions.get(slot)
-            if position is not None:
+        else:
+            positions = view.positions_of_slots()
+            changes = followed.changes[self._until :]
+            self.changed = [(positions[slot], amount) for slot, amount in changes if slot in positions]
+            self._until = len(followed.changes)
+            for position, amount in self.changed:
                 self.on_nodes[position] += amount
-                if self.soft.domains.counted[position]:
-                    self.in_domains[label[position]] += amount
-        self._until = len(followed.changes)
 
-    def scores(self, scored: NDArray[np.intp], weight: float) -> NDArray[np.float64]:
-        """Return the score of some nodes before it is rounded, by their positions."""
-        more = self.soft.applied.constraint.max_skew - 1
-        if self._host:
-            on_nodes = self.on_nodes[scored].astype(np.float64)
-            on_nodes *= weight
-            on_nodes += more
-            return on_nodes
+
+class _Spread:
+    """A soft constraint.
+
+    Attributes:
+        soft: The constraint.
+        selected: The pods that it counts.
+        is_host: Whether the node itself is the domain.
+        amounts: The amounts of matching pods that are told apart: of nodes those from 0 to some more than any
+            has, else of the nodes that take part by the label's values; shape ``(a,)``.
+    """
+
+    def __init__(self, soft: Soft, selected: _Selected) -> None:
+        self.soft, self.selected = soft, selected
+        self.is_host = soft.applied.constraint.topology_key == HOSTNAME
+        self.read()
+
+    def read(self) -> None:
+        """Count all pods."""
+        domains, on_nodes = self.soft.domains, self.selected.on_nodes
+        if self.is_host:
+            self.amounts: _Amounts = np.arange(int(on_nodes.max()) + 1 + _MORE_PODS)
+        else:
+            taking_part, size = on_nodes[domains.counted], len(domains.nodes)
+            counts = np.bincount(domains.values, weights=taking_part, minlength=size)
+            self.amounts = counts.astype(np.int64)
+
+    def weight(self, scored: NDArray[np.bool_]) -> float:
+        """Return what a matching pod adds, if some nodes are scored, of shape ``(n,)``."""
+        size = np.count_nonzero(scored) if self.is_host else self.soft.values.count_values(scored)
+        return math.log(int(size) + 2)
+
+
+class _Spreads:
+    """The soft constraints of a request: groups of nodes that are alike for all of them score alike.
+
+    The nodes of a domain have one amount of pods, and of nodes themselves most have as many as many others:
+    of a cluster's thousands there are dozens of groups.
+
+    Attributes:
+        few: Whether there are few groups; if not they have no scores.
+    """
+
+    def __init__(self, soft: Iterable[Soft], view: NodeView, request: SchedulingRequest) -> None:
+        selected: dict[LabelSelector | None, _Selected] = {}
+        self._spreads = list[_Spread]()
+        for each in soft:
+            applied = each.applied
+            selector = None if applied.counts_nothing(request.behavior) else applied.selector
+            if selector not in selected:
+                selected[selector] = _Selected(selector, view)
+            self._spreads.append(_Spread(each, selected[selector]))
+        self._selected = selected.values()
+        self._scored = np.zeros(len(view.slots), np.bool_)
+        self._group()
+
+    def __len__(self) -> int:
+        return len(self._spreads)
+
+    def narrow(self, scored: NDArray[np.bool_]) -> None:
+        """Score some nodes from now on, of shape ``(n,)``."""
+        self._scored = scored
+        self._weights = [each.weight(scored) for each in self._spreads]
+        if self.few:
+            self._nodes = np.bincount(self._groups[scored], minlength=math.prod(self._sizes))
+
+    def scores(self, view: NodeView) -> _Amounts | None:
+        """Return the normalized score of each node, shape ``(n,)``; None where there are many groups.
+
+        Only the scores of nodes that are scored count.
+        """
+        if self.few:
+            self._follow(view)
+        if not self.few:
+            return None
         # In the same steps as for each node, so that it is rounded alike.
-        of_domain = self.in_domains.astype(np.float64)
-        of_domain *= weight
-        of_domain += more
-        return np.take(of_domain, self.soft.label.positions[scored])
+        total = np.zeros(self._sizes)
+        for axis, (spread, weight) in enumerate(zip(self._spreads, self._weights, strict=True)):
+            scores = spread.amounts * weight
+            scores += spread.soft.applied.constraint.max_skew - 1
+            total += scores.reshape((-1, *[1] * (len(self._spreads) - axis - 1)))
+        raw = round_half_away(total.ravel())
+        present = raw[self._nodes > 0]
+        worst, best = int(present.max()), int(present.min())
+        scores_of_groups = (
+            MAX_SCORE * (worst + best - raw) // worst if worst else np.full_like(raw, MAX_SCORE)
+        )
+        return np.take(scores_of_groups, self._groups)
 
-    def weight(self, scored: NDArray[np.intp]) -> float:
-        """Return what a matching pod adds, if some nodes are scored, given by their positions."""
-        if self._host:
-            return math.log(len(scored) + 2)
-        return math.log(int(np.count_nonzero(np.bincount(self.soft.values.positions[scored]))) + 2)
+    def _group(self) -> None:
+        """Number the groups: the positions in a table with a dimension for each constraint."""
+        self._sizes = [len(each.amounts) for each in self._spreads]
+        self.few = math.prod(self._sizes) <= MOST_GROUPS
+        if self.few:
+            self._steps = [math.prod(self._sizes[axis + 1 :]) for axis in range(len(self._sizes))]
+            self._groups = np.zeros(len(self._scored), np.intp)
+            for spread, step in zip(self._spreads, self._steps, strict=True):
+                of_node = spread.selected.on_nodes if spread.is_host else spread.soft.label.positions
+                self._groups += of_node * step
+
+    def _follow(self, view: NodeView) -> None:
+        """Count the pods that came or went."""
+        for selected in self._selected:
+            selected.follow(view)
+        known = all(selected.changed is not None for selected in self._selected)
+        if not (known and all(map(self._move, self._spreads, self._steps))):
+            for spread in self._spreads:
+                spread.read()
+            self._group()
+            self.narrow(self._scored)
+
+    def _move(self, spread: _Spread, step: int) -> bool:
+        """Count the pods that came or went for a constraint; return False if a node has too many for it."""
+        counted, domain = spread.soft.domains.counted, spread.soft.values.numbers
+        for position, amount in spread.selected.changed or ():
+            if not spread.is_host:
+                if counted[position]:
+                    spread.amounts[domain[position]] += amount
+                continue
+            pods, group = spread.selected.on_nodes[position], self._groups[position]
+            if pods >= len(spread.amounts):
+                return False
+            moved = group + (pods - group // step % len(spread.amounts)) * step
+            self._groups[position] = moved
+            if self._scored[position]:
+                self._nodes[group] -= 1
+                self._nodes[moved] += 1
+        return True
 
 
 class _Known:
@@ -207,10 +314,10 @@ class _Known:
         )
         self._passed: NDArray[np.bool_] = view.derive(key, lambda: self._pass(view))
         soft = soft_constraints(view, request)
-        self._spreads: list[_Spread] | None = None
+        self._spreads: _Spreads | None = None
         # A node without a label scores in another way.
         if soft.everywhere and all(each.label.everywhere for each in soft.constraints):
-            self._spreads = [_Spread(each, view, request) for each in soft.constraints]
+            self._spreads = _Spreads(soft.constraints, view, request)
         self._feasible = np.zeros(0, np.bool_)
 
     def _pass(self, view: NodeView) -> NDArray[np.bool_]:
@@ -225,19 +332,17 @@ class _Known:
         feasible = self._filter(view, lacking == 0)
         if not np.array_equal(feasible, self._feasible) and not self._narrow(view, feasible):
             return None
-        positions = self._positions
-        total = np.take(scores, positions)
-        total += self._of_nodes
+        total = scores + self._of_nodes
         for plugin, weight in self._scoring:
             found = self._spread(view) if plugin is Plugin.POD_TOPOLOGY_SPREAD else self._score(plugin, view)
             if found is not None:
                 total += found if weight == 1 else found * weight
         most = total.max()
-        best = positions[total == most]
+        best = np.flatnonzero(total == most)
         # Of equal nodes there are hundreds.
         every = view.derive("names", lambda: np.array(view.names, object))
         names = tuple(every[best].tolist())
-        return BestNodes(names, len(positions), int(most))
+        return BestNodes(names, self._count, int(most))
 
     def _filter(self, view: NodeView, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the nodes that all plugins let pass, of those with enough resources; shape ``(n,)``."""
@@ -250,26 +355,26 @@ class _Known:
 
     def _narrow(self, view: NodeView, feasible: NDArray[np.bool_]) -> bool:
         """Compute what depends on which nodes are feasible; return whether any is."""
-        self._feasible = feasible
-        self._positions = np.flatnonzero(feasible)
-        if not len(self._positions):
+        self._feasible, self._count = feasible, int(np.count_nonzero(feasible))
+        if not self._count:
             self._feasible = np.zeros(0, np.bool_)
             return False
-        self._of_nodes: _Amounts = np.zeros(len(self._positions), np.int64)
+        self._of_nodes: _Amounts = np.where(feasible, 0, _LEFT_OUT)
         for plugin, weight in self._request.profile.scores:
             if plugin in _OF_NODES:
                 found = self._score(plugin, view)
                 self._of_nodes += 0 if found is None else found * weight
-        self._weights = [each.weight(self._positions) for each in self._spreads or ()]
+        if self._spreads is not None:
+            self._spreads.narrow(feasible)
         return True
 
     def _score(self, name: Plugin, view: NodeView) -> _Amounts | None:
-        """Return what a plugin gives the feasible nodes; None where it skips."""
+        """Return what a plugin gives each node, of which the feasible ones count; None where it skips."""
         if name is Plugin.INTER_POD_AFFINITY and not self._may_prefer(view):
             return None
         plugin = SCORES[name]
         scores = None if plugin is None else plugin.score(view, self._request, self._feasible)
-        return None if scores is None else scores.normalized[self._positions]
+        return None if scores is None else scores.normalized
 
     def _may_prefer(self, view: NodeView) -> bool:
         """Return whether some pod has terms by which InterPodAffinity scores."""
@@ -278,15 +383,10 @@ class _Known:
         return bool(own or len(index.preferred_terms) or len(index.affinity))
 
     def _spread(self, view: NodeView) -> _Amounts | int | None:
-        """Return what PodTopologySpread gives the feasible nodes; None where it skips."""
-        if self._spreads is None:
-            return SPREAD.score(view, self._request, self._feasible).nodes.normalized[self._positions]
-        if not self._spreads:
+        """Return what PodTopologySpread gives each node, as ``_score`` does."""
+        if self._spreads is not None and not len(self._spreads):
             return MAX_SCORE if self._request.behavior.scores_spread_without_soft else None
-        total = np.zeros(len(self._positions))
-        for each, weight in zip(self._spreads, self._weights, strict=True):
-            each.follow(view)
-            total += each.scores(self._positions, weight)
-        raw = round_half_away(total)
-        worst, best = int(raw.max()), int(raw.min())
-        return MAX_SCORE * (worst + best - raw) // worst if worst else MAX_SCORE
+        scores = None if self._spreads is None else self._spreads.scores(view)
+        return (
+            SPREAD.score(view, self._request, self._feasible).nodes.normalized if scores is None else scores
+        )

@@ -21,7 +21,7 @@ from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObject, PodObjects
-from policies.placement.core.recovery import DisplacedPod, PodOutcome, Rescheduling
+from policies.placement.core.recovery import DisplacedPod, MadeRequests, PodOutcome, Rescheduling
 from policies.placement.survive.damage import (
     BudgetNeed,
     ClusterLoss,
@@ -135,6 +135,8 @@ class ClusterSurvival:
             if not pod.terminating and (ref := self.workload_of(pod)) is not None
         )
         self._budgets = _Budgets(self)
+        # What replaces pods, whatever is lost.
+        self._made: MadeRequests = {}
         impacts = map(self._impact, self.domains)
         self.impacts = tuple(sorted(impacts, key=lambda each: (-each.pods, -each.nodes, each.domain)))
 
@@ -278,7 +280,8 @@ class ClusterSurvival:
             self.on_step(min(done / most, 1.0))
 
         simulation.on_step = on_step
-        again = Rescheduling(simulation, facts, (), self._context, others=self.cluster.pod_count * most)
+        others = self.cluster.pod_count * most
+        again = Rescheduling(simulation, facts, (), self._context, others=others, made=self._made)
         again.schedule(disruption.evicted)
         again.replace_preempted()
         loss = self._judge(impact, simulation.cluster, again, complete=not self._stop())

@@ -185,8 +185,11 @@ class ResourceVerdict:
         self._key = ("resources", compared, *strategy, *self._wanted, amounts, self._gain, *weights)
 
     def find(self, view: NodeView) -> Amounts:
-        """Return 1 where a node is rejected and the weighted sum of its scores, shape ``(2, n)``."""
-        return view.by_resources(self._key, self._compute)
+        """Return 1 where a node is rejected and the weighted sum of its scores, shape ``(2, n)``.
+
+        Both are valid until a pod comes or goes.
+        """
+        return view.by_resources(self._key, self._compute, lasts=False)
 
     def _compute(self, nodes: NodeView) -> Amounts:
         found = np.zeros((2, len(nodes.slots)), np.int64)

@@ -179,3 +179,12 @@ def test_little_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for seed in range(20):
         assert _run(seed, _NothingKnown()) == _run(seed, RepeatedRequests())
+
+
+@pytest.mark.parametrize("groups", [0, 12])
+def test_many_groups(monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
+    """Nodes that are in too many groups, from the beginning or as pods come, are scored one by one."""
+    monkeypatch.setattr(repeated, "MOST_GROUPS", groups)
+
+    for seed in range(20):
+        assert _run(seed, _NothingKnown()) == _run(seed, RepeatedRequests())
