@@ -51,7 +51,7 @@ def test_the_demo_cluster_is_shown_and_the_token_leaves_the_address(page: Page, 
     """What a person copies from the address bar or sends as a screenshot opens nothing."""
     page.goto(address)
 
-    expect(page.get_by_test_id("size")).to_contain_text("6 nodes")
+    expect(page.get_by_test_id("size")).to_contain_text("12 nodes")
     expect(page.get_by_test_id("cluster-map")).to_be_visible()
     assert "token" not in page.url
 

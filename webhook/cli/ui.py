@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +29,11 @@ _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 #: What leads a browser on from a file.
 _REDIRECT: Final = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}">\n'
 
+#: The example cluster, with a problem of each kind. It is a file, so that the commands which the page names run.
+_DEMO: Final = Path(__file__).parents[1] / "demo" / "shop.json"
+
 _EXAMPLES = """\
+evenkeel ui --demo
 evenkeel ui --live
 evenkeel ui --cluster cluster.json
 evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
@@ -37,6 +42,7 @@ evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @page_options
+@click.option("--demo", is_flag=True, help="Show an example cluster, which has a problem of each kind.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -46,7 +52,7 @@ evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
     help="Port on 127.0.0.1 to listen on.",
 )
 @click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
-def command(*, port: int, no_open: bool, **values: Any) -> None:  # the options of the cluster
+def command(*, demo: bool, port: int, no_open: bool, **values: Any) -> None:  # the options of the cluster
     """Show a cluster in the browser: how workloads are spread, why pods are pending, and what if.
 
     Serves one page on 127.0.0.1 until Ctrl-C ends it. The address, which is printed, has a token: without it
@@ -58,6 +64,10 @@ def command(*, port: int, no_open: bool, **values: Any) -> None:  # the options 
     ended by Ctrl-C before there was a page.
     """
     options = PlacementOptions(**values)
+    if demo and (options.cluster or options.live):
+        raise UsageError("--demo is a cluster: it may not be combined with --live or --cluster")
+    if demo:
+        options = replace(options, cluster=str(_DEMO))
     options.require_cluster()
     # Before a large cluster is read for nothing.
     listener = open_listener(f"{HOST}:{port}")
