@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import click
 
+from policies.manifests.errors import UsageError
 from webhook.cli.command import Command
 from webhook.cli.placement_options import PlacementOptions, page_options
 from webhook.cli.terminal import note
