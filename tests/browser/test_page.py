@@ -36,7 +36,9 @@ def open_workload(page: Page, address: str, target: str, tab: str = "spread") ->
 def counts(table: Locator, column: int) -> dict[str, int]:
     """Return a column of numbers of a table of domains, by domain."""
     return {
-        str(row.get_attribute("data-domain")): int(row.locator("td").nth(column).inner_text().split()[0])
+        str(row.get_attribute("data-domain")): int(
+            str(row.locator("td").nth(column).text_content()).split()[0]
+        )
         for row in table.get_by_test_id("domain").all()
     }
 

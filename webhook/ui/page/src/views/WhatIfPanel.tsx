@@ -162,7 +162,12 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
                 {!running && <p class="quiet">The cluster as it is.</p>}
                 <div class="stack">
                   {current.map((domains) => (
-                    <Domains key={domains.constraint} domains={domains} after={false} />
+                    <Domains
+                      key={domains.constraint}
+                      domains={domains}
+                      after={false}
+                      pending={running ? Math.max(0, running.wanted - running.placed) : 0}
+                    />
                   ))}
                 </div>
               </>
