@@ -352,7 +352,8 @@ function Suggestions({ explain, onApply }: { explain: ExplainAnswer; onApply: Pr
   );
 }
 
-function Suggestion({
+/** A change that would help, what it gives up, and a button that makes it in a copy. */
+export function Suggestion({
   change,
   at,
   onApply,
