@@ -69,7 +69,9 @@ def _files() -> Mapping[Path, str]:
         **{DOCS / "images" / name: image for name, image in terminal.images().items()},
         DOCS / "releases.md": releases.refreshed(texts[DOCS / "releases.md"]),
         # The guide shows commands on the cluster of evenkeel ui --demo, which a wheel has without the guide.
-        **dict.fromkeys((DOCS / "examples" / "shop.json", ROOT / "webhook" / "demo" / "shop.json"), shop.cluster()),
+        **dict.fromkeys(
+            (DOCS / "examples" / "shop.json", ROOT / "webhook" / "demo" / "shop.json"), shop.cluster()
+        ),
         ROOT / "conformance" / "conformance.schema.json": conformance_json.schema(),
         **roles.roles(),
         **typescript.files(),

@@ -83,7 +83,7 @@ def test_the_demo() -> None:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("http://127.0.0.1:")
 
-    assert "may not be combined" in evenkeel("ui", "--demo", "--live", folder=Path()).stderr
+    assert "may not be combined" in evenkeel("ui", "--demo", "--live", folder=Path()).stderr.decode()
 
 
 def test_what_a_browser_is_started_with(cluster: str, tmp_path: Path) -> None:
