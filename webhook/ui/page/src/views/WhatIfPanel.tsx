@@ -38,7 +38,7 @@ const PAUSE = 60;
 
 export function WhatIfPanel({ client, cluster, detail, explain, manifest, state, change, onEdit }: Props) {
   const edited = state.edited !== null;
-  const running = detail.explain?.replicas ?? null;
+  const running = detail.inCluster ? (detail.explain?.replicas ?? null) : null;
   // Pods that run are of another revision than an edited copy, which then has none of its own.
   const wanted = explain.replicas;
   const own = edited && running && wanted ? { wanted: wanted.wanted, placed: running.placed } : wanted;
