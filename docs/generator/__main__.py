@@ -68,7 +68,10 @@ def _files() -> Mapping[Path, str]:
         **corpus.refreshed({**repository.files(), **terminal.refreshed(texts)}),
         **{DOCS / "images" / name: image for name, image in terminal.images().items()},
         DOCS / "releases.md": releases.refreshed(texts[DOCS / "releases.md"]),
-        DOCS / "examples" / "shop.json": shop.cluster(),
+        # The guide shows commands on the cluster of evenkeel ui --demo, which a wheel has without the guide.
+        **dict.fromkeys(
+            (DOCS / "examples" / "shop.json", ROOT / "webhook" / "demo" / "shop.json"), shop.cluster()
+        ),
         ROOT / "conformance" / "conformance.schema.json": conformance_json.schema(),
         **roles.roles(),
         **typescript.files(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import launched, served_page
 
@@ -23,7 +23,11 @@ def main() -> None:
     with served_page(CLUSTER) as address, launched() as browser:
         page = browser.new_page(viewport=_SIZE)  # type: ignore[arg-type]
         page.goto(address)
+        expect(page.get_by_test_id("landing")).not_to_contain_text("so far")
         _take(page, "page-cluster.png", "cluster-map")
+        page.get_by_test_id("nav-pending").click()
+        _take(page, "page-pending.png", "first-fix")
+        page.get_by_test_id("nav-cluster").click()
         # Nothing moves while a picture is taken.
         page.emulate_media(reduced_motion="reduce")
         page.get_by_test_id("map-rows").get_by_role("button", name="b", exact=True).click()

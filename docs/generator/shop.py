@@ -1,4 +1,4 @@
-"""The cluster in pictures of the page, ``shop.json`` of the examples: three zones, each kind of trouble."""
+"""The cluster of ``evenkeel ui --demo`` and of pictures, ``shop.json``: three zones, each kind of trouble."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from tests.browser.chromium import launched, missing_chromium, served_page
 from tests.run_notes import NOTES
 
 ROOT = Path(__file__).parents[2]
-#: The cluster of the demo, with a workload of every kind of trouble.
-DEMO = ROOT / "webhook" / "demo" / "cluster.yaml"
+#: The cluster of ``evenkeel ui --demo``, with a problem of each kind.
+DEMO = ROOT / "webhook" / "demo" / "shop.json"
 #: Milliseconds within which anything appears, on a busy machine.
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_page import SHOP, answer, counts, open_workload
+from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
+from tests.policies.placement.clusters import a_node
 from tests.webhook.ui.pages import a_cluster
 
 _RUN = "from webhook.cli.start import run; run()"
@@ -194,3 +197,108 @@ def test_a_report_ends_as_the_command_does(page: Page, tmp_path: Path, option: s
     expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text(str(ends["running"]))
     expect(page.get_by_test_id("fact-pending").locator("dd")).to_have_text(str(ends["pending"]))
     expect(page.get_by_test_id("report-verdict")).not_to_be_empty()
+
+
+def written(path: Path, constraint: dict[str, Any], replicas: int, *zones: str) -> Path:
+    """Write a snapshot of a node in each zone with a pod of Deployment web, all but the last zone's."""
+    web = a_workload(spec={"topologySpreadConstraints": [constraint]})
+    web["spec"]["replicas"] = replicas
+    owned = a_replica_set(web, "aaa")
+    owned["spec"]["replicas"] = replicas
+    owner = ("apps/v1", "ReplicaSet", owned["metadata"]["name"])
+    labels = owned["spec"]["template"]["metadata"]["labels"]
+    nodes = [a_node(f"n{number}", zone) for number, zone in enumerate(zones)]
+    pods = [
+        a_pod(
+            name=f"web-{number}",
+            labels=labels,
+            owner=owner,
+            spec={"topologySpreadConstraints": [constraint], "nodeName": f"n{number}"},
+        )
+        for number in range(len(zones) - 1)
+    ]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, web, owned, *pods]}))
+    return path
+
+
+def test_a_pod_that_only_stops_counting_is_not_lost(
+    page: Page, serve: Callable[[Path], str], tmp_path: Path
+) -> None:
+    """A cordon moves no pod; where tainted nodes do not count, the page says why the sum is smaller."""
+    cluster = written(tmp_path / "honor.json", a_constraint(nodeTaintsPolicy="Honor"), 2, "a", "b", "c")
+    page.goto(f"{serve(cluster)}#/workload/Deployment/shop/web?tab=what-if&do=cordon%3An0")
+
+    after = page.get_by_test_id("after")
+    expect(after.get_by_test_id("fact-running").locator("dd")).to_have_text("2")
+    expect(after.get_by_test_id("uncounted")).to_contain_text("1 pod of these runs on, but no longer counts")
+
+
+def test_names_and_numbers_of_domains_are_words(
+    page: Page, serve: Callable[[Path], str], tmp_path: Path
+) -> None:
+    """A domain of an empty name has one, and one node takes, not take, the pod."""
+    cluster = written(tmp_path / "empty.json", a_constraint(), 2, "a", "")
+    page.goto(f"{serve(cluster)}#/workload/Deployment/shop/web")
+
+    row = page.get_by_test_id("constraint-0").locator("[data-domain='']")
+    expect(row).to_contain_text("(empty)")
+    expect(row).to_contain_text("1 node takes it")
+
+
+def test_a_rollout_beyond_the_limit_blames_nobody(
+    browser: Browser, serve: Callable[[Path], str], tmp_path: Path
+) -> None:
+    """It is said once, with the command that can, and not as a mistake of the manifest."""
+    cluster = written(tmp_path / "many.json", a_constraint(), 150_000, "a", "b")
+    # A tab that is not watched: the browser logs the status of the refusal.
+    page = browser.new_page()
+    page.goto(f"{serve(cluster)}#/workload/Deployment/shop/web?tab=rollout")
+
+    expect(page.get_by_test_id("error")).to_have_count(1)
+    expect(page.get_by_test_id("error")).to_contain_text("the page rolls out at most")
+    assert "warning" in str(page.get_by_test_id("error").get_attribute("class"))
+    page.close()
+
+
+def test_chance_is_named(page: Page, shop: str) -> None:
+    """As many pods as the answer has ties of had several best nodes."""
+    found = answer("what-if", "deploy/web", "-n", "shop", "--lose", "zone=a")
+    placed = [*found["steps"], *(pod for pod in found["whatIf"]["displaced"] if "node" in pod)]
+    tied = sum(len(each.get("tied") or ()) > 1 for each in placed)
+    assert tied
+    page.goto(f"{shop}#/workload/Deployment/shop/web?tab=what-if&do=lose%3Atopology.kubernetes.io/zone%3Aa")
+
+    expect(page.get_by_test_id("chance")).to_contain_text(f"{tied} pods of {len(placed)}")
+
+
+def test_the_schedulers_words_and_ours_are_told_apart(
+    page: Page, serve: Callable[[Path], str], stuck: Path
+) -> None:
+    """What the cluster has of a pending pod is kube-scheduler's; the prediction is Evenkeel's."""
+    page.goto(serve(stuck))
+    page.get_by_test_id("nav-pending").click()
+
+    group = page.get_by_test_id("pending-group")
+    expect(group).to_contain_text("kube-scheduler's message: 0/3 nodes are available")
+    expect(group).to_contain_text("Evenkeel expects: 0/3 nodes are available: ")
+
+
+def test_a_picture_of_a_workload_says_what_happens(page: Page, shop: str) -> None:
+    """It names workload, action, cluster, release and legend, and a lost domain is gone in it."""
+    page.goto(f"{shop}#/workload/Deployment/shop/web?tab=what-if&do=lose%3Atopology.kubernetes.io/zone%3Aa")
+    expect(page.get_by_test_id("after").get_by_test_id("outcome-facts")).to_be_visible()
+    page.get_by_test_id("save").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="SVG").click()
+    picture = Path(download.value.path()).read_text("utf-8")
+
+    for words in (
+        "Deployment shop/web",
+        "What if: Lose zone=a",
+        "9 replicas with a node, 0 pending",
+        "shop.json",
+        "Kubernetes 1.",
+        "3 → gone",
+        "wanted at most",
+    ):
+        assert words in picture, words

@@ -36,7 +36,9 @@ def open_workload(page: Page, address: str, target: str, tab: str = "spread") ->
 def counts(table: Locator, column: int) -> dict[str, int]:
     """Return a column of numbers of a table of domains, by domain."""
     return {
-        str(row.get_attribute("data-domain")): int(row.locator("td").nth(column).inner_text().split()[0])
+        str(row.get_attribute("data-domain")): int(
+            str(row.locator("td").nth(column).text_content()).split()[0]
+        )
         for row in table.get_by_test_id("domain").all()
     }
 
@@ -51,7 +53,7 @@ def test_the_demo_cluster_is_shown_and_the_token_leaves_the_address(page: Page, 
     """What a person copies from the address bar or sends as a screenshot opens nothing."""
     page.goto(address)
 
-    expect(page.get_by_test_id("size")).to_contain_text("6 nodes")
+    expect(page.get_by_test_id("size")).to_contain_text("12 nodes")
     expect(page.get_by_test_id("cluster-map")).to_be_visible()
     assert "token" not in page.url
 

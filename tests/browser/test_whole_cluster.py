@@ -153,6 +153,30 @@ def test_the_landing_says_what_is_wrong(page: Page, shop: str) -> None:
     expect(page.get_by_test_id("workload")).to_have_count(sum(risk in each for each in problems))
 
 
+def test_the_landing_says_what_each_zone_would_cost(page: Page, shop: str) -> None:
+    """The verdict of the command on each zone, what does not survive first; each a link to it on the map."""
+    zones = [each["domain"] for each in answer("survive", "zone", "--all")["losses"]]
+    verdicts = {zone: answer("survive", f"zone={zone}", "--all")["verdict"] for zone in zones}
+    page.goto(shop)
+    losses = page.get_by_test_id("landing-loss")
+    expect(losses).to_have_count(len(zones))
+
+    shown = losses.all_inner_texts()
+    assert sorted(verdicts.values()) == sorted(shown)
+    assert shown == sorted(shown, key=lambda text: "does not survive" not in text)
+    losses.first.click()
+    expect(page.get_by_test_id("cluster-verdict")).to_contain_text(shown[0])
+
+
+def test_a_rack_that_takes_nothing_is_named_beside_zones(page: Page, shop: str) -> None:
+    """No zone is closed, a rack is: its link shows the map by racks, and opens it."""
+    page.goto(shop)
+    page.get_by_test_id("landing-closed").click()
+
+    expect(page.get_by_test_id("rows")).to_have_value("example.com/rack")
+    expect(page.get_by_test_id("domain-panel")).to_contain_text("c1")
+
+
 def test_a_zone_that_takes_nothing_is_named(page: Page, serve: Callable[[Path], str], tmp_path: Path) -> None:
     """Its only node is cordoned; the link opens it."""
     cluster = tmp_path / "cordoned.json"

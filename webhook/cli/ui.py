@@ -5,12 +5,15 @@ from __future__ import annotations
 import html
 import os
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from policies.manifests.errors import UsageError
 from webhook.cli.command import Command
+from webhook.cli.manifest import STDIN, read_content
 from webhook.cli.placement_options import PlacementOptions, page_options
 from webhook.cli.terminal import note
 from webhook.cli.ui_cluster import read_page_cluster
@@ -28,15 +31,28 @@ _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 #: What leads a browser on from a file.
 _REDIRECT: Final = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}">\n'
 
+#: The example cluster, with a problem of each kind; a file, so that the commands which the page names run.
+_DEMO: Final = Path(__file__).parents[1] / "demo" / "shop.json"
+
 _EXAMPLES = """\
+evenkeel ui --demo
 evenkeel ui --live
 evenkeel ui --cluster cluster.json
+evenkeel ui --cluster cluster.json -f web.yaml
 evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
 """
 
 
 @click.command(cls=Command, examples=_EXAMPLES)
 @page_options
+@click.option(
+    "-f",
+    "--file",
+    metavar="FILE",
+    default="",
+    help="Manifest to show at first, - for stdin: in the cluster or not.",
+)
+@click.option("--demo", is_flag=True, help="Show an example cluster, which has a problem of each kind.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -46,7 +62,9 @@ evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
     help="Port on 127.0.0.1 to listen on.",
 )
 @click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
-def command(*, port: int, no_open: bool, **values: Any) -> None:  # the options of the cluster
+def command(
+    *, file: str, demo: bool, port: int, no_open: bool, **values: Any
+) -> None:  # the options of the cluster
     """Show a cluster in the browser: how workloads are spread, why pods are pending, and what if.
 
     Serves one page on 127.0.0.1 until Ctrl-C ends it. The address, which is printed, has a token: without it
@@ -58,11 +76,18 @@ def command(*, port: int, no_open: bool, **values: Any) -> None:  # the options 
     ended by Ctrl-C before there was a page.
     """
     options = PlacementOptions(**values)
+    if demo and (options.cluster or options.live):
+        raise UsageError("--demo is a cluster: it may not be combined with --live or --cluster")
+    if demo:
+        options = replace(options, cluster=str(_DEMO))
     options.require_cluster()
+    if options.cluster == file == STDIN:
+        raise UsageError("only one of --file and --cluster may be standard input")
+    opened = read_content(file).decode(errors="replace") if file else ""
     # Before a large cluster is read for nothing.
     listener = open_listener(f"{HOST}:{port}")
     with listener, private_folder(PAGE) as folder:
-        state = PageState.of(read_page_cluster(options))
+        state = PageState.of(replace(read_page_cluster(options), opened=opened))
         access = PageAccess(listener.getsockname()[1])
         server = LoopbackServer(listener, create_page(state, built_files(), access), access.bears_token)
         state.audit.start()

@@ -145,6 +145,7 @@ class ClusterMap(TypedDict):
         nodes: The nodes.
         workloads: The workloads.
         pods: The pods.
+        opened: The manifest that is shown at first; empty for none.
     """
 
     kubernetesVersion: str
@@ -154,6 +155,7 @@ class ClusterMap(TypedDict):
     nodes: NodeColumns
     workloads: WorkloadColumns
     pods: PodColumns
+    opened: str
 
 
 class AuditedEntry(NamedTuple):
@@ -217,6 +219,7 @@ class WorkloadDetail(TypedDict):
         pods: Its pods that are bound and not being deleted, by name.
         rolledOut: Whether it is of a kind whose rollout is simulated, so that an edited copy of it replaces
             its pods.
+        inCluster: Whether the cluster has it; false for a manifest of a person's own.
     """
 
     manifest: str
@@ -225,6 +228,7 @@ class WorkloadDetail(TypedDict):
     problems: list[ManifestProblem]
     pods: list[WorkloadPod]
     rolledOut: bool
+    inCluster: bool
 
 
 class MovedPods(TypedDict):
@@ -378,7 +382,8 @@ class PendingAnswer(TypedDict):
     Attributes:
         pods: How many there are.
         notKept: How many of them are too many to be looked at.
-        groups: Those of each controller, the most pods first.
+        groups: Those of each controller: first those that fit no node, then those of which that is not known,
+            then those that fit one; of each the most pods first.
         otherGroups: How many more groups there are, which are left out.
     """
 

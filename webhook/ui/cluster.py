@@ -76,6 +76,7 @@ class PageCluster:
         read_at: When it was read.
         namespace: Where objects go that name no namespace.
         notes: What was left out, or is not known.
+        opened: The manifest that is shown at first; empty for none.
         remote: Answers a route of ``/v1``, given its JSON, in place of the index, which then has no nodes;
             None where the index has the cluster.
         fetch: Reads a workload of a live cluster, if it has one; None for a cluster of a file.
@@ -89,6 +90,7 @@ class PageCluster:
     read_at: datetime
     namespace: str = DEFAULT_NAMESPACE
     notes: tuple[str, ...] = ()
+    opened: str = ""
     remote: Callable[[str, bytes], bytes] | None = field(default=None, repr=False)
     fetch: Callable[[WorkloadRef], Mapping[str, Any] | None] | None = field(default=None, repr=False)
 

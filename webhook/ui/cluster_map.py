@@ -40,6 +40,7 @@ def cluster_map(cluster: PageCluster) -> answers.ClusterMap:
             "nodes": _nodes(table, keys[:MOST_KEYS]),
             "workloads": _workloads(cluster),
             "pods": _pods(cluster),
+            "opened": cluster.opened,
         }
 
 

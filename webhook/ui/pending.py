@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import chain
 from typing import Final
 
@@ -20,6 +21,9 @@ from webhook.ui.manifest import field_problems
 
 #: Groups that are evaluated: a screenful at once is read, and each takes some milliseconds.
 MOST_GROUPS: Final = 500
+#: The place of a group by how many nodes its first pod fits: what fits none is stuck, what was not evaluated
+#: may be, and all others come after these.
+_STUCK_FIRST: Final[Mapping[int | None, int]] = {0: 0, None: 1}
 #: Pods of a group that are named.
 MOST_NAMED: Final = 50
 
@@ -33,10 +37,13 @@ def pending(cluster: PageCluster) -> bytes:
         key = pod.namespace, workload, pod.name if workload == NO_WORKLOAD else ""
         groups.setdefault(key, []).append(pod)
     ordered = sorted(groups.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    shown = [_group(cluster, key[1], pods) for key, pods in ordered[:MOST_GROUPS]]
     answer: answers.PendingAnswer = {
         "pods": cluster.objects.pending.count,
         "notKept": cluster.objects.pending.count - len(kept),
-        "groups": [_group(cluster, key[1], pods) for key, pods in ordered[:MOST_GROUPS]],
+        "groups": sorted(
+            shown, key=lambda group: _STUCK_FIRST.get(group["feasibleNodes"], len(_STUCK_FIRST))
+        ),
         "otherGroups": max(0, len(ordered) - MOST_GROUPS),
     }
     return dumps(answer)

@@ -23,7 +23,7 @@ from webhook.ui.node_detail import node_detail
 from webhook.ui.page_state import PageState
 from webhook.ui.pending import pending
 from webhook.ui.remote import explain_remotely
-from webhook.ui.workload_detail import find_object, workload_detail
+from webhook.ui.workload_detail import find_object, opened_manifest, workload_detail
 
 #: Computes an answer, JSON; runs in a child process.
 Work: TypeAlias = Callable[[], bytes]
@@ -135,6 +135,7 @@ ROUTES: Final = (
     PageRoute("GET", "/api/workload", answers.WorkloadDetail, _workload),
     PageRoute("GET", "/api/node", answers.NodeDetail, _node),
     PageRoute("GET", "/api/pending", answers.PendingAnswer, _pending),
+    _post("/api/open", bodies.ManifestBody, answers.WorkloadDetail, opened_manifest),
     _post("/api/check", bodies.ManifestBody, answers.CheckAnswer, editing.check),
     _post("/api/explain", bodies.ManifestBody, ExplainAnswer, placing.explain, "/v1/explain"),
     _post("/api/score", bodies.ManifestBody, ScoreAnswer, placing.score, "/v1/score"),

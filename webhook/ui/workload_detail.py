@@ -23,6 +23,7 @@ from policies.placement.rollout.rollout import is_rolled_out
 from policies.placement.rollout.running_pods import revision_label
 from policies.reports.explain import json as explain_json
 from webhook.ui import answers
+from webhook.ui.bodies import ManifestBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, read_manifest, request_problem
 
@@ -67,6 +68,32 @@ def workload_detail(
             "problems": problems,
             "pods": _pods(cluster, key, workload),
             "rolledOut": is_rolled_out(workload),
+            "inCluster": True,
+        }
+    )
+
+
+def opened_manifest(cluster: PageCluster, body: ManifestBody) -> bytes:
+    """Return a manifest that the cluster does not have, as ``workload_detail`` returns a workload.
+
+    Raises:
+        ProblemsError: It is none, or the nodes are not known.
+    """
+    if cluster.remote is not None:
+        text = "no nodes were read to place it on: start evenkeel ui with --cluster and a snapshot"
+        raise ProblemsError([request_problem("manifest", text)])
+    entry = read_manifest(body.manifest, cluster.context)
+    explained, problems = _explained(cluster, cluster.namespace, entry)
+    return orjson.dumps(
+        {
+            "manifest": body.manifest,
+            "notes": [],
+            "explain": None if explained is None else orjson.Fragment(explained),
+            "problems": problems,
+            "pods": [],
+            # Nothing runs that it would replace.
+            "rolledOut": False,
+            "inCluster": False,
         }
     )
 

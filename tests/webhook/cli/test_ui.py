@@ -77,6 +77,15 @@ def test_a_page(cluster: str) -> None:
     assert token not in told
 
 
+def test_the_demo() -> None:
+    """It is a cluster of its own, with no other beside it."""
+    with _page("--demo", "--no-open") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+
+    assert "may not be combined" in evenkeel("ui", "--demo", "--live", folder=Path()).stderr.decode()
+
+
 def test_what_a_browser_is_started_with(cluster: str, tmp_path: Path) -> None:
     """Its arguments, which everybody on the machine can read, name a file that nobody else can."""
     browser = tmp_path / "browser"

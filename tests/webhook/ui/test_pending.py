@@ -33,6 +33,16 @@ def test_groups() -> None:
     assert (1, -1, 2) == (second["count"], second["workload"], second["feasibleNodes"])
 
 
+def test_what_is_stuck_comes_first() -> None:
+    """A pod that fits no node stands before more pods that fit one."""
+    fitting = [a_pod(name=f"fits-{number}", owner=("v1", "Thing", "thing")) for number in range(2)]
+    stuck = a_pod(name="stuck", spec={"nodeSelector": {"no": "such"}})
+    found = _answer(*a_cluster(), *fitting, stuck)["groups"]
+
+    assert [0, 0, 2] == [group["feasibleNodes"] for group in found]
+    assert 2 == found[-1]["count"]
+
+
 def test_a_pod_that_is_not_evaluated() -> None:
     """A pod that the API server would refuse has its problems in place of a verdict."""
     (group,) = _answer(a_pod(name="odd", spec={"topologySpreadConstraints": [{"maxSkew": 0}]}))["groups"]

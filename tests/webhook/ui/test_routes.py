@@ -26,6 +26,7 @@ REQUESTS: dict[str, list[Any]] = {
     ],
     "/api/node": [{"name": "na"}],
     "/api/pending": [None],
+    "/api/open": [{}],
     "/api/check": [{}, {"manifest": "a: ["}, {"manifest": "{apiVersion: v1, kind: Pod}"}],
     "/api/explain": [{}],
     "/api/score": [{}],

@@ -34,6 +34,8 @@ export interface ClusterMap {
   workloads: WorkloadColumns;
   /** The pods. */
   pods: PodColumns;
+  /** The manifest that is shown at first; empty for none. */
+  opened: string;
 }
 
 /** Where the cluster was read from. */
@@ -274,6 +276,8 @@ export interface WorkloadDetail {
   pods: WorkloadPod[];
   /** Whether it is of a kind whose rollout is simulated, so that an edited copy of it replaces its pods. */
   rolledOut: boolean;
+  /** Whether the cluster has it; false for a manifest of a person's own. */
+  inCluster: boolean;
 }
 
 /** Where a pod would go and why, or why it fits nowhere and what would help. */
@@ -872,7 +876,7 @@ export interface PendingAnswer {
   pods: number;
   /** How many of them are too many to be looked at. */
   notKept: number;
-  /** Those of each controller, the most pods first. */
+  /** Those of each controller: first those that fit no node, then those of which that is not known, then those that fit one; of each the most pods first. */
   groups: PendingGroup[];
   /** How many more groups there are, which are left out. */
   otherGroups: number;

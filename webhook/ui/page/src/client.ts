@@ -109,6 +109,10 @@ export class Client {
     return this.send("/api/pending", signal);
   }
 
+  open(manifest: string, signal: AbortSignal): Promise<WorkloadDetail> {
+    return this.send("/api/open", signal, { manifest });
+  }
+
   check(manifest: string, signal: AbortSignal): Promise<CheckAnswer> {
     return this.send("/api/check", signal, { manifest });
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ActionBody, ClusterMap, ClusterOutcome } from "../src/api-types";
 import { Cluster } from "../src/model/cluster";
-import { Moves, touched } from "../src/model/moves";
+import { byDamage, Moves, touched } from "../src/model/moves";
 
 const ZONE = "topology.kubernetes.io/zone";
 /** Two nodes in zone a and one in b; pods of workload 0 on n0, n1 and n2, one of workload 1 on n0. */
@@ -19,6 +19,7 @@ const MAP = {
   },
   workloads: { kinds: ["Deployment"], namespaces: ["shop"], kind: [0, 0], namespace: [0, 0], name: ["web", "api"] },
   pods: { node: [0, 0, 1, 2], workload: [0, 1, 0, 0] },
+  opened: "",
 } satisfies ClusterMap;
 const cluster = new Cluster(MAP);
 
@@ -83,4 +84,19 @@ describe("a what-if of the whole cluster", () => {
     const tainted = new Moves(cluster, [action("a"), action("b")], outcome({}));
     expect(tainted.after.taintsOf(1)).toEqual([{ key: "team", value: "b", effect: "NoSchedule" }]);
   });
+});
+
+test("losses are ranked: what does not survive, then what is not judged; of each the worst damage of most workloads", () => {
+  const made = (name: string, survives: boolean | null, damages: number[]): [string, ClusterOutcome] => [
+    name,
+    { result: { survives, damages: Object.fromEntries(damages.map((found, at) => [at, found])), pending: 0 } } as never,
+  ];
+  const losses = [
+    made("calm", true, [0, 0]),
+    made("unknown", null, [0, 9]),
+    made("mild", false, [0, 7]),
+    made("bad", false, [2, 0]),
+    made("worse", false, [2, 1]),
+  ];
+  expect(byDamage(losses).map(([name]) => name)).toEqual(["worse", "bad", "mild", "unknown", "calm"]);
 });

@@ -35,7 +35,7 @@ test("an edited copy replaces what runs: rolled out alone, or before nodes chang
   expect(editedRequest("m", { ...state, actions }, true)).toEqual({
     simulate: { manifest: "m", applied: true, replicas: 7, actions },
   });
-  expect(editedRequest("m", state, false)).toEqual({ simulate: { manifest: "m" } });
+  expect(editedRequest("m", state, false)).toEqual({ simulate: { manifest: "m", replicas: 7 } });
 });
 
 test("pods with several best nodes are counted, scheduled or displaced: 2 of 3", () => {

@@ -157,9 +157,9 @@ export class Cluster {
     return colors;
   }
 
-  /** Return the workloads with most pods. */
+  /** Return the workloads with most pods; DaemonSets, which are never spread, are none of them. */
   largest(most: number): number[] {
-    const order = Array.from(this.running.keys());
+    const order = Array.from(this.running.keys()).filter((at) => this.workloads[at]?.kind !== "DaemonSet");
     return order.sort((a, b) => (this.running[b] ?? 0) - (this.running[a] ?? 0) || a - b).slice(0, most);
   }
 

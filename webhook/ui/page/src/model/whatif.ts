@@ -33,7 +33,7 @@ export function editedRequest(
   rolledOut: boolean,
 ): WhatIfRequest {
   const replicas = state.replicas === null ? {} : { replicas: state.replicas };
-  if (!rolledOut) return { simulate: whatIfBody(manifest, state, null) };
+  if (!rolledOut) return { simulate: { ...whatIfBody(manifest, state, null), ...replicas } };
   if (state.actions.length === 0) return { rollout: { manifest, ...replicas } };
   return { simulate: { manifest, applied: true, ...replicas, actions: [...state.actions] } };
 }

@@ -1,7 +1,8 @@
-/** The pods of each domain as bars against the global minimum and maxSkew: a table first, the bars beside the numbers. */
+/** The pods of each domain against the global minimum and maxSkew: as columns, and as a table with the numbers. */
 import { useState } from "preact/hooks";
-import { foremost, skewScale, type SkewScale } from "../model/skew";
+import { foremost } from "../model/skew";
 import { count, number } from "../model/words";
+import { NAMED, PodColumns, type Stack } from "./PodColumns";
 import { DomainName } from "./text";
 
 export interface DomainCount {
@@ -28,10 +29,14 @@ interface Props {
   /** Names of the columns of pods. */
   before?: string;
   after?: string;
-  /** Counts that the bars leave room for, so that those beside them have the same scale. */
+  /** Counts that the columns leave room for, so that those beside them have the same scale. */
   beside?: readonly number[];
+  /** Pods of the workload without a node. */
+  pending?: number;
 }
 
+/** Domains that have a column. */
+const COLUMNS = 160;
 /** Domains that are shown at first. */
 const SHOWN = 24;
 /** Domains that are added to them. */
@@ -46,18 +51,20 @@ export function DomainBars({
   before = "Pods",
   after = "After",
   beside = [],
+  pending = 0,
 }: Props) {
   const [most, setMost] = useState(SHOWN);
   const compared = domains.some((domain) => domain.after !== null);
   const noted = domains.some((domain) => domain.note !== undefined);
   const counts = [...beside, ...domains.flatMap((domain) => [domain.pods, domain.after ?? 0])];
-  const scale = skewScale(counts, minimum, maxSkew);
+  const limit = minimum + maxSkew;
   if (domains.length === 0) return <p class="quiet">No eligible node carries this key.</p>;
   const many = domains.length > SHOWN;
   const ordered = many ? foremost(domains) : domains;
   const shown = ordered.slice(0, most);
-  return (
-    <div class="domains">
+  const drawn = domains.length > COLUMNS ? ordered.slice(0, COLUMNS) : domains;
+  const table = (
+    <>
       <table class="domain-table" data-testid="domains">
         <caption class="hidden">{caption}</caption>
         <thead>
@@ -71,9 +78,6 @@ export function DomainBars({
                 {after}
               </th>
             )}
-            <th scope="col" class="bar-head">
-              <Legend scale={scale} hard={hard} maxSkew={maxSkew} />
-            </th>
             {noted && <th scope="col">Next pod</th>}
           </tr>
         </thead>
@@ -95,9 +99,6 @@ export function DomainBars({
                   <After domain={domain} />
                 </td>
               )}
-              <td class="bar-cell" aria-hidden="true">
-                <Bar domain={domain} scale={scale} hard={hard} />
-              </td>
               {noted && <td class={domain.takes === true ? "takes" : "refuses"}>{domain.note}</td>}
             </tr>
           ))}
@@ -119,8 +120,40 @@ export function DomainBars({
           )}
         </p>
       )}
+    </>
+  );
+  return (
+    <div class="domains">
+      <Legend minimum={minimum} limit={limit} hard={hard} maxSkew={maxSkew} />
+      <PodColumns
+        columns={drawn.map((domain) => ({ name: domain.name, stacks: stacksOf(domain, limit, hard) }))}
+        others={domains.length - drawn.length}
+        most={counts.reduce((a, b) => Math.max(a, b), 0)}
+        {...{ pending, minimum, limit, hard }}
+      />
+      {domains.length <= NAMED ? (
+        table
+      ) : (
+        <details>
+          <summary>The numbers of {count(domains.length, "domain")}</summary>
+          {table}
+        </details>
+      )}
     </div>
   );
+}
+
+/** Return the pods of a domain: those that stay, come, are above the limit, and are gone. */
+function stacksOf({ pods, after }: DomainCount, limit: number, hard: boolean): Stack[] {
+  const shown = after ?? pods;
+  const within = Math.min(shown, limit);
+  const held = Math.min(pods, within);
+  return [
+    { look: "held", pods: held },
+    { look: "added", pods: within - held },
+    { look: hard ? "excess" : "beyond", pods: shown - within },
+    { look: "gone", pods: Math.max(0, pods - shown) },
+  ];
 }
 
 function After({ domain }: { domain: DomainCount }) {
@@ -134,55 +167,17 @@ function After({ domain }: { domain: DomainCount }) {
   );
 }
 
-function Legend({ scale, hard, maxSkew }: { scale: SkewScale; hard: boolean; maxSkew: number }) {
+function Legend({ minimum, limit, hard, maxSkew }: { minimum: number; limit: number; hard: boolean; maxSkew: number }) {
   return (
-    <span class="bar-legend">
+    <p class="bar-legend quiet">
       <span>
         <i class="key-minimum" />
-        minimum {number(scale.minimum)}
+        minimum {number(minimum)}
       </span>
       <span>
-        <i class="key-limit" />
-        {hard ? "most allowed" : "wanted at most"} {number(scale.limit)} (maxSkew {number(maxSkew)})
+        <i class={hard ? "key-limit" : "key-limit soft"} />
+        {hard ? "most allowed" : "wanted at most"} {number(limit)} (maxSkew {number(maxSkew)})
       </span>
-    </span>
-  );
-}
-
-function Bar({ domain, scale, hard }: { domain: DomainCount; scale: SkewScale; hard: boolean }) {
-  const shown = domain.after ?? domain.pods;
-  const gone = domain.after !== null && domain.pods > shown ? domain.pods : null;
-  return (
-    <svg class="bar" viewBox="0 0 100 20" preserveAspectRatio="none" focusable="false">
-      <rect class="track" x="0" y="6" width="100" height="8" />
-      {gone !== null && (
-        <rect class="gone" x={scale.at(shown)} y="6" width={scale.at(gone) - scale.at(shown)} height="8" />
-      )}
-      <rect class="held" x="0" y="6" width={scale.at(Math.min(shown, scale.limit))} height="8" />
-      {domain.after !== null && domain.after > domain.pods && (
-        <rect
-          class="added"
-          x={scale.at(domain.pods)}
-          y="6"
-          width={
-            scale.at(Math.min(shown, scale.limit)) > scale.at(domain.pods)
-              ? scale.at(Math.min(shown, scale.limit)) - scale.at(domain.pods)
-              : 0
-          }
-          height="8"
-        />
-      )}
-      {shown > scale.limit && (
-        <rect
-          class={hard ? "excess" : "beyond"}
-          x={scale.at(scale.limit)}
-          y="3"
-          width={scale.at(shown) - scale.at(scale.limit)}
-          height="14"
-        />
-      )}
-      <rect class="minimum" x={Math.max(0, scale.at(scale.minimum) - 0.3)} y="0" width="0.6" height="20" />
-      {scale.limit <= scale.end && <rect class="limit" x={scale.at(scale.limit) - 0.3} y="0" width="0.6" height="20" />}
-    </svg>
+    </p>
   );
 }

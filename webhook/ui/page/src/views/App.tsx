@@ -1,20 +1,23 @@
 /** The page of `evenkeel ui`: its frame, and which view is shown. */
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import type { Client } from "../client";
+import { RequestError, type Client } from "../client";
 import { Cluster } from "../model/cluster";
-import { decode, encode, START, type PageState } from "../model/fragment";
+import { decode, encode, START, workloadState, type PageState } from "../model/fragment";
 import { age, count, number, printable } from "../model/words";
 import { dropAddress, pushAddress, replaceAddress } from "../parts/address";
 import { Frame } from "../parts/Frame";
 import { announce } from "../parts/live";
-import { useRequest } from "../parts/request";
+import { asRequestError, useRequest, useSend } from "../parts/request";
 import { Failure, Name, Notice, Waiting } from "../parts/text";
 import { useAudit } from "./audit";
 import { ClusterView } from "./ClusterView";
+import { useDroppedManifest } from "./OpenManifest";
 import { PendingView } from "./PendingView";
 import { WorkloadsView } from "./WorkloadsView";
 import { WorkloadView } from "./WorkloadView";
 
+/** What a manifest without a name is called. */
+const UNNAMED = "unnamed";
 const TITLES: Record<PageState["view"], string> = {
   cluster: "Cluster",
   workloads: "Workloads",
@@ -50,6 +53,30 @@ export function App({ client }: { client: Client }) {
     setRead({ state: next, ignored: [] });
     if (!replace && !stays) window.scrollTo(0, 0);
   }, []);
+  const [refused, setRefused] = useState<RequestError | null>(null);
+  const send = useSend();
+  const onManifest = useCallback(
+    (text: string) => {
+      void send(async (signal) => {
+        try {
+          const { object, problems } = await client.check(text, signal);
+          if (object === null)
+            throw new RequestError("This cannot be shown: it is no manifest of one Pod or workload.", 0, problems);
+          setRefused(null);
+          go({ ...workloadState({ ...object, name: object.name || UNNAMED }, "what-if"), edited: text });
+        } catch (failure) {
+          if (!signal.aborted) setRefused(asRequestError(failure));
+        }
+      });
+    },
+    [client, go, send],
+  );
+  useDroppedManifest(onManifest);
+  const opened = map?.opened ?? "";
+  useEffect(() => {
+    // A link, or a reload, says itself what is shown.
+    if (opened !== "" && location.hash === "") onManifest(opened);
+  }, [opened, onManifest]);
   const heading = state.view === "workload" ? printable(state.name) : TITLES[state.view];
   useEffect(() => {
     document.title = `${heading} · Evenkeel`;
@@ -76,8 +103,9 @@ export function App({ client }: { client: Client }) {
         </Notice>
       )}
       {error && <Failure error={error} />}
+      {refused && <Failure error={refused} />}
       {loading && !cluster && <Waiting>Reading the cluster…</Waiting>}
-      {cluster && <View client={client} cluster={cluster} state={state} go={go} />}
+      {cluster && <View {...{ client, cluster, state, go, onManifest }} />}
     </Frame>
   );
 }
@@ -87,15 +115,16 @@ interface ViewProps {
   cluster: Cluster;
   state: PageState;
   go: (state: PageState, replace?: boolean, stays?: boolean) => void;
+  onManifest: (text: string) => void;
 }
 
-function View({ client, cluster, state, go }: ViewProps) {
+function View({ client, cluster, state, go, onManifest }: ViewProps) {
   const audit = useAudit(client);
   switch (state.view) {
     case "cluster":
       return <ClusterView audit={audit} client={client} cluster={cluster} state={state} go={go} />;
     case "workloads":
-      return <WorkloadsView audit={audit} all={cluster.workloads.length} state={state} go={go} />;
+      return <WorkloadsView audit={audit} all={cluster.workloads.length} {...{ state, go, onManifest }} />;
     case "pending":
       return <PendingView client={client} cluster={cluster} go={go} />;
     case "workload":

@@ -19,23 +19,26 @@ const SIGNS: readonly [survives: boolean | null, tone: Tone][] = [
   [null, "warning"],
 ];
 
+/** Return how a verdict is shown. */
+export function verdictTone({ result }: ClusterOutcome): Tone {
+  return SIGNS.find(([survives]) => survives === result.survives)?.[1] ?? "warning";
+}
+
 /** The verdict in one sentence, and the numbers. */
 export function Verdict({ outcome }: { outcome: ClusterOutcome }) {
   const { impact, result } = outcome;
-  const { loss } = { loss: result };
-  const tone = SIGNS.find(([survives]) => survives === result.survives)?.[1] ?? "warning";
   const kept = Object.entries(impact.notRecreated);
   return (
     <>
-      <Notice tone={tone} title={outcome.verdict} testId="cluster-verdict" />
+      <Notice tone={verdictTone(outcome)} title={outcome.verdict} testId="cluster-verdict" />
       <dl class="facts" data-testid="cluster-facts">
         {impact.nodes > 0 && <Fact label="Nodes lost" value={impact.nodes} testId="fact-nodes" />}
         {outcome.addedNodes.length > 0 && <Fact label="Nodes added" value={outcome.addedNodes.length} />}
         <Fact label="Pods that lose their node" value={impact.pods} testId="fact-pods" />
-        <Fact label="Get another node" value={loss.recovered} tone="good" testId="fact-recovered" />
-        <Fact label="Fit nowhere" value={loss.pending} tone={loss.pending ? "error" : "good"} testId="fact-stuck" />
-        {loss.evicted > 0 && <Fact label="Evicted for others" value={loss.evicted} tone="warning" />}
-        {loss.notTried > 0 && <Fact label="Not scheduled again" value={loss.notTried} tone="warning" />}
+        <Fact label="Get another node" value={result.recovered} tone="good" testId="fact-recovered" />
+        <Fact label="Fit nowhere" value={result.pending} tone={result.pending ? "error" : "good"} testId="fact-stuck" />
+        {result.evicted > 0 && <Fact label="Evicted for others" value={result.evicted} tone="warning" />}
+        {result.notTried > 0 && <Fact label="Not scheduled again" value={result.notTried} tone="warning" />}
         {kept.length > 0 && (
           <Fact
             label={`Not replaced: ${kept.map(([what]) => what).join(", ")}`}

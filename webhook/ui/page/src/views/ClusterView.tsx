@@ -121,11 +121,12 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
     <>
       {actions.length === 0 && (
         <ProblemsNow
-          {...{ audit, rows, domains, go }}
+          {...{ audit, client, rows, domains, go }}
           cluster={now}
-          onDomain={(at) => {
+          onDomain={(key, at) => {
             setNode(-1);
             setRow(at);
+            if (key !== rows) go({ ...state, rows: key });
           }}
         />
       )}

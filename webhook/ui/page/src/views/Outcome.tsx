@@ -44,7 +44,7 @@ export function Outcome({ answer, explain }: Props & { explain: ExplainAnswer | 
   return (
     <div class="stack" data-testid="outcome">
       {compared.map((domains) => (
-        <Domains key={domains.constraint} domains={domains} after whatIf={answer.whatIf} />
+        <Domains key={domains.constraint} domains={domains} after pending={ends.pending} whatIf={answer.whatIf} />
       ))}
       {explain?.constraints.length === 0 && (
         <p class="quiet">No constraint is in force, so there are no domains to compare.</p>
@@ -95,10 +95,13 @@ export function Outcome({ answer, explain }: Props & { explain: ExplainAnswer | 
 export function Domains({
   domains,
   after,
+  pending,
   whatIf = null,
 }: {
   domains: ComparedDomains;
   after: boolean;
+  /** Pods of the workload without a node. */
+  pending: number;
   whatIf?: WhatIf | null;
 }) {
   const order = new Intl.Collator("en", { numeric: true });
@@ -143,6 +146,7 @@ export function Domains({
         hard={hard}
         caption={`Pods of each ${shortKey(domains.topologyKey)}${after ? ", before and after" : ""}`}
         before={after ? "Before" : "Pods"}
+        pending={pending}
         beside={[...Object.values(domains.before), ...Object.values(domains.after)]}
       />
       {domains.stages && after && (

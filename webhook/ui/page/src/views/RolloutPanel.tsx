@@ -32,6 +32,12 @@ export function RolloutPanel({ client, cluster, detail, manifest, edited, step, 
       running: detail.pods.map((pod) => ({ name: pod.name, node: pod.node })),
     };
   }, [cluster, detail]);
+  if (!detail.inCluster)
+    return (
+      <Notice tone="note" title="Nothing runs that it would replace.">
+        What if says where its replicas go.
+      </Notice>
+    );
   if (!simulated)
     return (
       <Notice tone="note" title="This kind is not rolled out step by step here.">

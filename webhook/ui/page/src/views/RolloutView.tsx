@@ -5,6 +5,7 @@ import { framesOf, type Frame, type Frames, type Surroundings } from "../model/f
 import { count, number, shortKey } from "../model/words";
 import { Evicted } from "../parts/Evicted";
 import { announce } from "../parts/live";
+import { PodColumns } from "../parts/PodColumns";
 import { SkewChart } from "../parts/SkewChart";
 import { Badge, Fact, Limits, Name, Notice, type Tone } from "../parts/text";
 
@@ -301,7 +302,19 @@ function Player({ frames, maxSkew, hard, trace, step, topologyKey, onStep }: Pla
           Not every step is listed, or a node's domain is not known.
         </Notice>
       )}
-      <FrameBars frames={frames} frame={frame} topologyKey={topologyKey} />
+      <PodColumns
+        columns={frames.domains.map((name) => ({
+          name,
+          stacks: [
+            { look: "held", pods: frame.fresh[name] ?? 0 },
+            { look: "old", pods: frame.old[name] ?? 0 },
+          ],
+        }))}
+        pending={frame.pending}
+        most={mostOf(frames)}
+        hard={hard}
+      />
+      <FrameTable frames={frames} frame={frame} topologyKey={topologyKey} />
       <h2>Skew over time</h2>
       <SkewChart frames={frames.frames} maxSkew={maxSkew} at={step} onPick={move} />
       <Steps trace={trace} step={step} onStep={move} />
@@ -317,11 +330,13 @@ function Icon({ path }: { path: string }) {
   );
 }
 
-function FrameBars({ frames, frame, topologyKey }: { frames: Frames; frame: Frame; topologyKey: string }) {
-  const most = frames.frames.reduce(
-    (a, found) => Math.max(a, ...frames.domains.map((name) => (found.old[name] ?? 0) + (found.fresh[name] ?? 0))),
-    1,
-  );
+/** Return the most pods that a domain, or those without a node, are of in any frame. */
+function mostOf({ domains, frames }: Frames): number {
+  const both = ({ old, fresh }: Frame): number[] => domains.map((name) => (old[name] ?? 0) + (fresh[name] ?? 0));
+  return frames.reduce((most, frame) => Math.max(most, frame.pending, ...both(frame)), 1);
+}
+
+function FrameTable({ frames, frame, topologyKey }: { frames: Frames; frame: Frame; topologyKey: string }) {
   return (
     <table class="domain-table frame" data-testid="frame">
       <caption class="hidden">Pods of each {shortKey(topologyKey)} by revision</caption>
@@ -336,31 +351,18 @@ function FrameBars({ frames, frame, topologyKey }: { frames: Frames; frame: Fram
             <i class="key-new" />
             New
           </th>
-          <th scope="col">
-            <span class="hidden">Both</span>
-          </th>
         </tr>
       </thead>
       <tbody>
-        {frames.domains.map((name) => {
-          const [old, fresh] = [frame.old[name] ?? 0, frame.fresh[name] ?? 0];
-          return (
-            <tr key={name}>
-              <th scope="row">
-                <Name>{name}</Name>
-              </th>
-              <td class="number">{number(old)}</td>
-              <td class="number">{number(fresh)}</td>
-              <td class="bar-cell" aria-hidden="true">
-                <svg class="bar" viewBox="0 0 100 20" preserveAspectRatio="none" focusable="false">
-                  <rect class="track" x="0" y="5" width="100" height="10" />
-                  <rect class="held moving" x="0" y="5" width={(100 * fresh) / most} height="10" />
-                  <rect class="old moving" x={(100 * fresh) / most} y="5" width={(100 * old) / most} height="10" />
-                </svg>
-              </td>
-            </tr>
-          );
-        })}
+        {frames.domains.map((name) => (
+          <tr key={name}>
+            <th scope="row">
+              <Name>{name}</Name>
+            </th>
+            <td class="number">{number(frame.old[name] ?? 0)}</td>
+            <td class="number">{number(frame.fresh[name] ?? 0)}</td>
+          </tr>
+        ))}
       </tbody>
     </table>
   );

@@ -118,13 +118,14 @@ function Constraints({ explain }: { explain: ExplainAnswer }) {
         </Notice>
       )}
       {explain.constraints.map((constraint, at) => (
-        <Constraint key={at} constraint={constraint} at={at} policy={explain.policy} />
+        <Constraint key={at} constraint={constraint} at={at} explain={explain} />
       ))}
     </section>
   );
 }
 
-function Constraint({ constraint, at, policy }: { constraint: ConstraintStats; at: number; policy: string | null }) {
+function Constraint({ constraint, at, explain }: { constraint: ConstraintStats; at: number; explain: ExplainAnswer }) {
+  const { policy, replicas } = explain;
   const hard = constraint.whenUnsatisfiable === "DoNotSchedule";
   const counted = constraint.domains.filter((domain) => domain.counted);
   const counts = Object.fromEntries(counted.map((domain) => [domain.value, domain.matching]));
@@ -196,6 +197,7 @@ function Constraint({ constraint, at, policy }: { constraint: ConstraintStats; a
         maxSkew={constraint.maxSkew}
         hard={hard}
         caption={`Pods of each ${shortKey(constraint.topologyKey)}`}
+        pending={replicas ? Math.max(0, replicas.wanted - replicas.placed) : 0}
       />
       {notes.length > 0 && (
         <ul class="notes">
@@ -350,7 +352,16 @@ function Suggestions({ explain, onApply }: { explain: ExplainAnswer; onApply: Pr
   );
 }
 
-function Suggestion({ change, at, onApply }: { change: SuggestedChange; at: number; onApply: Props["onApply"] }) {
+/** A change that would help, what it gives up, and a button that makes it in a copy. */
+export function Suggestion({
+  change,
+  at,
+  onApply,
+}: {
+  change: SuggestedChange;
+  at: number;
+  onApply: Props["onApply"];
+}) {
   const gain =
     change.replicasAfter !== null && change.replicasBefore !== null
       ? `${number(change.replicasBefore)} → ${number(change.replicasAfter)} replicas fit`

@@ -38,7 +38,7 @@ const PAUSE = 60;
 
 export function WhatIfPanel({ client, cluster, detail, explain, manifest, state, change, onEdit }: Props) {
   const edited = state.edited !== null;
-  const running = detail.explain?.replicas ?? null;
+  const running = detail.inCluster ? (detail.explain?.replicas ?? null) : null;
   // Pods that run are of another revision than an edited copy, which then has none of its own.
   const wanted = explain.replicas;
   const own = edited && running && wanted ? { wanted: wanted.wanted, placed: running.placed } : wanted;
@@ -162,7 +162,12 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
                 {!running && <p class="quiet">The cluster as it is.</p>}
                 <div class="stack">
                   {current.map((domains) => (
-                    <Domains key={domains.constraint} domains={domains} after={false} />
+                    <Domains
+                      key={domains.constraint}
+                      domains={domains}
+                      after={false}
+                      pending={running ? Math.max(0, running.wanted - running.placed) : 0}
+                    />
                   ))}
                 </div>
               </>

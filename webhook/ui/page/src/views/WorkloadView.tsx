@@ -30,6 +30,8 @@ interface Props {
   go: (state: PageState, replace?: boolean, stays?: boolean) => void;
 }
 
+/** The status of an answer about what the cluster does not have. */
+const NOT_FOUND = 404;
 const LABELS: Record<Tab, string> = {
   spread: "Spread",
   nodes: "Nodes",
@@ -39,8 +41,18 @@ const LABELS: Record<Tab, string> = {
 };
 
 export function WorkloadView(props: Props) {
-  const { client, state, go } = props;
-  const { data: detail, error } = useRequest("detail", (signal) => client.workload(state, signal));
+  const { client, cluster, state, go } = props;
+  const { data: detail, error } = useRequest("detail", async (signal) => {
+    // A manifest of a person's own may be of nothing in the cluster, whose Pods are not listed.
+    if (state.edited !== null && state.kind !== "Pod" && cluster.find(state) < 0)
+      return client.open(state.edited, signal);
+    try {
+      return await client.workload(state, signal);
+    } catch (failure) {
+      if (state.edited === null || asRequestError(failure).status !== NOT_FOUND) throw failure;
+      return client.open(state.edited, signal);
+    }
+  });
   return (
     <>
       <nav class="crumbs" aria-label="Breadcrumb">
@@ -85,7 +97,7 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
   );
   const onManifest = useCallback(
     (text: string) => {
-      change({ edited: text === detail.manifest ? null : text, step: 0 });
+      change({ edited: text === detail.manifest && detail.inCluster ? null : text, step: 0 });
     },
     [change, detail],
   );
@@ -122,24 +134,32 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
       </div>
       {edited && (
         <div class="copy-bar" role="status" data-testid="edited">
-          <span>
-            <strong>You are looking at an edited copy.</strong> Nothing in the cluster has changed.
-          </span>
+          {detail.inCluster ? (
+            <span>
+              <strong>You are looking at an edited copy.</strong> Nothing in the cluster has changed.
+            </span>
+          ) : (
+            <span>
+              <strong>The cluster that was read does not have this.</strong> Its pods are placed beside those that run.
+            </span>
+          )}
           <button
             onClick={() => {
               change({ tab: "manifest" }, false);
             }}
           >
-            Show the changes
+            {detail.inCluster ? "Show the changes" : "Show the manifest"}
           </button>
-          <button
-            data-testid="discard"
-            onClick={() => {
-              change({ edited: null, step: 0 });
-            }}
-          >
-            Discard the copy
-          </button>
+          {detail.inCluster && (
+            <button
+              data-testid="discard"
+              onClick={() => {
+                change({ edited: null, step: 0 });
+              }}
+            >
+              Discard the copy
+            </button>
+          )}
         </div>
       )}
       {edited && state.edited !== null && state.edited.length > MOST_EDITED && (

@@ -5,6 +5,7 @@ import { byRisk } from "../model/risk";
 import { count, number } from "../model/words";
 import { Failure, Notice, Waiting } from "../parts/text";
 import type { Audit } from "./audit";
+import { OpenManifest } from "./OpenManifest";
 import { WorkloadList } from "./WorkloadList";
 
 interface Props {
@@ -13,13 +14,16 @@ interface Props {
   all: number;
   state: ListState;
   go: (state: PageState, replace?: boolean) => void;
+  /** Opens a manifest of the person's own. */
+  onManifest: (text: string) => void;
 }
 
-export function WorkloadsView({ audit, all, state, go }: Props) {
+export function WorkloadsView({ audit, all, state, go, onManifest }: Props) {
   const workloads = useMemo(() => byRisk(audit.workloads), [audit.workloads]);
   const others = audit.done ? all - audit.workloads.length : 0;
   return (
     <>
+      <OpenManifest onManifest={onManifest} />
       {audit.failed !== null &&
         (typeof audit.failed === "string" ? (
           <Notice tone="error" title="The audit ended early.">

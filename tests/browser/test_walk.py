@@ -1,0 +1,93 @@
+"""The first minutes of somebody who has never seen the page: the walk of docs/ui.md, on the demo cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import ROOT
+from tests.browser.test_page import answer
+
+#: A manifest that the demo's cluster does not have.
+OWN = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: mine, namespace: shop}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: mine}}
+  template:
+    metadata: {labels: {app: mine}}
+    spec:
+      containers: [{name: c, image: "registry.example.com/mine:1"}]
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: mine}}
+"""
+
+
+def test_the_walk_of_the_guide(page: Page, address: str, tmp_path: Path) -> None:
+    """From what is wrong to what a lost zone does, the change that fixes it, and the file to send."""
+    page.goto(address)
+    expect(page.get_by_test_id("landing-stuck")).to_contain_text("1 pod without a node")
+    expect(page.get_by_test_id("landing-violated")).to_be_visible()
+    page.get_by_test_id("landing-loss").first.click()
+    expect(page.get_by_test_id("cluster-verdict")).to_contain_text("does not survive")
+    expect(page.get_by_test_id("damage").first).to_contain_text("indexer")
+
+    page.get_by_test_id("nav-pending").click()
+    page.get_by_test_id("first-fix").get_by_role("button", name="Apply to a copy").click()
+    expect(page.get_by_test_id("after").get_by_test_id("fact-running").locator("dd")).to_have_text("11")
+    expect(page.get_by_test_id("after").get_by_test_id("fact-pending").locator("dd")).to_have_text("0")
+
+    page.get_by_test_id("save").click()
+    with page.expect_download() as download:
+        page.get_by_test_id("save-report").click()
+    report = tmp_path / "report.html"
+    download.value.save_as(report)
+    page.goto(report.as_uri())
+    expect(page.get_by_test_id("report-title")).to_contain_text("search/indexer")
+    expect(page.get_by_test_id("report-verdict")).to_contain_text("the rollout completes")
+
+
+def test_pods_that_wait_are_ghosts(page: Page, address: str) -> None:
+    """One column has the pods without a node, before the change and not after it."""
+    page.goto(f"{address}#/workload/Deployment/search/indexer")
+    expect(page.get_by_test_id("constraint-0").get_by_test_id("ghosts")).to_have_attribute(
+        "title", "No node: 1"
+    )
+    page.get_by_test_id("apply-0").click()
+    page.get_by_test_id("tab-what-if").click()
+
+    expect(page.get_by_test_id("before").get_by_test_id("ghosts")).to_have_count(1)
+    expect(page.get_by_test_id("after").get_by_test_id("columns").first).to_be_visible()
+    expect(page.get_by_test_id("after").get_by_test_id("ghosts")).to_have_count(0)
+
+
+def test_a_manifest_of_ones_own(page: Page, address: str, tmp_path: Path) -> None:
+    """It is pasted, and its replicas go where the command puts them, also after the slider."""
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(OWN)
+    placed = answer(
+        "simulate", "-f", str(mine), "--pods", "7", cluster=ROOT / "webhook" / "demo" / "shop.json"
+    )
+    page.goto(address)
+    page.get_by_test_id("nav-workloads").click()
+    page.get_by_test_id("open-manifest").locator("summary").click()
+    page.get_by_test_id("pasted").fill("kind: [")
+    page.get_by_test_id("open-pasted").click()
+    expect(page.get_by_test_id("error")).to_contain_text("no manifest of one Pod or workload")
+    page.get_by_test_id("pasted").fill(OWN)
+    page.get_by_test_id("open-pasted").click()
+    expect(page.get_by_test_id("edited")).to_contain_text("does not have this")
+    expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text("4")
+    page.get_by_test_id("replicas-number").fill("7")
+
+    ends = placed["ends"]
+    expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text(str(ends["running"]))
+    expect(page.get_by_test_id("fact-pending").locator("dd")).to_have_text(str(ends["pending"]))
+    page.reload()
+    expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text(str(ends["running"]))
