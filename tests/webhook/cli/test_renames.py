@@ -86,19 +86,28 @@ def test_examples_use_what_the_help_shows() -> None:
 
 def test_texts_use_new_names() -> None:
     """No text of the packages tells a person to type an old name."""
-    old = [row[0].removeprefix("evenkeel ").split(" ") for row in renames.rows()]
-    names = {" ".join(words[:2]) for words in old if len(words) > 1 and words[1].startswith("--")}
-    found = [
-        (str(path), name)
+    old = [re.compile(rf"\b{command} (?:-[^\"`|\n]* )?{option}\b") for command, option in _old_options()]
+    texts = [
+        path
         for folder in ("policies", "webhook", "certs")
         for path in Path(folder).rglob("*.py")
         if path.name != "renames.py"
-        for name in names
-        if name in path.read_text(encoding="utf-8")
     ]
 
-    assert "simulate --rollout" in names
-    assert [] == found
+    assert [] == [
+        (str(path), found.group())
+        for path in texts
+        for form in old
+        if (found := form.search(path.read_text(encoding="utf-8")))
+    ]
+    assert old
+
+
+def _old_options() -> Iterator[tuple[str, str]]:
+    """Yield each old option with its command."""
+    for old, _, _ in renames.rows():
+        words = old.split()[1:]
+        yield from ((" ".join(words[:at]), word) for at, word in enumerate(words) if word.startswith("--"))
 
 
 @pytest.mark.parametrize(
