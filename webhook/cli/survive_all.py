@@ -53,7 +53,7 @@ def run(
             that is looked at runs a pod.
     """
     if options.files or options.words or options.name:
-        raise UsageError("--all may not be combined with --file, --name or KIND/NAME")
+        raise UsageError("--all may not be combined with --file or KIND/NAME")
     if own_only:
         raise UsageError("--all may not be combined with --displaced own: every pod is scheduled again")
     name, equals, domain = key.partition("=")

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +28,8 @@ MAX_ENTRIES: Final = 500_000
 #: Bytes of a file that says where something is; a path has at most 4 KiB.
 _MAX_POINTER: Final = 2**13
 #: What of all work trees of a repository Git reads: objects, and names of commits.
-_SHARED: Final = ("objects", "refs", "packed-refs", "shallow", "logs/refs", "reftable")
+_OBJECTS: Final = "objects"
+_NAMES: Final = ("refs", "packed-refs", "shallow", "logs/refs", "reftable")
 #: What it reads of one of them, besides names such as HEAD and ORIG_HEAD.
 _OWN: Final = ("logs/HEAD", "index")
 #: What our configuration has of the repository's: how it is stored, and what ``@{upstream}`` stands for.
@@ -48,11 +49,18 @@ class GitFolder:
         own: The folder of the work tree.
         common: That of all work trees of the repository; mostly the same.
         settings: Those of its settings that are used, with their values.
+        with_objects: Whether its objects are read; an index is read without them.
     """
 
     own: Path
     common: Path
     settings: tuple[tuple[str, str], ...]
+    with_objects: bool = True
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """What is read of all work trees."""
+        return (_OBJECTS, *_NAMES) if self.with_objects else _NAMES
 
     @contextmanager
     def opened(self) -> Iterator[Path]:
@@ -62,20 +70,20 @@ class GitFolder:
             (folder / "config").write_text(
                 "".join(_lines(self.settings)), encoding="utf-8", errors="surrogateescape"
             )
-            for names, place in ((_SHARED, self.common), (_OWN, self.own)):
+            for names, place in ((self.shared, self.common), (_OWN, self.own)):
                 for name in names:
                     if (place / name).exists():
                         (folder / name).symlink_to(place / name)
             for head in _heads(self.own):
                 # A link would have to lead to a name of a commit.
                 (folder / head.name).write_bytes(read_file(head))
-            for name in ("objects", "refs"):
+            for name in (_OBJECTS, "refs"):
                 (folder / name).mkdir(exist_ok=True)
             yield folder
 
 
-def find_git_folder(root: Path, list_settings: ListSettings) -> GitFolder:
-    """Return where a repository keeps its objects, after a look at all that Git would open.
+def find_git_folder(root: Path, list_settings: ListSettings, *, with_objects: bool = True) -> GitFolder:
+    """Return where a repository keeps what Git reads, after a look at all that it would open.
 
     That of a work tree that ``git worktree`` added, and of a submodule, is elsewhere: it is read if it says
     itself that this is its work tree, which nobody can have it say who only wrote the work tree.
@@ -83,6 +91,7 @@ def find_git_folder(root: Path, list_settings: ListSettings) -> GitFolder:
     Args:
         root: The folder of the work tree.
         list_settings: Reads a configuration.
+        with_objects: Whether its objects are read, too, not only its index.
 
     Raises:
         ToolError: It leads elsewhere, or holds what is no file.
@@ -94,7 +103,21 @@ def find_git_folder(root: Path, list_settings: ListSettings) -> GitFolder:
     elif (own / "commondir").exists():
         raise _leads_out("commondir")
     _check(own, [*(head.name for head in _heads(own)), *_OWN])
-    _check(common, ["config", *_SHARED])
+    found = GitFolder(own, common, (), with_objects)
+    _check(common, ["config", *found.shared])
+    if with_objects:
+        _borrows_nothing(common)
+    config = common / "config"
+    listed = list_settings(config) if config.is_file() else b""
+    return replace(found, settings=tuple(_settings(listed)))
+
+
+def _borrows_nothing(common: Path) -> None:
+    """Make sure that all objects are the repository's own.
+
+    Raises:
+        ToolError: Some are another's.
+    """
     alternates = _lines_of(common / "objects/info/alternates")
     if any(line and not line.startswith(b"#") for line in alternates):
         text = (
@@ -102,9 +125,6 @@ def find_git_folder(root: Path, list_settings: ListSettings) -> GitFolder:
             " copy them with `git repack -a -d`, then remove that file"
         )
         raise ToolError(text, SkipReason.OUTSIDE_REPOSITORY)
-    config = common / "config"
-    listed = list_settings(config) if config.is_file() else b""
-    return GitFolder(own, common, tuple(_settings(listed)))
 
 
 def _own_folder(root: Path) -> Path:

@@ -147,9 +147,11 @@ class GitRepository:
         # Else they would count from the working folder.
         root = ("-C", str(self.root), f"--work-tree={self.root}")
         names = [f"*{ending}" for ending in endings]
-        return [
-            os.fsdecode(name) for name in self._run(*root, "ls-files", "-z", "--", *names).split(b"\0")[:-1]
-        ]
+        # Objects may be another repository's; the index is always its own.
+        found = find_git_folder(self.root, _list_settings, with_objects=False)
+        with found.opened() as folder:
+            listed = _run_git(folder, *root, "ls-files", "-z", "--", *names)
+        return [os.fsdecode(name) for name in listed.split(b"\0")[:-1]]
 
     def _contents(self, batch: list[_Entry]) -> Iterator[bytes]:
         output = self._run("cat-file", "--batch", stdin=b"".join(entry.oid + b"\n" for entry in batch))

@@ -140,9 +140,11 @@ class SetReader:
     def _placed(
         self, workloads: Iterable[ManifestWorkload], job: LintJob, unfinished: list[Workload], root: str
     ) -> Iterator[BuiltWorkload]:
-        """Yield workloads as the API server would get them."""
+        """Yield workloads as the API server would get them; what helm test makes is not applied."""
         for written in workloads:
             workload = read_workload(written.obj, job.context, namespace=self.namespace)
+            if workload.is_test:
+                continue
             # Of what another tool has yet to fill in, lint reports no errors.
             if workload.errors and not written.errors:
                 unfinished.append(workload)

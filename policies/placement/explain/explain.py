@@ -104,6 +104,7 @@ def explain_object(
     context = replace(context, cluster=fork)
     placement = evaluate_workload(workload, context)
     replaced = find_replaced(placement, context)
+    completes = replaced is not None and replaced.completes
     counted = count_replicas(placement, stop)
     replicas, stuck = None, placement
     if counted is not None:
@@ -116,7 +117,7 @@ def explain_object(
         placement=placement,
         explanation=explain(placement.result, placement.cluster, examples=examples),
         deadlocks=find_deadlocks(stuck.result, stuck.cluster),
-        suggestions=find_suggestions(stuck, context, replicas, stop=stop),
+        suggestions=Suggestions() if completes else find_suggestions(stuck, context, replicas, stop=stop),
         outvoted=find_outvoted(placement.result, placement.cluster),
         stuck_message=stuck.result.message,
         replicas=replicas,

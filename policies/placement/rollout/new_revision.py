@@ -49,6 +49,11 @@ class ReplacedPods:
         return self.rollout.pending
 
     @property
+    def completes(self) -> bool:
+        """Whether its rollout was simulated and leaves no pod pending in any course."""
+        return self.pending == 0
+
+    @property
     @sent
     def evicted(self) -> Count | None:
         """The most pods of other workloads that it evicts; None if it is not simulated."""
@@ -62,7 +67,9 @@ def find_replaced(
     known: KnownPods | None = None,
     tolerated: frozenset[str] = frozenset(),
 ) -> ReplacedPods | None:
-    """Return the pods that an object replaces where it is applied; None for a stored one, or if none runs.
+    """Return the pods that an object replaces where it is applied; None if none runs.
+
+    Also None for an object of the cluster of which no revision is known, so that its pods may be its own.
 
     Args:
         prepared: The object.
@@ -71,7 +78,12 @@ def find_replaced(
         tolerated: Rules of the API server that the object may break.
     """
     workload, revision = prepared.workload, prepared.revision
-    if workload.stored or workload.selector is None or revision is None or not revision.is_new:
+    if workload.selector is None or revision is None or not revision.is_new:
+        return None
+    # A file that was exported has the uid of the stored object, and may have been edited since.
+    if workload.stored and not prepared.cluster.snapshot.revisions(
+        workload.kind.name, workload.namespace, workload.name
+    ):
         return None
     count = prepared.cluster.count_pods(workload.namespace, workload.selector)
     if not count:

@@ -89,10 +89,22 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
             title = "What would make the other replicas fit"
             text = f"The first that does not fit: {explained.stuck_message}"
             yield from section("Why not all replicas fit", [sentence(text)])
-        yield from section(title, suggestions_text(explained.suggestions, placement, explained.replicas))
+        yield from section(title, _suggestions(explained))
     if explained.autoscaled is not None:
         yield from _autoscaled(explained.autoscaled)
     yield from _notices(result)
+
+
+def _suggestions(explained: Explained) -> Iterator[RenderableType]:
+    """Yield what would help, and what a rollout changes about it."""
+    replaced = explained.replaced
+    if replaced is not None and replaced.completes:
+        yield Text("Nothing has to change: old pods leave as it is rolled out, and the rollout completes.")
+        return
+    yield from suggestions_text(explained.suggestions, explained.placement, explained.replicas)
+    if replaced is not None:
+        less = "Beside the old pods, which leave as it is rolled out: less may be enough."
+        yield Text(less if replaced.rollout is None else f"{less} See evenkeel rollout.")
 
 
 def headline(explained: Explained) -> Text:

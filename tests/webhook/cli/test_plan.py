@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from policies.reports.generate_schemas import report_schemas
-from tests.builders import a_constraint
+from tests.builders import a_constraint, a_pod
 from tests.policies.placement.planned import NODES, SPREAD, a_deployment, running
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.cli.live import Commands
@@ -204,6 +204,15 @@ def test_the_workloads_of_the_cluster(plan: _Plan, root: Path) -> None:
 
     assert ["~ Deployment.apps shop/web", "+ Deployment.apps shop/new"] == _actions(done)
     assert "left alone" in done.stdout
+
+
+def test_pods_of_helm_test(plan: _Plan, root: Path) -> None:
+    """Nobody makes them when a release is upgraded; other hooks are run then."""
+    for name, hook in (("tried", "test"), ("moved", "pre-upgrade")):
+        pod = a_pod(name=name, namespace="shop", annotations={"helm.sh/hook": hook})
+        (root / f"deploy/{name}.yaml").write_text(yaml.safe_dump(pod))
+
+    assert ["+ Pod shop/moved"] == _actions(plan(root, "--from", "HEAD", "deploy"))
 
 
 def test_a_live_cluster(plan: _Plan, root: Path) -> None:

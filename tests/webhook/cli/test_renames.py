@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from click.testing import CliRunner
 
 from policies.manifests.errors import UsageError
 from webhook.cli import main, renames
+from webhook.cli.command import Command
 
 ROWS = [pytest.param(*row, id=row[0]) for row in renames.rows()]
 
@@ -50,6 +54,60 @@ def test_hidden_options_are_declared(command: str) -> None:
     hidden = {option.name for option in found.params if isinstance(option, click.Option) and option.hidden}
 
     assert {*renames.MOVED.get(command, ()), *renames.SPLIT.get(command, ())} <= hidden
+
+
+def _commands(command: click.Command) -> Iterator[click.Command]:
+    yield command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            found = command.get_command(click.Context(command), name)
+            assert found is not None
+            yield from _commands(found)
+
+
+def test_examples_use_what_the_help_shows() -> None:
+    """Each line that a help shows to type has options that it shows, too."""
+    lines = [
+        shlex.split(part[part.index("evenkeel ") :])
+        for command in _commands(main.command)
+        if isinstance(command, Command)
+        for line in (command.epilog or "").splitlines()
+        for part in re.split(" [&|#]+ ", line)
+        if re.search("(?:^| )evenkeel [a-z]+", part)
+    ]
+    for words in lines:
+        command, rest = _find(words[1:])
+        long = {word.partition("=")[0] for word in rest if word.startswith("--")}
+
+        assert long <= _options(command, hidden=False), words
+
+    assert len(lines) > 50
+
+
+def test_texts_use_new_names() -> None:
+    """No text of the packages tells a person to type an old name."""
+    old = [re.compile(rf"\b{command} (?:-[^\"`|\n]* )?{option}\b") for command, option in _old_options()]
+    texts = [
+        path
+        for folder in ("policies", "webhook", "certs")
+        for path in Path(folder).rglob("*.py")
+        if path.name != "renames.py"
+    ]
+
+    assert [] == [
+        (str(path), found.group())
+        for path in texts
+        for form in old
+        if (found := form.search(path.read_text(encoding="utf-8")))
+    ]
+    assert old
+
+
+def _old_options() -> Iterator[tuple[str, str]]:
+    """Yield each old option with its command."""
+    for old, _, _ in renames.rows():
+        words = old.split()[1:]
+        yield from ((" ".join(words[:at]), word) for at, word in enumerate(words) if word.startswith("--"))
 
 
 @pytest.mark.parametrize(

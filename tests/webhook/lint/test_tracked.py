@@ -79,6 +79,17 @@ def test_a_worktree(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert TRACKED == list(find(["."]).files)
 
 
+def test_a_clone_that_borrows_objects(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its index is its own, and enough to know what it tracks."""
+    git(root, "commit", "-qm", "all")
+    git(root, "clone", "-q", "--shared", ".", "../there")
+    monkeypatch.chdir(root.parent / "there")
+    found = find(["."])
+
+    assert Path(".git/objects/info/alternates").is_file()
+    assert (TRACKED, {}) == (list(found.files), found.untold)
+
+
 def test_a_repository_within(root: Path) -> None:
     """It tracks its own files."""
     make_repository(root / "inner", {"d.yaml": ""})

@@ -12,7 +12,8 @@ from policies.placement.explain.explain import Explained, explain_object
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout_suggestions import roll_out
 from policies.placement.simulate.scheduling_queue import SimulationSettings, queue_replicas, simulate_queue
-from tests.builders import a_node, a_pod, a_workload
+from policies.reports.explain.text import render
+from tests.builders import a_node, a_pod, a_replica_set, a_workload
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
@@ -89,7 +90,11 @@ def test_replicas_that_are_asked_for_are_placed_beside() -> None:
     ("objects", "obj"),
     [
         pytest.param(_running(0), _deployment(3, _MOST_OF_A_NODE), id="nothing runs"),
-        pytest.param(_running(3), _deployment(3, _MOST_OF_A_NODE, uid="u1"), id="an object of the cluster"),
+        pytest.param(
+            _running(3),
+            _deployment(3, _MOST_OF_A_NODE, uid="u1"),
+            id="an object of a cluster whose revisions are not known",
+        ),
         pytest.param(_running(3), a_pod(name="next"), id="a pod"),
     ],
 )
@@ -99,6 +104,34 @@ def test_nothing_is_replaced(objects: list[Object], obj: Object) -> None:
 
     assert explained.replaced is None
     assert explained.succeeds is bool(explained.placement.result.feasible_count)
+
+
+def test_an_exported_object() -> None:
+    """What was exported and edited has the uid of the stored object, and replaces its pods all the same."""
+    stored = _deployment(3, _MOST_OF_A_NODE, uid="u1")
+    edited = deepcopy(stored)
+    edited["spec"]["template"]["spec"]["containers"][0]["image"] = "next"
+    objects = [*_running(3), a_replica_set(stored, "7c9")]
+
+    assert _explain(deepcopy(stored), objects).replaced is None
+    assert _explain(edited, objects).replaced is not None
+
+
+@pytest.mark.parametrize(
+    ("containers", "told", "changes"),
+    [
+        pytest.param(_MOST_OF_A_NODE, "Nothing has to change: old pods leave", False, id="completes"),
+        pytest.param(
+            _ABOVE_A_NODE, "less may be enough. See evenkeel rollout.", True, id="does not complete"
+        ),
+    ],
+)
+def test_suggestions_know_that_old_pods_leave(containers: list[Object], told: str, *, changes: bool) -> None:
+    """No change is proposed beside old pods as if they stayed."""
+    found = _explain(_deployment(3, containers), _running(3))
+
+    assert told in render(found, width=200, color=False)
+    assert changes is bool(found.suggestions.found)
 
 
 @pytest.mark.parametrize(
