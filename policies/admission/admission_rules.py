@@ -27,7 +27,7 @@ from policies.config.spread_policy import Enforcement, RuleSettings, SpreadPolic
 from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import cut
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.rules.base import (
     AtAdmission,
@@ -82,6 +82,12 @@ class Violation(NamedTuple):
 def error_text(error: FieldError) -> str:
     """Return the text that users read: first the id of the rule, to look it up or to be exempt from it."""
     return f"{error.rule}: {error}"
+
+
+@cache
+def _rules_about(parts: frozenset[WorkloadPart]) -> frozenset[str]:
+    """Return the ids of the rules at admission that may find something in a workload with some parts."""
+    return frozenset(rule.id for rule in rules_at_admission() if rule.may_find(parts))
 
 
 @cache
@@ -242,9 +248,13 @@ class _Runner(NamedTuple):
         found: list[Violation] = []
         skipped: dict[str, list[Rule]] = {}
         unknown: list[SkippedRules] = []
+        is_readable = not (self.cost.of_all or self.cost.of_others)
+        about = _rules_about(self.cost.workload.parts)
         for rule in rules:
-            if why := _why_not(self.cost, rule):
+            if not (is_readable and not rule.needs_inventory) and (why := _why_not(self.cost, rule)):
                 skipped.setdefault(why, []).append(rule)
+                continue
+            if rule.id not in about:
                 continue
             settings = self.settings.get(rule.id, NO_SETTINGS)
             try:

@@ -35,6 +35,7 @@ from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.foreign_policies.detect import extract
 from policies.model.repository import Repository, is_scheduler_config
 from policies.model.topology import ClusterTopology
+from policies.model.workload import WorkloadPart
 from policies.rules import base
 from policies.rules.base import Context, MissingObjectError, Problem, Rule, all_rules
 from policies.scheduler.capacity import UndecidedError
@@ -165,8 +166,14 @@ def lint_loaded(
         ]
         for subject in (base.RuleTarget.WORKLOAD, base.RuleTarget.MANIFEST)
     )
+    # Most workloads have the same few parts: which rules may find something is found out once for each.
+    by_parts: dict[frozenset[WorkloadPart], list[tuple[Rule, Context | None]]] = {}
     for workload in loaded.workloads:
-        runs: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(workload, of_workloads)]
+        if (about := by_parts.get(workload.parts)) is None:
+            about = by_parts[workload.parts] = [
+                entry for entry in of_workloads if entry[0].may_find(workload.parts)
+            ]
+        runs: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(workload, about)]
         if workload.manifest.document.repeated:
             runs.append((workload.manifest, of_manifests))
         _lint_one(workload, runs, given, context, result, today=today)

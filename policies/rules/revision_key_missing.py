@@ -62,12 +62,13 @@ from policies.model.constraint import Constraint
 from policies.model.controller_labels import TOGETHER
 from policies.model.scaling import ZERO_PODS
 from policies.model.version import MATCH_LABEL_KEYS_SINCE
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/98215"
 FIXABLE = True
+NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT})
 
 #: How the last word of a label key ends that tells one revision of a workload from another: what charts use.
 _REVISION_WORDS = ("version", "revision", "release", "hash")
@@ -111,8 +112,10 @@ def _counts_both(constraint: Constraint, workload: Workload) -> bool:
 
 def _can_exceed(constraint: Constraint, workload: Workload, pods: int) -> bool:
     """Return whether so many pods, wherever an update leaves them, can have a skew above ``maxSkew``."""
+    if constraint.max_skew >= pods:
+        return False
     held = workload.affinity.values_of(constraint.topology_key)
-    return constraint.max_skew < pods and (held is None or len(held) > 1)
+    return held is None or len(held) > 1
 
 
 def _overlaps(workload: Workload) -> bool:

@@ -90,12 +90,13 @@ from policies.model.constraint import Constraint
 from policies.model.controller_labels import TOGETHER
 from policies.model.labels import LabelSelector
 from policies.model.neighbors import AppKey, named
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.model.workload_kinds import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/zalando-incubator/kubernetes-on-aws/pull/8254"
+NEEDS = frozenset({WorkloadPart.SELECTOR})
 
 #: Labels that name an application or its part: two pods that differ in one are different applications.
 IDENTITY = (
