@@ -9,7 +9,7 @@ The constants say the rest:
 - ``SEE``: the address of a thread or page that shows the pain.
 - ``TARGET``: what ``check`` is given, ``RuleTarget.WORKLOAD`` by default.
 - ``AT_ADMISSION``: whether admission runs it and may deny on its errors, ``AtAdmission.WARN`` by default.
-- ``NEEDS``: the parts of a workload without any of which there is nothing to find, so ``check`` is not called.
+- ``NEEDS``: the parts of a workload without any of which nothing is found: ``check`` is not called then.
 - ``TOOL``: what the cluster must have: the repository shows it, or ``inUse`` of its settings, ``ToolParams``.
 - ``NEEDS_INVENTORY``: whether it only runs where a cluster or its domains are known.
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
@@ -106,7 +106,7 @@ class Context:
         repository: What the target is applied together with.
         inventory: The cluster's nodes or domains; None if nothing is known of them.
         params: The rule's own settings, a ``Params`` of its module; None for a rule without.
-        by_default: The same with the defaults of each rule that has settings, by its id; made when first used.
+        by_default: The same with the defaults of each rule with settings, by its id; made when first used.
     """
 
     version: KubernetesVersion = KNOWN_VERSION

@@ -103,11 +103,10 @@ def _counts_both(constraint: Constraint, workload: Workload) -> bool:
     selector = constraint.selector
     if selector is None or selector.empty or not selector.matches(workload.template.labels):
         return False
-    own = workload.selector
-    if TOGETHER in selector.keys and (own is None or not own.keys <= selector.keys):
+    keys = selector.keys
+    if TOGETHER in keys and ((own := workload.selector) is None or not own.keys <= keys):
         return False
-    keys = selector.keys.union(constraint.match_label_keys)
-    return not any(key.endswith(_REVISION_WORDS) for key in keys)
+    return not any(key.endswith(_REVISION_WORDS) for key in (*keys, *constraint.match_label_keys))
 
 
 def _can_exceed(constraint: Constraint, workload: Workload, pods: int) -> bool:

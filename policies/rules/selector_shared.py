@@ -119,6 +119,8 @@ _VARIANT = re.compile(r"-(canary|primary|stable|baseline|preview|active|blue|gre
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the first constraint of each selector that counts pods of other applications."""
+    if context.repository.is_alone(workload):
+        return
     seen = set()
     for declared in workload.constraints:
         constraint = declared.constraint

@@ -101,7 +101,9 @@ def test_rules_find_nothing_without_the_parts_that_they_need(
         given_to = Context(repository=loaded.repository, inventory=inventory)
         for workload, rule in product(loaded.workloads, all_rules().values()):
             if rule.target is RuleTarget.WORKLOAD and not rule.may_find(workload.parts):
-                assert [] == rule.run(workload, given_to, {"inUse": True} if rule.params is ToolParams else {})
+                assert [] == rule.run(
+                    workload, given_to, {"inUse": True} if rule.params is ToolParams else {}
+                )
 
 
 def _without(value: Any, names: set[str], action: str) -> Any:
