@@ -171,9 +171,9 @@ class Rule:
         needs_inventory: Whether it must know nodes or domains.
         fixable: Whether its problems carry edits.
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
-        needs: The parts of a workload without any of which it finds nothing; None if it may find something.
         params: The type of its settings; None for a rule without.
         check: Yields the problems of a target; none where something else reports them.
+        needs: The parts of a workload without any of which it finds nothing; None if it may find something.
     """
 
     id: str
@@ -187,9 +187,9 @@ class Rule:
     needs_inventory: bool
     fixable: bool
     opt_in: bool
-    needs: frozenset[WorkloadPart] | None
     params: type[Any] | None
     check: Callable[[Any, Context], Iterator[Problem]]
+    needs: frozenset[WorkloadPart] | None = None
 
     def may_find(self, parts: frozenset[WorkloadPart]) -> bool:
         """Return whether it can find something in a workload with some parts."""
@@ -374,9 +374,9 @@ def _rule(rule_id: str, module: ModuleType) -> Rule:
         needs_inventory=getattr(module, "NEEDS_INVENTORY", False),
         fixable=getattr(module, "FIXABLE", False),
         opt_in=getattr(module, "OPT_IN", False),
-        needs=getattr(module, "NEEDS", None),
         params=getattr(module, "Params", None if tool is None else ToolParams),
         check=check if tool is None else partial(_where_used, tool, check),
+        needs=getattr(module, "NEEDS", None),
     )
 
 

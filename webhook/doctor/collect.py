@@ -14,6 +14,7 @@ from certs.inject import CONFIGURATION_KINDS
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
+from webhook.doctor import TIMEOUT_S
 from webhook.doctor.observations import (
     InjectionCounts,
     InstallationNames,
@@ -34,8 +35,6 @@ from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
 from webhook.kube.list import Listing, selects_any
 from webhook.kube.watched_resources import LABELED_OBJECTS, ListedResource
 
-#: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.
-TIMEOUT_S: Final = 30.0
 _REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
 #: Lists of objects that a webhook is sent.
 _LABELED_OBJECTS: Final = (*LABELED_OBJECTS, "/apis/apps/v1/deployments")
