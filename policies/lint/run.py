@@ -221,8 +221,7 @@ def _lint_one(
             except Exception as error:
                 error.add_note(rule.note)
                 raise
-    result.cut += _cut(workload.manifest, workload.title, workload.cut_rules, _CONSTRAINTS_NOT_JUDGED)
-    result.cut += _cut(workload.manifest, workload.title, cut_rules(workload.pod_affinity.errors))
+    result.cut += _cut_of(workload)
     is_annotated = IGNORE_ANNOTATION in workload.annotations
     if found or is_annotated or IGNORE_ANNOTATION in workload.template.annotations:
         way = FieldPath() if is_annotated else workload.pod_path
@@ -292,6 +291,14 @@ def _record(
     findings, suppressed = in_force(found, exempting, annotated)
     result.findings += findings
     result.suppressed += suppressed
+
+
+def _cut_of(workload: ManifestWorkload) -> Iterator[Skipped]:
+    """Yield a word for each rule of which a workload has more errors than are listed: for most, none."""
+    of_terms = cut_rules(workload.pod_affinity.errors)
+    for rules, more in ((workload.cut_rules, _CONSTRAINTS_NOT_JUDGED), (of_terms, "")):
+        if rules:
+            yield from _cut(workload.manifest, workload.title, rules, more)
 
 
 def _cut(manifest: ManifestObject, title: str, rules: Iterable[str], more: str = "") -> Iterator[Skipped]:

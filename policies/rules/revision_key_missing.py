@@ -77,14 +77,15 @@ _REVISION_WORDS = ("version", "revision", "release", "hash")
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each constraint that counts the pods of all revisions."""
     label = workload.kind.revision_label
-    if label is None or context.version < MATCH_LABEL_KEYS_SINCE or not _overlaps(workload):
+    without = [entry for entry in workload.constraints if label not in entry.constraint.match_label_keys]
+    if label is None or not without or context.version < MATCH_LABEL_KEYS_SINCE or not _overlaps(workload):
         return
     if context.repository.lends_template(workload):
         return
     replicas = context.repository.replicas(workload)
     if replicas is None or replicas.most < 2:
         return
-    for declared in workload.constraints:
+    for declared in without:
         if not _counts_both(declared.constraint, workload):
             continue
         if not _can_exceed(declared.constraint, workload, replicas.most):
