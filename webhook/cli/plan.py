@@ -43,6 +43,7 @@ with late_imports():
     from policies.placement.core import cluster_workloads, known_pods
     from policies.placement.core import pod_objects as core_pod_objects
     from policies.placement.plan import plan as plan_plan
+    from policies.reports import as_yaml
     from policies.reports.plan import json as plan_json
     from policies.reports.plan import markdown as plan_markdown
     from policies.reports.plan import run as plan_run
