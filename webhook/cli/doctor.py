@@ -14,7 +14,7 @@ from webhook.cli.certs_target import webhooks_option
 from webhook.cli.command import Command
 from webhook.cli.options import answer_option, context_option
 from webhook.cli.terminal import ExitCode, finish
-from webhook.doctor import TIMEOUT_S
+from webhook.doctor.time_limit import TIMEOUT_S
 from webhook.late_imports import late_imports
 
 with late_imports():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from policies.manifests.errors import DocumentError, UsageError
-from policies.reports.plan import FORMATS
+from policies.reports.plan.formats import FORMATS
 from webhook.cli.answers import NamedCluster, report_about
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats

@@ -14,7 +14,6 @@ from certs.inject import CONFIGURATION_KINDS
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
-from webhook.doctor import TIMEOUT_S
 from webhook.doctor.observations import (
     InjectionCounts,
     InstallationNames,
@@ -31,6 +30,7 @@ from webhook.doctor.probe import probe
 from webhook.doctor.reader import BoundedApiServer, Reader, observe, read_status, read_statuses
 from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.doctor.replica_pod import ReplicaPod
+from webhook.doctor.time_limit import TIMEOUT_S
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
 from webhook.kube.list import Listing, selects_any
 from webhook.kube.watched_resources import LABELED_OBJECTS, ListedResource
