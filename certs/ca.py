@@ -14,13 +14,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
 from cryptography.x509.oid import NameOID
 
 from certs import pem
-from certs.clocks import BACKDATE
+from certs.clocks import BACKDATE, CA_LIFETIME
 from certs.errors import CertificateError
 from certs.keypair import KeyPair
 
-#: How long a CA is valid. Ten years outlive most clusters, and a new CA means that every webhook
-#: configuration must trust it first.
-CA_LIFETIME = timedelta(days=3650)
 #: Every use that a certificate can allow. RFC 5280 section 4.2.1.3.
 _KEY_USES = (
     *("digital_signature", "key_cert_sign", "crl_sign", "content_commitment", "key_encipherment"),

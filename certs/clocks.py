@@ -1,4 +1,6 @@
-"""How far two clocks differ, and what that means for certificates. Pure: clocks are read elsewhere.
+"""How long certificates are valid, and what it means for them if clocks differ.
+
+Pure: clocks are read elsewhere.
 
 A certificate is valid by the clock of the client that verifies it. A signer whose clock is ahead issues
 certificates that are not valid yet, one whose clock is behind issues some that end too soon.
@@ -14,6 +16,13 @@ BACKDATE = timedelta(hours=1)
 #: How far the clocks of signer and verifier may differ. The other half of what is backdated is left for the
 #: differences between several API servers.
 TOLERANCE = BACKDATE / 2
+
+#: How long a CA is valid. Ten years outlive most clusters, and a new CA means that every webhook
+#: configuration must trust it first.
+CA_LIFETIME = timedelta(days=3650)
+#: How long a serving certificate is valid. A year is short enough to practice rotation and long enough to
+#: live without it.
+SERVING_LIFETIME = timedelta(days=365)
 
 _UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 

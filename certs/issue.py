@@ -9,12 +9,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from certs.ca import certificate_builder, key_usage, require_ca, signature_hash, subject
+from certs.clocks import SERVING_LIFETIME
 from certs.keypair import KeyPair
 from certs.names import SubjectNames
-
-#: How long a serving certificate is valid. A year is short enough to practice rotation and long enough to
-#: live without it.
-SERVING_LIFETIME = timedelta(days=365)
 
 
 def issue(

@@ -130,3 +130,28 @@ def _shown(name: str) -> str:
     """Return a user's name short and printable, in quotes."""
     cut = name if len(name) <= 80 else f"{name[:80]}…"
     return '"' + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + '"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a cluster has its certificates.
+
+    Attributes:
+        namespace: Of the Secret and the Service.
+        secret: Its name.
+        service: The Service that the certificate is for.
+        webhooks: The name of both webhook configurations.
+    """
+
+    namespace: str = "evenkeel"
+    secret: str = "evenkeel-tls"  # noqa: S105  # a name
+    service: str = "evenkeel"
+    webhooks: str = "evenkeel"
+
+    def names(self) -> SubjectNames:
+        """Return the names of the serving certificate.
+
+        Raises:
+            CertificateError: A Service or a namespace cannot have such a name.
+        """
+        return parse_names(service=Service(name=self.service, namespace=self.namespace))

@@ -6,27 +6,30 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from conformance import report_json, report_text
-from conformance.case import ConformanceCase, Operation
-from conformance.corpus import Corpus, open_corpus
-from conformance.endpoint import Endpoint
-from conformance.engine import Engine
 from conformance.feature import FEATURES_BY_ID
-from conformance.implementation import Implementation
-from conformance.line_command import LineCommand
-from conformance.run import ConformanceRun
-from conformance.run_cases import run_cases
 from policies.manifests.errors import UsageError
 from policies.manifests.sanitize import one_line
 from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
-from webhook.cli.manifest import STDIN
 from webhook.cli.options import answer_option
 from webhook.cli.terminal import ExitCode, finish, note, progress
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from conformance.implementation import Implementation
+
+with late_imports():
+    from conformance import case as conformance_case
+    from conformance import corpus as conformance_corpus
+    from conformance import endpoint, engine, line_command, report_json, report_text
+    from conformance import run as conformance_run
+    from conformance import run_cases as conformance_run_cases
+    from webhook.cli import manifest
+
 
 #: Bytes of a token; tokens of Kubernetes have about a thousand.
 _MOST_TOKEN_BYTES: Final = 65536
@@ -107,7 +110,7 @@ def command(
     Exit codes: 0 nothing failed, 1 some case failed, 2 bad usage or an unreadable corpus, 3 the
     implementation cannot be reached, ended, or answers nothing that can be compared.
     """
-    corpus = open_corpus(path)
+    corpus = conformance_corpus.open_corpus(path)
     wanted = frozenset(features)
     count = _count(corpus, wanted, ids)
     chosen = _chosen(corpus, wanted, ids)
@@ -120,11 +123,17 @@ def command(
         tested = stack.enter_context(closing(_tested(against, token_file, ca_file, timeout)))
         answering = dict.fromkeys(tested.operations, tested)
         if simulate_against:
-            simulating = LineCommand(simulate_against, Operation.SIMULATE, timeout_s=timeout)
-            answering[Operation.SIMULATE] = stack.enter_context(closing(simulating))
-        run = ConformanceRun(target=tested.title, corpus=f"Conformance {corpus.title}", chosen=wanted)
+            simulating = line_command.LineCommand(
+                simulate_against, conformance_case.Operation.SIMULATE, timeout_s=timeout
+            )
+            answering[conformance_case.Operation.SIMULATE] = stack.enter_context(closing(simulating))
+        run = conformance_run.ConformanceRun(
+            target=tested.title, corpus=f"Conformance {corpus.title}", chosen=wanted
+        )
         with progress("Running the corpus", long=True) as show:
-            run_cases((case for _, case in chosen), answering, run, lambda: show(run.total.total() / count))
+            conformance_run_cases.run_cases(
+                (case for _, case in chosen), answering, run, lambda: show(run.total.total() / count)
+            )
     if form == "text":
         click.echo(report_text.render(run), nl=False)
     else:
@@ -142,8 +151,14 @@ def _tested(against: str, token_file: str, ca_file: str, timeout_s: float) -> Im
         UsageError: There is no such command or URL.
     """
     if against.startswith(_SCHEMES):
-        return Endpoint(against, token=_token(token_file), ca_file=ca_file or None, timeout_s=timeout_s)
-    return LineCommand(against, Operation.SCORE, timeout_s=timeout_s) if against else Engine()
+        return endpoint.Endpoint(
+            against, token=_token(token_file), ca_file=ca_file or None, timeout_s=timeout_s
+        )
+    return (
+        line_command.LineCommand(against, conformance_case.Operation.SCORE, timeout_s=timeout_s)
+        if against
+        else engine.Engine()
+    )
 
 
 def _check_options(against: str, simulate_against: str, token_file: str, ca_file: str) -> None:
@@ -164,8 +179,8 @@ def _check_options(against: str, simulate_against: str, token_file: str, ca_file
 
 
 def _chosen(
-    corpus: Corpus, features: frozenset[str], ids: tuple[str, ...]
-) -> Iterator[tuple[bytes, ConformanceCase]]:
+    corpus: conformance_corpus.Corpus, features: frozenset[str], ids: tuple[str, ...]
+) -> Iterator[tuple[bytes, conformance_case.ConformanceCase]]:
     """Yield the cases that the options choose, with their lines."""
     return (
         (line, case)
@@ -174,7 +189,7 @@ def _chosen(
     )
 
 
-def _count(corpus: Corpus, features: frozenset[str], ids: tuple[str, ...]) -> int:
+def _count(corpus: conformance_corpus.Corpus, features: frozenset[str], ids: tuple[str, ...]) -> int:
     """Return how many cases are chosen; every problem of the corpus is found before a request is sent.
 
     Raises:
@@ -198,7 +213,7 @@ def _token(path: str) -> str:
     """
     if not path:
         return ""
-    raw = sys.stdin.buffer.read(_MOST_TOKEN_BYTES) if path == STDIN else _read(path)
+    raw = sys.stdin.buffer.read(_MOST_TOKEN_BYTES) if path == manifest.STDIN else _read(path)
     token = raw.strip()
     if not token or not all(0x21 <= byte <= 0x7E for byte in token):
         raise UsageError(f"--token-file: {path}: must have one token, without spaces")

@@ -144,8 +144,9 @@ def certificate_controller(
     settings: Settings, folder: Path, cache: ClusterCache | None = None
 ) -> CertificateController:
     """Return the controller that keeps the certificate of a Secret, for one process."""
+    from certs.names import Target  # noqa: PLC0415
     from webhook.cert_rotation.controller import CertificateController  # noqa: PLC0415
-    from webhook.cert_rotation.reconcile import Reconciler, Target  # noqa: PLC0415
+    from webhook.cert_rotation.reconcile import Reconciler  # noqa: PLC0415
 
     api = connect_to(settings)
     place = Target(

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from types import ModuleType
+from typing import Final
+
+#: The modules that were imported late, and may not be used yet.
+_LATE: Final[list[str]] = []
 
 
 class _LateFinder:
@@ -20,6 +24,7 @@ class _LateFinder:
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
             spec.loader = LazyLoader(spec.loader)
+            _LATE.append(name)
         return spec
 
 
@@ -36,3 +41,11 @@ def late_imports() -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(_LateFinder)
+
+
+def run_late_imports() -> None:
+    """Run the modules that were imported late: before threads start, of which any may use one first."""
+    while _LATE:
+        # Of an extra that is not installed, nothing can be used.
+        with suppress(ModuleNotFoundError):
+            _ = sys.modules[_LATE.pop()].__doc__

@@ -13,6 +13,10 @@ AUDIENCE: Final = "evenkeel"
 #: The header for the token of a caller whose ``Authorization`` is for the API server's proxy: the proxy keeps
 #: that header for itself and passes on all others.
 PROXIED_HEADER: Final = "X-Evenkeel-Authorization"
+#: The namespace where Evenkeel is by default.
+DEFAULT_NAMESPACE: Final = "evenkeel"
+#: The Service of Evenkeel by default.
+DEFAULT_SERVICE: Final = "evenkeel"
 #: The API group of every ``Resource``.
 GROUP: Final = "evenkeel.dev"
 

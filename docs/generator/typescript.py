@@ -12,8 +12,7 @@ from policies.config.type_schema import Definitions
 from policies.model.taints import TaintEffect
 from policies.placement.audit.audit import SEVERITIES, Risk
 from policies.placement.core.actions import MOST_ADDED
-from policies.placement.core.replicas import MOST_PODS
-from policies.placement.rollout.rollout import MOST_REPLICAS
+from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT
 from policies.reports.audit.json import AuditAnswer
 from policies.reports.lint.json import LintReport
 from policies.reports.plan.json import PlanReport
@@ -56,7 +55,7 @@ def _constants() -> Iterator[str]:
         ("MOST_ACTIONS", "As many actions as one request may have", MOST_ACTIONS),
         ("MOST_ADDED", "As many nodes as one action may add", MOST_ADDED),
         ("MOST_PODS", "As many replicas as are scheduled", MOST_PODS),
-        ("MOST_ROLLED_OUT", "As many replicas as are rolled out or scaled", MOST_REPLICAS),
+        ("MOST_ROLLED_OUT", "As many replicas as are rolled out or scaled", MOST_ROLLED_OUT),
         ("TAINT_EFFECTS", "The effects of taints", [str(effect) for effect in TaintEffect]),
         ("RISK_ORDER", "Every risk of an audit, the worst first", risks),
     ):

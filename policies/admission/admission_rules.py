@@ -27,7 +27,7 @@ from policies.config.spread_policy import Enforcement, RuleSettings, SpreadPolic
 from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import cut
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.rules.base import (
     AtAdmission,
@@ -96,6 +96,12 @@ def rules_at_admission() -> tuple[Rule, ...]:
     )
 
 
+@cache
+def _rules_about(parts: frozenset[WorkloadPart]) -> tuple[Rule, ...]:
+    """Return those of them that may find something in a workload with some parts."""
+    return tuple(rule for rule in rules_at_admission() if rule.may_find(parts))
+
+
 def weigh(
     error: FieldError,
     severity: Severity,
@@ -103,6 +109,7 @@ def weigh(
     strictest: Enforcement,
     *,
     by_linter: Severity = Severity.ERROR,
+    short: str = "",
 ) -> Violation:
     """Return the violation for an error, with the enforcement that applies to it.
 
@@ -112,9 +119,10 @@ def weigh(
         settings: The policies' settings of the rule.
         strictest: The enforcement of the policies.
         by_linter: How bad the linter calls it.
+        short: The problem in few words; empty where the error has few.
     """
     severity = settings.severity or severity
-    return Violation(error, severity, by_linter, enforcement_of(severity, settings, strictest))
+    return Violation(error, severity, by_linter, enforcement_of(severity, settings, strictest), short)
 
 
 def api_violations(
@@ -169,14 +177,20 @@ def rule_violations(
     runner = _Runner(cost, given, context, merged_settings(policies), strictest_of(policies))
     inventory = given.inventory
     looks_at_nodes = inventory is not None and inventory.nodes is not None
-    rules = [rule for rule in rules_at_admission() if not rule.opt_in or rule.id in runner.settings]
     found = runner.run(
-        rule for rule in rules if not rule.needs_inventory or (inventory and not looks_at_nodes)
+        [
+            rule
+            for rule in (_rules_about(workload.parts) if runner.is_readable else rules_at_admission())
+            if runner.is_in_force(rule)
+            and (not rule.needs_inventory or (inventory is not None and not looks_at_nodes))
+        ]
     )
     if looks_at_nodes and within is not None:
-        on_nodes = [rule for rule in rules if rule.needs_inventory]
+        on_nodes = [
+            rule for rule in rules_at_admission() if rule.needs_inventory and runner.is_in_force(rule)
+        ]
         found = found.with_more(runner.run_on_nodes(on_nodes, within))
-    return found._replace(violations=_worst_first(found.violations))
+    return found._replace(violations=_worst_first(found.violations)) if found.violations else found
 
 
 def _worst_first(found: list[Violation]) -> list[Violation]:
@@ -223,6 +237,15 @@ class _Runner(NamedTuple):
     settings: Mapping[str, RuleSettings]
     strictest: Enforcement
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether it costs little enough to look at the object, but for comparing it with nodes."""
+        return not (self.cost.of_all or self.cost.of_others)
+
+    def is_in_force(self, rule: Rule) -> bool:
+        """Return whether a rule runs: an opt-in rule only where a policy names it."""
+        return not rule.opt_in or rule.id in self.settings
+
     def run_on_nodes(self, rules: list[Rule], within: TimeLimit) -> RuleResults:
         """Run rules that look at every node: what denies in any case, advice if there is time."""
         if not (self.cost.of_all or self.cost.of_others or self.cost.of_nodes):
@@ -242,9 +265,12 @@ class _Runner(NamedTuple):
         found: list[Violation] = []
         skipped: dict[str, list[Rule]] = {}
         unknown: list[SkippedRules] = []
+        is_readable, parts = self.is_readable, self.cost.workload.parts
         for rule in rules:
-            if why := _why_not(self.cost, rule):
+            if (rule.needs_inventory or not is_readable) and (why := _why_not(self.cost, rule)):
                 skipped.setdefault(why, []).append(rule)
+                continue
+            if rule.needs_inventory and not rule.may_find(parts):
                 continue
             settings = self.settings.get(rule.id, NO_SETTINGS)
             try:
@@ -262,8 +288,8 @@ class _Runner(NamedTuple):
                 error = FieldError(problem.path, text, ErrorKind.INVALID, rule.id)
                 severity = problem.severity or rule.severity
                 here = self._here(rule, severity)
-                violation = weigh(error, here, settings, self.strictest, by_linter=severity)
-                found.append(violation._replace(short=problem.short))
+                short = problem.short
+                found.append(weigh(error, here, settings, self.strictest, by_linter=severity, short=short))
         found += (one for why, left_out in skipped.items() for one in self._of_skipped(left_out, why))
         reported = (
             SkippedRules(tuple(rule.id for rule in left_out), why) for why, left_out in skipped.items()

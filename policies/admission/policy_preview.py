@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from policies.admission.effect_change import EffectChange
 from policies.admission.injection import injection_patch
 from policies.admission.policy_effect import as_applied, revision_of
 from policies.admission.policy_tests import patched
@@ -32,18 +32,6 @@ from policies.model.revisions import find_revision
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.model.workload_kinds import WorkloadKind
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-
-
-class EffectChange(StrEnum):
-    """The kinds of change for a workload, the gravest first."""
-
-    DENIED = "denied"
-    WARNED = "warned"
-    INJECTED = "injected"
-    INJECTED_DIFFERENTLY = "injectedDifferently"
-    NO_LONGER_INJECTED = "noLongerInjected"
-    NO_LONGER_DENIED = "noLongerDenied"
-    NO_LONGER_WARNED = "noLongerWarned"
 
 
 class AdmissionEffect(NamedTuple):

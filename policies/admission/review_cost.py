@@ -116,9 +116,10 @@ class ReviewCost:
     @cached_property
     def of_all(self) -> str:
         """Why no rule at all can run; empty if some can."""
-        if any(error.rule == ApiRule.TOO_LARGE_TO_CHECK for error in self.workload.errors):
+        errors = self.workload.errors
+        if any(error.rule == ApiRule.TOO_LARGE_TO_CHECK for error in errors):
             return f"its constraints have more than {MAX_SIZE} entries"
-        if is_cut(self.workload.errors):
+        if errors and is_cut(errors):
             return f"its constraints have more than {MAX_ERRORS} errors of one kind"
         return self._too_much(self.label_entries, "labels")
 

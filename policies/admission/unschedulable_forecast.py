@@ -89,9 +89,11 @@ def forecast(
     profiles = context.scheduler or DEFAULT_CONFIG
     if when is NextPodTiming.NONE or profiles.profile_for(workload.template.scheduler_name) is None:
         return None
-    table = context.cluster.pods_of(workload.namespace)
-    pods = 0 if table is None else len(table)
     cluster = context.cluster
+    if not cluster.node_count:
+        return None  # Nothing is known of where the pod could go.
+    table = cluster.pods_of(workload.namespace)
+    pods = 0 if table is None else len(table)
     if why := cost.of_forecast(nodes=cluster.node_count, pods=pods, all_pods=cluster.pod_count):
         return SkippedRules((UNSCHEDULABLE,), why)
     found = within(lambda: _judge(workload, context, when))
@@ -103,8 +105,6 @@ def _judge(workload: Workload, context: AdmissionContext, when: NextPodTiming) -
     if cluster is None:
         return None
     with cluster.reading():
-        if not cluster.node_count:
-            return None  # Nothing is known of where the pod could go.
         try:
             placement = evaluate_workload(workload, context)
         except PlacementError:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from policies.config import node_groups, spread_policy
-from policies.config.loader import build
+from policies.config.loader import build, repeated_name_errors
 from policies.config.node_groups_loader import node_groups_errors
 from policies.config.policy_advice import PolicyEnvironment, config_advice, policy_advice
-from policies.config.policy_validation import policy_errors, repeated_name_errors
+from policies.config.policy_validation import policy_errors
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import FieldError
 from policies.manifests.findings import Finding, Severity

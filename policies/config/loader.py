@@ -9,12 +9,14 @@ from importlib import resources
 from typing import Any
 
 from policies.config.build_document import build_document
-from policies.config.policy_validation import policy_errors, repeated_name_errors
 from policies.config.spread_policy import BUILTIN_PREFIX, SpreadPolicy
-from policies.manifests.documents import load_strictly, objects_or_itself
+from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
+from policies.manifests.fields import NAME, FieldError, duplicate_value
 from policies.rules.base import RENAMED
 
+#: The rule that a second policy of one name breaks.
+NAME_REPEATED = "policy-name-repeated"
 #: A name that is no path.
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
@@ -43,7 +45,7 @@ def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[S
             problems.append(f"{name}: holds no document")
         for manifest in found:
             # The built-in documents have no errors, and most runs have no others.
-            own = () if name.startswith(BUILTIN_PREFIX) else policy_errors(manifest.value)
+            own = [] if name.startswith(BUILTIN_PREFIX) else _errors(manifest)
             errors = own or repeated_name_errors(manifest, first_places)
             problems += manifest.problems(errors)
             if not errors:
@@ -51,6 +53,23 @@ def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[S
     if problems:
         raise DocumentError(problems)
     return tuple(policies)
+
+
+def _errors(manifest: ManifestObject) -> list[FieldError]:
+    # Only a program with policies of its own pays for jsonschema.
+    from policies.config.policy_validation import policy_errors  # noqa: PLC0415
+
+    return policy_errors(manifest.value)
+
+
+def repeated_name_errors(document: ManifestObject, first_places: dict[str, str]) -> list[FieldError]:
+    """Return the error of a policy whose name came before; remembers where each name was first."""
+    name = document.value["metadata"]["name"]
+    if name in first_places:
+        detail = f"also the name of the policy at {first_places[name]}"
+        return [duplicate_value(NAME, name, NAME_REPEATED, detail=detail)]
+    first_places[name] = str(document.location(NAME))
+    return []
 
 
 def build(value: Mapping[str, Any]) -> SpreadPolicy:

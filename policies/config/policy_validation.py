@@ -16,16 +16,13 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 from policies.config.schema import validator
 from policies.config.schema_errors import field_path, schema_errors
 from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource, SpreadPolicy
-from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import (
     FIELD_MISSING,
-    NAME,
     SPEC,
     VALUE_INVALID,
     ErrorKind,
     FieldError,
     FieldPath,
-    duplicate_value,
     forbidden,
     invalid_value,
     required_value,
@@ -51,8 +48,6 @@ from policies.scheduler.configuration import KIND as SCHEDULER_CONFIG_KIND
 KIND_UNKNOWN = "kind-unknown"
 #: The rule that ``spec.defaults`` breaks when its source and its constraints do not go together.
 DEFAULTS_CONTRADICT = "defaults-contradict"
-#: The rule that a second policy of one name breaks.
-NAME_REPEATED = "policy-name-repeated"
 #: The rule that a topology key or value breaks which no node label can have.
 TOPOLOGY_INVALID = "topology-invalid"
 
@@ -107,16 +102,6 @@ def scheduler_errors(value: Mapping[str, Any]) -> list[FieldError]:
         return []
     detail = "the server was started without the scheduler's configuration (--scheduler-config)"
     return [invalid_value(SPEC.child("defaults", "source"), source, detail, VALUE_INVALID)]
-
-
-def repeated_name_errors(document: ManifestObject, first_places: dict[str, str]) -> list[FieldError]:
-    """Return the error of a policy whose name came before; remembers where each name was first."""
-    name = document.value["metadata"]["name"]
-    if name in first_places:
-        detail = f"also the name of the policy at {first_places[name]}"
-        return [duplicate_value(NAME, name, NAME_REPEATED, detail=detail)]
-    first_places[name] = str(document.location(NAME))
-    return []
 
 
 def kind_error(value: object) -> FieldError | None:

@@ -35,6 +35,7 @@ from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.foreign_policies.detect import extract
 from policies.model.repository import Repository, is_scheduler_config
 from policies.model.topology import ClusterTopology
+from policies.model.workload import WorkloadPart
 from policies.rules import base
 from policies.rules.base import Context, MissingObjectError, Problem, Rule, all_rules
 from policies.scheduler.capacity import UndecidedError
@@ -165,8 +166,14 @@ def lint_loaded(
         ]
         for subject in (base.RuleTarget.WORKLOAD, base.RuleTarget.MANIFEST)
     )
+    # Most workloads have the same few parts: which rules may find something is found out once for each.
+    by_parts: dict[frozenset[WorkloadPart], list[tuple[Rule, Context | None]]] = {}
     for workload in loaded.workloads:
-        runs: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(workload, of_workloads)]
+        if (about := by_parts.get(workload.parts)) is None:
+            about = by_parts[workload.parts] = [
+                entry for entry in of_workloads if entry[0].may_find(workload.parts)
+            ]
+        runs: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(workload, about)]
         if workload.manifest.document.repeated:
             runs.append((workload.manifest, of_manifests))
         _lint_one(workload, runs, given, context, result, today=today)
@@ -214,8 +221,7 @@ def _lint_one(
             except Exception as error:
                 error.add_note(rule.note)
                 raise
-    result.cut += _cut(workload.manifest, workload.title, workload.cut_rules, _CONSTRAINTS_NOT_JUDGED)
-    result.cut += _cut(workload.manifest, workload.title, cut_rules(workload.pod_affinity.errors))
+    result.cut += _cut_of(workload)
     is_annotated = IGNORE_ANNOTATION in workload.annotations
     if found or is_annotated or IGNORE_ANNOTATION in workload.template.annotations:
         way = FieldPath() if is_annotated else workload.pod_path
@@ -285,6 +291,14 @@ def _record(
     findings, suppressed = in_force(found, exempting, annotated)
     result.findings += findings
     result.suppressed += suppressed
+
+
+def _cut_of(workload: ManifestWorkload) -> Iterator[Skipped]:
+    """Yield a word for each rule of which a workload has more errors than are listed: for most, none."""
+    of_terms = cut_rules(workload.pod_affinity.errors)
+    for rules, more in ((workload.cut_rules, _CONSTRAINTS_NOT_JUDGED), (of_terms, "")):
+        if rules:
+            yield from _cut(workload.manifest, workload.title, rules, more)
 
 
 def _cut(manifest: ManifestObject, title: str, rules: Iterable[str], more: str = "") -> Iterator[Skipped]:

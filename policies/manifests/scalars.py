@@ -32,9 +32,9 @@ _WORDS: dict[str, bool | float | None] = {
 
 #: How placeholders start that another tool fills in: Helm, Jinja, Flux, envsubst, Kustomize's vars, ERB.
 #: No label, topology key or word of the API can contain any of them.
-_PLACEHOLDER_STARTS = ("{{", "{%", "${", "$(", "<%")
+_PLACEHOLDER_START = re.compile(r"\{\{|\{%|\$\{|\$\(|<%")
 #: What encloses a text that a person or ``sed`` fills in: ``<REPLICAS>``, ``@NAME@``.
-_ENCLOSING = (("<", ">"), ("@", "@"))
+_ENCLOSING = {"<": ">", "@": "@"}
 
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _OCTAL = re.compile(r"[-+]?0[0-7]+")
@@ -166,7 +166,7 @@ def has_placeholder(value: Any) -> bool:
     (True, False)
     """
     if isinstance(value, str):
-        return any(start in value for start in _PLACEHOLDER_STARTS) or _is_enclosed(value)
+        return _PLACEHOLDER_START.search(value) is not None or _is_enclosed(value)
     if isinstance(value, dict):
         return any(has_placeholder(key) or has_placeholder(inner) for key, inner in value.items())
     return isinstance(value, list) and any(map(has_placeholder, value))
@@ -182,4 +182,4 @@ def is_bare_placeholder(value: Any) -> bool:
 
 
 def _is_enclosed(text: str) -> bool:
-    return len(text) > 2 and any(text.startswith(first) and text.endswith(last) for first, last in _ENCLOSING)
+    return len(text) > 2 and _ENCLOSING.get(text[0]) == text[-1]

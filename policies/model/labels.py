@@ -155,9 +155,9 @@ class LabelSelector:
     @property
     def keys(self) -> frozenset[str]:
         """The label keys that the selector looks at."""
-        return frozenset(key for key, _ in self.match_labels) | {
-            entry.key for entry in self.match_expressions
-        }
+        return frozenset(
+            [*(key for key, _ in self.match_labels), *(entry.key for entry in self.match_expressions)]
+        )
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Return whether labels satisfy every requirement.
@@ -165,7 +165,10 @@ class LabelSelector:
         >>> LabelSelector((("app", "web"),)).matches({"app": "web", "tier": "front"})
         True
         """
-        return all(labels.get(key) == value for key, value in self.match_labels) and all(
+        for key, value in self.match_labels:
+            if labels.get(key) != value:
+                return False
+        return not self.match_expressions or all(
             requirement.matches(labels) for requirement in self.match_expressions
         )
 

@@ -192,10 +192,15 @@ class Repository:
             selector: Which pods.
             key_of: What makes two workloads others to each other; by default that they are not one object.
         """
-        if self.workloads.get(workload.namespace) == [workload]:
+        if self.is_alone(workload):
             return []
         neighbors = self._selected_by(selector, workload.namespace, key_of)
         return neighbors.others(key_of(workload), self.place(workload))
+
+    def is_alone(self, workload: Workload) -> bool:
+        """Return whether no other workload of its namespace is known."""
+        known = self.workloads.get(workload.namespace)
+        return known is None or known == [workload]
 
     def labeled(self, selector: LabelSelector) -> Iterator[Workload]:
         """Yield the workloads of all namespaces whose own labels a selector selects."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
@@ -24,6 +25,7 @@ from policies.manifests.fields import (
     wrong_type,
 )
 from policies.model.api_rules import ApiRule
+from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.constraint import (
     EVERY_FIELD,
     Constraint,
@@ -47,13 +49,36 @@ DEFAULT_NAMESPACE = "default"
 #: What a reference to an owner is recognized by.
 _REFERENCE = ("apiVersion", "kind", "name")
 #: What most pods have.
-NO_POD_AFFINITY = PodAffinity()
+NO_POD_AFFINITY, NO_NODE_AFFINITY = PodAffinity(), NodeAffinity()
 #: The annotation that defines when Helm runs an object, and its values for tests (Helm 3; others of Helm 2).
 _HOOK: Final = "helm.sh/hook"
 _TEST_HOOKS: Final = frozenset({"test", "test-success", "test-failure"})
 #: The rules by whose errors a constraint is read that nobody has stored yet: the API server reports the rest.
 _READ_AT_ADMISSION: Final = frozenset({WRONG_TYPE})
 _ANNOTATIONS = METADATA.child("annotations")
+
+
+class WorkloadPart(StrEnum):
+    """What some workloads have and others lack: a rule that is about it finds nothing without it."""
+
+    #: Errors that the API server would report.
+    ERRORS = "errors"
+    #: Constraints that keep pods pending, and those that do not.
+    HARD = "hard constraint"
+    SOFT = "soft constraint"
+    #: A hard constraint with ``minDomains`` above 1.
+    MIN_DOMAINS = "minDomains"
+    MATCH_LABEL_KEYS = "matchLabelKeys"
+    #: Constraints whose selector selects some pods, all, or is missing.
+    SELECTOR = "labelSelector"
+    EMPTY_SELECTOR = "empty labelSelector"
+    NO_SELECTOR = "no labelSelector"
+    NODE_AFFINITY = "node affinity or nodeSelector"
+    POD_AFFINITY = "pod affinity or anti-affinity"
+    #: What its kind is.
+    DAEMON_SET = "DaemonSet"
+    #: The claim templates of a StatefulSet.
+    CLAIM_TEMPLATES = "volumeClaimTemplates"
 
 
 class Owner(NamedTuple):
@@ -296,6 +321,8 @@ class Workload:
     @cached_property
     def affinity(self) -> NodeAffinity:
         """Which nodes its pods require."""
+        if not (self.template.spec.get("nodeSelector") or self.template.spec.get("affinity")):
+            return NO_NODE_AFFINITY
         return read_node_affinity(self.template.spec, FieldPath(), ErrorList())
 
     @cached_property
@@ -336,6 +363,36 @@ class Workload:
     def constraints(self) -> tuple[ConstraintEntry, ...]:
         """Its valid constraints; of one with values of the wrong type, what can be read of it."""
         return tuple(constraint_entries(self, self.errors))
+
+    @cached_property
+    def parts(self) -> frozenset[WorkloadPart]:
+        """The parts that it has of those that rules are about."""
+        found: set[WorkloadPart] = set()
+        if self.errors:
+            found.add(WorkloadPart.ERRORS)
+        for entry in self.constraints:
+            constraint = entry.constraint
+            found.add(WorkloadPart.HARD if entry.is_hard else WorkloadPart.SOFT)
+            if constraint.min_domains > 1:
+                found.add(WorkloadPart.MIN_DOMAINS)
+            if constraint.match_label_keys:
+                found.add(WorkloadPart.MATCH_LABEL_KEYS)
+            if constraint.selector is None:
+                found.add(WorkloadPart.NO_SELECTOR)
+            else:
+                is_empty = constraint.selector.empty
+                found.add(WorkloadPart.EMPTY_SELECTOR if is_empty else WorkloadPart.SELECTOR)
+        affinity = self.template.spec.get("affinity")
+        of_nodes = isinstance(affinity, dict) and "nodeAffinity" in affinity
+        if of_nodes or self.template.spec.get("nodeSelector"):
+            found.add(WorkloadPart.NODE_AFFINITY)
+        if affinity and not (of_nodes and len(affinity) == 1):
+            found.add(WorkloadPart.POD_AFFINITY)
+        if self.kind.kind == WorkloadPart.DAEMON_SET:
+            found.add(WorkloadPart.DAEMON_SET)
+        if self.kind.kind == STATEFUL_SET[1] and member(self.obj, "spec").get("volumeClaimTemplates"):
+            found.add(WorkloadPart.CLAIM_TEMPLATES)
+        return frozenset(found)
 
 
 def controller_of(metadata: Mapping[str, Any]) -> Owner | None:

@@ -41,11 +41,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
+NEEDS = frozenset({WorkloadPart.NODE_AFFINITY})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:  # noqa: ARG001

@@ -47,12 +47,13 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import counts_only_its_own
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/MaterializeInc/materialize/pull/36516"
+NEEDS = frozenset({WorkloadPart.MIN_DOMAINS})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

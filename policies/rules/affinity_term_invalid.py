@@ -41,11 +41,12 @@ from collections.abc import Iterator
 from policies.manifests.fields import UNKNOWN_FIELD
 from policies.manifests.findings import Severity
 from policies.model.version import KNOWN_VERSION
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity"
+NEEDS = frozenset({WorkloadPart.POD_AFFINITY})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

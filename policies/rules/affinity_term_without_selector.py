@@ -48,11 +48,12 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.pod_affinity import AffinityTerm
 from policies.model.topology_keys import domain_noun
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/pull/117025"
+NEEDS = frozenset({WorkloadPart.POD_AFFINITY})
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

@@ -49,7 +49,7 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
 from policies.scheduler.workload_topology import (
@@ -62,6 +62,7 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/emissary-ingress/emissary/pull/1391"
 NEEDS_INVENTORY = True
+NEEDS = frozenset({WorkloadPart.POD_AFFINITY})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

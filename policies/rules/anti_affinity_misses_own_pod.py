@@ -78,12 +78,13 @@ from policies.model.labels import LabelSelector, Operator
 from policies.model.pod_affinity import AffinityTerm
 from policies.model.spelling import is_misspelled
 from policies.model.topology_keys import domain_noun
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/hashicorp/vault-helm/issues/73"
 AT_ADMISSION = AtAdmission.SKIP
+NEEDS = frozenset({WorkloadPart.POD_AFFINITY})
 
 #: Labels that name an application: a term that requires another value of one means another application.
 _NAMES = ("app", "app.kubernetes.io/name", "k8s-app", "name")

@@ -59,12 +59,13 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/autoscaler/issues/9150"
 TOOL = Tool.CLUSTER_AUTOSCALER
+NEEDS = frozenset({WorkloadPart.HARD})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ The constants say the rest:
 - ``SEE``: the address of a thread or page that shows the pain.
 - ``TARGET``: what ``check`` is given, ``RuleTarget.WORKLOAD`` by default.
 - ``AT_ADMISSION``: whether admission runs it and may deny on its errors, ``AtAdmission.WARN`` by default.
+- ``NEEDS``: the parts of a workload without any of which nothing is found: ``check`` is not called then.
 - ``TOOL``: what the cluster must have: the repository shows it, or ``inUse`` of its settings, ``ToolParams``.
 - ``NEEDS_INVENTORY``: whether it only runs where a cluster or its domains are known.
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
@@ -41,7 +42,7 @@ from policies.model.scaling import Tool
 from policies.model.storage_objects import StorageClass
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.scheduler.releases import Behavior, behavior_of
 
 
@@ -105,12 +106,14 @@ class Context:
         repository: What the target is applied together with.
         inventory: The cluster's nodes or domains; None if nothing is known of them.
         params: The rule's own settings, a ``Params`` of its module; None for a rule without.
+        by_default: The same with the defaults of each rule with settings, by its id; made when first used.
     """
 
     version: KubernetesVersion = KNOWN_VERSION
     repository: Repository = field(default_factory=Repository)
     inventory: ClusterTopology | None = None
     params: Any = None
+    by_default: dict[str, Context] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def behavior(self) -> Behavior:
@@ -170,6 +173,7 @@ class Rule:
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
         params: The type of its settings; None for a rule without.
         check: Yields the problems of a target; none where something else reports them.
+        needs: The parts of a workload without any of which it finds nothing; None if it may find something.
     """
 
     id: str
@@ -185,6 +189,11 @@ class Rule:
     opt_in: bool
     params: type[Any] | None
     check: Callable[[Any, Context], Iterator[Problem]]
+    needs: frozenset[WorkloadPart] | None = None
+
+    def may_find(self, parts: frozenset[WorkloadPart]) -> bool:
+        """Return whether it can find something in a workload with some parts."""
+        return self.needs is None or not self.needs.isdisjoint(parts)
 
     def run(self, subject: object, context: Context, settings: Mapping[str, Any]) -> list[Problem]:
         """Return the problems that the rule finds in one workload, or in another subject that it runs on.
@@ -207,7 +216,13 @@ class Rule:
 
     def context_for(self, context: Context, settings: Mapping[str, Any]) -> Context:
         """Return the rule's context, with its parameters; those that settings leave out have defaults."""
-        return context if self.params is None else replace(context, params=self.params_of(settings))
+        if self.params is None:
+            return context
+        if settings:
+            return replace(context, params=self.params_of(settings))
+        if self.id not in context.by_default:
+            context.by_default[self.id] = replace(context, params=self.params())
+        return context.by_default[self.id]
 
     def params_of(self, settings: Mapping[str, Any]) -> Any:
         """Return settings as the rule's own ``Params``; None for a rule without."""
@@ -226,6 +241,7 @@ _DECLARATIONS: Final[Mapping[str, type]] = {
     "SEE": str,
     "TARGET": RuleTarget,
     "AT_ADMISSION": AtAdmission,
+    "NEEDS": frozenset,
     "TOOL": Tool,
     "NEEDS_INVENTORY": bool,
     "FIXABLE": bool,
@@ -360,6 +376,7 @@ def _rule(rule_id: str, module: ModuleType) -> Rule:
         opt_in=getattr(module, "OPT_IN", False),
         params=getattr(module, "Params", None if tool is None else ToolParams),
         check=check if tool is None else partial(_where_used, tool, check),
+        needs=getattr(module, "NEEDS", None),
     )
 
 

@@ -62,7 +62,7 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
 from policies.model.topology_keys import HOSTNAME
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
 from policies.scheduler.workload_topology import (
@@ -74,6 +74,7 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
 NEEDS_INVENTORY = True
+NEEDS = frozenset({WorkloadPart.HARD})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

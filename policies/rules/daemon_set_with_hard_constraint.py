@@ -51,11 +51,12 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/FairwindsOps/polaris/issues/911"
+NEEDS = frozenset({WorkloadPart.DAEMON_SET})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -56,12 +56,13 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/descheduler/issues/855"
 TOOL = Tool.DESCHEDULER
+NEEDS = frozenset({WorkloadPart.MIN_DOMAINS})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

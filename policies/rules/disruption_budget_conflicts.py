@@ -50,11 +50,12 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.model.scaling import DisruptionBudget, scaled
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/nais/naiserator/pull/268"
+NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -51,13 +51,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import WorkloadTopology
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/aws-samples/appmod-blueprints/issues/892"
 NEEDS_INVENTORY = True
+NEEDS = frozenset({WorkloadPart.MIN_DOMAINS})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

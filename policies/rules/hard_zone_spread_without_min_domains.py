@@ -56,11 +56,12 @@ from dataclasses import dataclass
 from policies.manifests.findings import Severity
 from policies.model.topology_keys import ZONE
 from policies.model.version import KubernetesVersion
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/105291"
+NEEDS = frozenset({WorkloadPart.HARD})
 
 #: The first release that knows ``minDomains`` by default (KEP-3022).
 MIN_DOMAINS_SINCE = KubernetesVersion(1, 27)

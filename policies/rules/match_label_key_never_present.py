@@ -69,12 +69,13 @@ from collections.abc import Set as AbstractSet
 
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import KNOWN_GROUPS, REVISION_HASH, controller_labels
-from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.model.workload_kinds import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/47554"
+NEEDS = frozenset({WorkloadPart.MATCH_LABEL_KEYS})
 
 #: The labels by which controllers distinguish the revisions of a workload.
 REVISION_KEYS = frozenset({*REVISION_OWNERS, REVISION_HASH})

@@ -39,12 +39,13 @@ from collections.abc import Iterator
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
 from policies.model.match_label_keys import repeated_match_label_keys
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
 FIXABLE = True
+NEEDS = frozenset({WorkloadPart.MATCH_LABEL_KEYS})
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

@@ -56,12 +56,13 @@ from policies.manifests.findings import Severity
 from policies.manifests.words import more
 from policies.model.labels import LabelSelector
 from policies.model.scaling import rolling_update
-from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/FoundationDB/fdb-kubernetes-operator/issues/896"
 AT_ADMISSION = AtAdmission.SKIP
+NEEDS = frozenset({WorkloadPart.HARD})
 
 #: The kinds that make no pod before an old one has gone.
 WITHOUT_SURGE = frozenset({("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("", "ReplicationController")})

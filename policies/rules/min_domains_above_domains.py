@@ -43,7 +43,7 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import (
     WorkloadTopology,
@@ -54,6 +54,7 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/115320"
 NEEDS_INVENTORY = True
+NEEDS = frozenset({WorkloadPart.MIN_DOMAINS})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -86,13 +86,14 @@ from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
 from policies.model.neighbors import FolderIndex
 from policies.model.priority import SYSTEM_CLASSES, PriorityClass
-from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, MissingObjectError, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#known-limitations"
 AT_ADMISSION = AtAdmission.SKIP
 OPT_IN = True
+NEEDS = frozenset({WorkloadPart.HARD})
 
 #: Workloads of the highest priorities that are kept for each folder: some may be held to other nodes.
 _KEPT: Final = 20

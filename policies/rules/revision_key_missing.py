@@ -62,12 +62,13 @@ from policies.model.constraint import Constraint
 from policies.model.controller_labels import TOGETHER
 from policies.model.scaling import ZERO_PODS
 from policies.model.version import MATCH_LABEL_KEYS_SINCE
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/98215"
 FIXABLE = True
+NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT})
 
 #: How the last word of a label key ends that tells one revision of a workload from another: what charts use.
 _REVISION_WORDS = ("version", "revision", "release", "hash")
@@ -76,14 +77,15 @@ _REVISION_WORDS = ("version", "revision", "release", "hash")
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each constraint that counts the pods of all revisions."""
     label = workload.kind.revision_label
-    if label is None or context.version < MATCH_LABEL_KEYS_SINCE or not _overlaps(workload):
+    without = [entry for entry in workload.constraints if label not in entry.constraint.match_label_keys]
+    if label is None or not without or context.version < MATCH_LABEL_KEYS_SINCE or not _overlaps(workload):
         return
     if context.repository.lends_template(workload):
         return
     replicas = context.repository.replicas(workload)
     if replicas is None or replicas.most < 2:
         return
-    for declared in workload.constraints:
+    for declared in without:
         if not _counts_both(declared.constraint, workload):
             continue
         if not _can_exceed(declared.constraint, workload, replicas.most):
@@ -102,17 +104,18 @@ def _counts_both(constraint: Constraint, workload: Workload) -> bool:
     selector = constraint.selector
     if selector is None or selector.empty or not selector.matches(workload.template.labels):
         return False
-    own = workload.selector
-    if TOGETHER in selector.keys and (own is None or not own.keys <= selector.keys):
+    keys = selector.keys
+    if TOGETHER in keys and ((own := workload.selector) is None or not own.keys <= keys):
         return False
-    keys = selector.keys.union(constraint.match_label_keys)
-    return not any(key.endswith(_REVISION_WORDS) for key in keys)
+    return not any(key.endswith(_REVISION_WORDS) for key in (*keys, *constraint.match_label_keys))
 
 
 def _can_exceed(constraint: Constraint, workload: Workload, pods: int) -> bool:
     """Return whether so many pods, wherever an update leaves them, can have a skew above ``maxSkew``."""
+    if constraint.max_skew >= pods:
+        return False
     held = workload.affinity.values_of(constraint.topology_key)
-    return constraint.max_skew < pods and (held is None or len(held) > 1)
+    return held is None or len(held) > 1
 
 
 def _overlaps(workload: Workload) -> bool:

@@ -48,7 +48,7 @@ from collections.abc import Iterator
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.model.scaling import rolling_update
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
 from policies.scheduler.workload_topology import (
@@ -61,6 +61,7 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/116891"
 NEEDS_INVENTORY = True
+NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.POD_AFFINITY})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -51,13 +51,14 @@ from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.manifests.findings import Severity
 from policies.model.interpod_terms import PREFERRED, REQUIRED
 from policies.model.version import KubernetesVersion
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.configuration import SYSTEM_CONSTRAINTS, build, config_errors
 from policies.scheduler.profile import DEFAULT_SCHEDULER
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"
+NEEDS = frozenset({WorkloadPart.SOFT})
 
 #: The first release whose built-in defaults are on for good (KEP-1258).
 DEFAULTS_SINCE = KubernetesVersion(1, 24)

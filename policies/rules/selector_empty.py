@@ -48,13 +48,14 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import controller_labels
 from policies.model.version import KubernetesVersion
-from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.release_changes import CHANGES
 from policies.scheduler.releases import Behavior
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/141339"
+NEEDS = frozenset({WorkloadPart.EMPTY_SELECTOR})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -50,12 +50,13 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import own_mismatch, own_selector_edits
 from policies.model.neighbors import named, titles
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/Dynatrace/dynatrace-operator/pull/1900"
 FIXABLE = True
+NEEDS = frozenset({WorkloadPart.SELECTOR})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -39,13 +39,14 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import own_selector_edits
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/135797"
 AT_ADMISSION = AtAdmission.DENY
 FIXABLE = True
+NEEDS = frozenset({WorkloadPart.NO_SELECTOR})
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

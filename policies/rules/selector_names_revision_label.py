@@ -52,12 +52,13 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import controller_labels
 from policies.model.labels import LabelSelector, Operator
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/fluxcd/flagger/issues/801"
 AT_ADMISSION = AtAdmission.DENY
+NEEDS = frozenset({WorkloadPart.SELECTOR})
 
 #: The labels by which the pods of one workload differ.
 POD_LABELS = frozenset(

@@ -90,12 +90,13 @@ from policies.model.constraint import Constraint
 from policies.model.controller_labels import TOGETHER
 from policies.model.labels import LabelSelector
 from policies.model.neighbors import AppKey, named
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.model.workload_kinds import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/zalando-incubator/kubernetes-on-aws/pull/8254"
+NEEDS = frozenset({WorkloadPart.SELECTOR})
 
 #: Labels that name an application or its part: two pods that differ in one are different applications.
 IDENTITY = (
@@ -118,6 +119,8 @@ _VARIANT = re.compile(r"-(canary|primary|stable|baseline|preview|active|blue|gre
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the first constraint of each selector that counts pods of other applications."""
+    if context.repository.is_alone(workload):
+        return
     seen = set()
     for declared in workload.constraints:
         constraint = declared.constraint

@@ -45,13 +45,14 @@ from policies.manifests.findings import Severity
 from policies.model.node import Node
 from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
-from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import WorkloadTopology
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
 NEEDS_INVENTORY = True
+NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -67,13 +67,14 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.model.constraint import WhenUnsatisfiable
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.configuration import build, config_errors
 from policies.scheduler.profile import DEFAULT_SCHEDULER, Plugin, Profile, StrategyType
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/91234"
+NEEDS = frozenset({WorkloadPart.SOFT})
 
 #: The plugin of the constraints, and the one that packs nodes with a strategy.
 SPREADING, PACKING = Plugin.POD_TOPOLOGY_SPREAD, Plugin.NODE_RESOURCES_FIT

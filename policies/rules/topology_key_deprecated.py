@@ -53,12 +53,13 @@ from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.model.topology_keys import RENAMED, RENAMED_SINCE
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/grafana/helm-charts/pull/2496"
 FIXABLE = True
+NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT, WorkloadPart.POD_AFFINITY})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

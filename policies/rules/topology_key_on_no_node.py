@@ -51,12 +51,13 @@ from policies.model.repository import Repository
 from policies.model.scaling import KARPENTER_LABELS, Tool
 from policies.model.topology import ClusterTopology
 from policies.model.topology_keys import is_mistaken, similar_keys
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/cozystack/cozystack/issues/3358"
 NEEDS_INVENTORY = True
+NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT, WorkloadPart.POD_AFFINITY})
 
 #: What comes of a key without which no node is taken.
 _PENDING = "every pod stays pending"

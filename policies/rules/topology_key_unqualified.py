@@ -65,12 +65,13 @@ from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.labels import label_key_problems
 from policies.model.topology_keys import SET_BY_KUBERNETES, is_mistaken, meant_key
-from policies.model.workload import Workload
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
 FIXABLE = True
 SEE = "https://github.com/kyverno/policies/tree/main/other-mpol/spread-pods-across-topology"
+NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT, WorkloadPart.POD_AFFINITY})
 
 #: What comes of a key without which no node is taken.
 PENDING = "every pod stays pending"

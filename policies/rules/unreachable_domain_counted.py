@@ -61,7 +61,7 @@ from policies.model.constraint import Constraint
 from policies.model.node import Node
 from policies.model.scaling import ReplicaRange, rolling_update
 from policies.model.topology_keys import HOSTNAME
-from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import (
     EligibleDomain,
@@ -75,6 +75,7 @@ SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kops/pull/18535"
 NEEDS_INVENTORY = True
 FIXABLE = True
+NEEDS = frozenset({WorkloadPart.HARD})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -89,11 +89,12 @@ from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
 from policies.model.storage_readers import read_claim_templates
 from policies.model.topology_keys import BETA_ZONE, ZONE
-from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode"
+NEEDS = frozenset({WorkloadPart.CLAIM_TEMPLATES})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -104,13 +104,14 @@ from policies.manifests.words import IN_PHRASE, listed
 from policies.model.controller_labels import pod_name
 from policies.model.storage_objects import PersistentVolumeClaim
 from policies.model.storage_readers import read_claim_templates
-from policies.model.workload import DEFAULT_NAMESPACE, ConstraintEntry, Workload
+from policies.model.workload import DEFAULT_NAMESPACE, ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import UndecidedError
 from policies.scheduler.workload_topology import WorkloadTopology, counts_only_its_own
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
+NEEDS = frozenset({WorkloadPart.CLAIM_TEMPLATES})
 
 #: Claims that are looked up at most, some microseconds each.
 MOST_CLAIMS = 5000

@@ -14,8 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_page import SHOP, answer, counts, open_workload
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
-from tests.policies.placement.clusters import a_node
+from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.webhook.ui.pages import a_cluster
 
 _RUN = "from webhook.cli.start import run; run()"

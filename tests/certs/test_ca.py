@@ -9,12 +9,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from certs.ca import (
-    CA_LIFETIME,
     create_ca,
     is_ca,
     require_ca,
 )
-from certs.clocks import BACKDATE
+from certs.clocks import BACKDATE, CA_LIFETIME
 from certs.errors import CertificateError
 from tests.certs.builders import CA, DAY, NOW, a_pair
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from policies.reports.plan.run import FORMATS as PLAN_FORMATS
+from policies.reports.plan.formats import FORMATS as PLAN_FORMATS
 from tests.deploy.manifests import tool
 from tests.policies.placement.planned import NODES, a_deployment
 from tests.webhook.cli.in_process import evenkeel

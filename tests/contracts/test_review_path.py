@@ -146,9 +146,9 @@ def reviewed(obj: dict[str, Any], phase: Phase, context: AdmissionContext) -> Wa
     [
         pytest.param(a_pod(owner=OF_REPLICA_SET), Phase.MUTATE, INJECTING, 20, 42, id="a pod gets defaults"),
         pytest.param(a_pod(spec=GOOD, owner=OF_REPLICA_SET), Phase.VALIDATE, INJECTING, 15, 25, id="a pod"),
-        pytest.param(a_workload(spec=GOOD), Phase.VALIDATE, a_context(), 47, 142, id="a Deployment"),
+        pytest.param(a_workload(spec=GOOD), Phase.VALIDATE, a_context(), 32, 94, id="a Deployment"),
         pytest.param(
-            a_workload(spec=GOOD), Phase.VALIDATE, FORESEEING, 112, 614, id="a Deployment, and its next pod"
+            a_workload(spec=GOOD), Phase.VALIDATE, FORESEEING, 95, 566, id="a Deployment, and its next pod"
         ),
     ],
 )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from policies.config.context import AdmissionContext
 from policies.config.context_loader import load_context
-from policies.config.loader import load_policies
 from policies.config.spread_policy import DefaultsSource, InjectAt, SpreadPolicy
 from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
@@ -101,6 +100,9 @@ def load_policy_files(settings: Sources, context: AdmissionContext) -> tuple[Spr
         DocumentError: A file is not what it should be.
         UsageError: A policy needs what the server does not have.
     """
+    # The commands that share this module mostly have no policies, and do not pay for jsonschema.
+    from policies.config.loader import load_policies  # noqa: PLC0415
+
     policies = load_policies(settings.policy, _read)
     check_sources(policies, context)
     return policies

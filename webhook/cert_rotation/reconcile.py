@@ -14,7 +14,7 @@ from typing import Final
 
 from certs.clocks import clock_problem
 from certs.keyring import Keyring
-from certs.names import Service, SubjectNames, parse_names
+from certs.names import Target
 from certs.rotate import Action, Demand, Plan, Rotation, Trust, rotate
 from webhook.cert_rotation.configurations import Configuration, publish, read_configurations
 from webhook.cert_rotation.secret import SecretStore, StoredSecret
@@ -32,31 +32,6 @@ _ATTEMPTS: Final = 5
 
 class ClockError(ClusterError):
     """The clock of this machine is not the API server's, so what is issued here could be worth nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """Where a cluster has its certificates.
-
-    Attributes:
-        namespace: Of the Secret and the Service.
-        secret: Its name.
-        service: The Service that the certificate is for.
-        webhooks: The name of both webhook configurations.
-    """
-
-    namespace: str = "evenkeel"
-    secret: str = "evenkeel-tls"  # noqa: S105  # a name
-    service: str = "evenkeel"
-    webhooks: str = "evenkeel"
-
-    def names(self) -> SubjectNames:
-        """Return the names of the serving certificate.
-
-        Raises:
-            CertificateError: A Service or a namespace cannot have such a name.
-        """
-        return parse_names(service=Service(name=self.service, namespace=self.namespace))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,31 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath, shown
-from policies.model.taints import Taint, TaintEffect
-from policies.placement.core.actions import (
-    MOST_ADDED,
-    Action,
-    AddNodes,
-    CordonNode,
-    DrainNode,
-    LoseDomain,
-    TaintNode,
-    topology_key,
-)
-from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import MOST_OTHERS
-from policies.placement.simulate.scheduling_queue import PlannedActions
-from policies.scheduler.index import ClusterIndex
 from webhook.cli.autoscale_option import NO_AUTOSCALE, Autoscale
 from webhook.cli.command import OPTION_ORDER
 from webhook.cli.completing_cluster import complete_node
 from webhook.cli.options import with_options
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.scheduler.index import ClusterIndex
+
+with late_imports():
+    from policies.model import taints
+    from policies.placement.core import actions as core_actions
+    from policies.placement.core import pod_objects, recovery
+    from policies.placement.simulate import scheduling_queue
+
 
 #: A number of nodes.
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
@@ -84,9 +80,9 @@ class Happening:
         autoscale: What adds nodes, as it was given.
     """
 
-    actions: tuple[Action, ...] = ()
+    actions: tuple[core_actions.Action, ...] = ()
     others: int = 0
-    running: PodObjects = field(default_factory=PodObjects)
+    running: pod_objects.PodObjects = field(default_factory=lambda: pod_objects.PodObjects())  # noqa: PLW0108  # imported late
     autoscale: Autoscale = NO_AUTOSCALE
 
     @classmethod
@@ -97,7 +93,7 @@ class Happening:
             UsageError: One of them is not what it should be; has a line for each.
         """
         left = {name: iter(values.pop(name)) for name in _READERS}
-        actions: list[Action] = []
+        actions: list[core_actions.Action] = []
         problems = []
         for name in context.meta[OPTION_ORDER]:
             if name not in left:
@@ -110,23 +106,23 @@ class Happening:
             raise UsageError("\n".join(problems))
         if values.pop("unreachable"):
             actions = [
-                replace(action, unreachable=True) if isinstance(action, LoseDomain) else action
+                replace(action, unreachable=True) if isinstance(action, core_actions.LoseDomain) else action
                 for action in actions
             ]
-        return cls(tuple(actions), MOST_OTHERS if values.pop("displaced") == "all" else 0)
+        return cls(tuple(actions), recovery.MOST_OTHERS if values.pop("displaced") == "all" else 0)
 
     @property
     def reads_all(self) -> bool:
         """Whether the cluster is read here, with its pods, and no server is asked."""
         return bool(self.actions) or self.autoscale.source is not None
 
-    def planned(self, cluster: ClusterIndex) -> PlannedActions:
+    def planned(self, cluster: ClusterIndex) -> scheduling_queue.PlannedActions:
         """Return the actions before pods are scheduled, the objects of pods that run, and what adds nodes.
 
         Raises:
             DocumentError: The file of node groups is not what it should be.
         """
-        return PlannedActions(
+        return scheduling_queue.PlannedActions(
             actions=self.actions,
             running=self.running,
             others=self.others,
@@ -134,43 +130,45 @@ class Happening:
         )
 
 
-def _lose(text: str) -> Action:
+def _lose(text: str) -> core_actions.Action:
     key, equals, value = text.partition("=")
     if not key or not equals:
         raise UsageError(f"Invalid value: {shown(text)}: must be KEY=VALUE, such as zone=a")
-    return LoseDomain(at=FieldPath(("--lose",)), key=topology_key(key), value=value)
+    return core_actions.LoseDomain(at=FieldPath(("--lose",)), key=core_actions.topology_key(key), value=value)
 
 
-def _drain(node: str) -> Action:
-    return DrainNode(at=FieldPath(("--drain",)), node=node)
+def _drain(node: str) -> core_actions.Action:
+    return core_actions.DrainNode(at=FieldPath(("--drain",)), node=node)
 
 
-def _cordon(node: str) -> Action:
-    return CordonNode(at=FieldPath(("--cordon",)), node=node)
+def _cordon(node: str) -> core_actions.Action:
+    return core_actions.CordonNode(at=FieldPath(("--cordon",)), node=node)
 
 
-def _taint(given: tuple[str, str]) -> Action:
+def _taint(given: tuple[str, str]) -> core_actions.Action:
     node, text = given
     parts = _TAINT.fullmatch(text)
-    if parts is None or parts[3] not in list(TaintEffect):
-        effects = ", ".join(TaintEffect)
+    if parts is None or parts[3] not in list(taints.TaintEffect):
+        effects = ", ".join(taints.TaintEffect)
         raise UsageError(
             f"Invalid value: {shown(text)}: must be KEY[=VALUE]:EFFECT; the effects are {effects}"
         )
-    return TaintNode(at=FieldPath(("--taint",)), node=node, taint=Taint(parts[1], parts[2] or "", parts[3]))
+    return core_actions.TaintNode(
+        at=FieldPath(("--taint",)), node=node, taint=taints.Taint(parts[1], parts[2] or "", parts[3])
+    )
 
 
-def _add(given: tuple[str, str, str]) -> Action:
+def _add(given: tuple[str, str, str]) -> core_actions.Action:
     number, like, node = given
     count = int(number) if _NUMBER.fullmatch(number) else 0
-    if like != "like" or not 1 <= count <= MOST_ADDED:
-        text = f"must be N like NODE, N from 1 to {MOST_ADDED:,}, such as 3 like n1"
+    if like != "like" or not 1 <= count <= core_actions.MOST_ADDED:
+        text = f"must be N like NODE, N from 1 to {core_actions.MOST_ADDED:,}, such as 3 like n1"
         raise UsageError(f"Invalid value: {shown(' '.join(given))}: {text}")
-    return AddNodes(at=FieldPath(("--add",)), like=node, count=count)
+    return core_actions.AddNodes(at=FieldPath(("--add",)), like=node, count=count)
 
 
 #: What reads the value of each option.
-_READERS: Final[dict[str, Callable[[Any], Action]]] = {
+_READERS: Final[dict[str, Callable[[Any], core_actions.Action]]] = {
     "lose": _lose,
     "drain": _drain,
     "cordon": _cordon,

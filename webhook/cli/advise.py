@@ -5,41 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath, shown
-from policies.model.repository import Repository
-from policies.model.scaling import ReplicaRange
-from policies.model.workload import Workload
-from policies.placement.advise.advise import Advice, advise, why_unadvised
 from policies.placement.advise.goal import Goal, parse_limit, parse_range
-from policies.placement.advise.goal_simulator import MOST_REPLICAS
-from policies.placement.advise.node_groups import (
-    NodeGroup,
-    described_nodes,
-    domains_key,
-    groups_for,
-    groups_lacking,
-    scaled_groups,
-)
-from policies.placement.core.actions import MOST_ADDED, topology_key
-from policies.placement.core.placement import PlacementError, check_controller, read_workload
-from policies.reports.advise import json as advise_json
-from policies.reports.advise import text as advise_text
+from policies.placement.core.limits import MOST_ADVISED
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.completing_cluster import complete_key
-from webhook.cli.manifest import told
 from webhook.cli.options import answer_option
-from webhook.cli.placement import PlacementInput, check_key, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options
-from webhook.cli.suggestion import kubectl_patch, manifest_diff
 from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, show
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.manifests.documents import ManifestObject
+    from policies.model.workload import Workload
+
+with late_imports():
+    from policies.model import repository, scaling
+    from policies.placement.advise import advise as advise_advise
+    from policies.placement.advise import node_groups
+    from policies.placement.core import actions, placement
+    from policies.reports.advise import json as advise_json
+    from policies.reports.advise import text as advise_text
+    from webhook.cli import manifest, suggestion
+    from webhook.cli import placement as cli_placement
+
 
 #: Replicas times nodes from which the progress is shown: each replica is placed for some sets of constraints.
 LONG: Final = 20_000
@@ -83,8 +79,8 @@ def _read_nodes(text: str) -> dict[str, int]:
             wanted = "must be DOMAIN=N,DOMAIN=N with N from 0 to 9999, each domain once, such as a=3,b=3"
             raise UsageError(f"Invalid value: {shown(text)}: {wanted}")
         counts[domain] = int(count)
-    if sum(counts.values()) > MOST_ADDED:
-        raise UsageError(f"Invalid value: {shown(text)}: there may be at most {MOST_ADDED:,} nodes")
+    if sum(counts.values()) > actions.MOST_ADDED:
+        raise UsageError(f"Invalid value: {shown(text)}: there may be at most {actions.MOST_ADDED:,} nodes")
     return counts
 
 
@@ -117,7 +113,7 @@ def _read_nodes(text: str) -> dict[str, int]:
 @click.option(
     "--replicas",
     metavar="N..M",
-    callback=_read_with(lambda text: parse_range(text, MOST_REPLICAS)),
+    callback=_read_with(lambda text: parse_range(text, MOST_ADVISED)),
     help="The numbers of replicas.  [default: those of its HorizontalPodAutoscaler or ScaledObject in "
     "the file or the cluster, else its own]",
 )
@@ -147,7 +143,7 @@ def command(
     limit: Any,
     key: str,
     one_a_node: bool,
-    replicas: ReplicaRange | None,
+    replicas: scaling.ReplicaRange | None,
     counts: dict[str, int] | None,
     autoscale: str | None,
     enforce: bool,
@@ -185,12 +181,12 @@ def command(
     if counts is None and not options.cluster and not options.live:
         raise UsageError("give a cluster, --cluster FILE or --live, or describe one: --nodes a=3,b=3,c=3")
     goal = Goal(
-        key=topology_key(key),
+        key=actions.topology_key(key),
         limit=limit,
         one_a_node=one_a_node,
         enforced=enforce,
         allow_soft=allow_soft,
-        replicas=replicas or ReplicaRange(0, 0),
+        replicas=replicas or scaling.ReplicaRange(0, 0),
     )
     advice, entry = _advise(options, goal, counts, Autoscale(autoscale))
     if advice is None:
@@ -204,7 +200,7 @@ def command(
 
 def _advise(
     options: PlacementOptions, goal: Goal, counts: dict[str, int] | None, autoscale: Autoscale
-) -> tuple[Advice | None, ManifestObject]:
+) -> tuple[advise_advise.Advice | None, ManifestObject]:
     """Return the advice, None if Ctrl-C ended it too early, and the object that it is about.
 
     Raises:
@@ -213,24 +209,24 @@ def _advise(
     """
     described = None
     if counts is not None and not options.cluster and not options.live:
-        described = list(described_nodes(domains_key(goal.key), counts))
-    given = read_input(options, described=described, autoscalers=True)
+        described = list(node_groups.described_nodes(node_groups.domains_key(goal.key), counts))
+    given = cli_placement.read_input(options, described=described, autoscalers=True)
     (entry,) = given.entries
     try:
-        workload = read_workload(entry.value, given.context, namespace=given.namespace)
-        check_controller(workload)
-        if why := why_unadvised(workload):
+        workload = placement.read_workload(entry.value, given.context, namespace=given.namespace)
+        placement.check_controller(workload)
+        if why := advise_advise.why_unadvised(workload):
             raise DocumentError([f"{entry.location(FieldPath())}: {workload.title} is not advised on: {why}"])
         if not goal.replicas.most:
             goal = replace(goal, replicas=_replicas(workload, given))
         return _search(workload, given, goal, _groups(given, goal, counts or {}, autoscale)), entry
-    except PlacementError as error:
-        raise DocumentError([*given.problems, *told(entry, error.errors)]) from error
+    except placement.PlacementError as error:
+        raise DocumentError([*given.problems, *manifest.told(entry, error.errors)]) from error
 
 
 def _groups(
-    given: PlacementInput, goal: Goal, counts: Mapping[str, int], autoscale: Autoscale
-) -> tuple[NodeGroup, ...]:
+    given: cli_placement.PlacementInput, goal: Goal, counts: Mapping[str, int], autoscale: Autoscale
+) -> tuple[node_groups.NodeGroup, ...]:
     """Return the nodes that an autoscaler may add.
 
     Raises:
@@ -240,40 +236,47 @@ def _groups(
     context, most = given.context, goal.replicas.most
     autoscaler = None if context.cluster is None else autoscale.read(context.cluster)
     if autoscaler is None:
-        return groups_for(context, goal.key, counts, most)
-    if lacking := groups_lacking(autoscaler, goal.key):
+        return node_groups.groups_for(context, goal.key, counts, most)
+    if lacking := node_groups.groups_lacking(autoscaler, goal.key):
         raise UsageError(f"--autoscale: {lacking}")
-    return scaled_groups(autoscaler, goal.key, most)
+    return node_groups.scaled_groups(autoscaler, goal.key, most)
 
 
 def _search(
-    workload: Workload, given: PlacementInput, goal: Goal, groups: tuple[NodeGroup, ...]
-) -> Advice | None:
+    workload: Workload,
+    given: cli_placement.PlacementInput,
+    goal: Goal,
+    groups: tuple[node_groups.NodeGroup, ...],
+) -> advise_advise.Advice | None:
     context, most = given.context, goal.replicas.most
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
     if not any(group.key == goal.key for group in groups):
-        check_key(given, goal.key, option="--key")
+        cli_placement.check_key(given, goal.key, option="--key")
     long = most * (context.cluster.node_count + sum(group.count for group in groups)) >= LONG
     with progress("Trying constraints", long=long) as advance, interruptible() as stop:
-        return advise(workload, context, goal, groups, stop=stop, on_trial=advance)
+        return advise_advise.advise(workload, context, goal, groups, stop=stop, on_trial=advance)
 
 
-def _replicas(workload: Workload, given: PlacementInput) -> ReplicaRange:
+def _replicas(workload: Workload, given: cli_placement.PlacementInput) -> scaling.ReplicaRange:
     """Return the range that an autoscaler gives, or the workload's own number.
 
     Raises:
         UsageError: It goes beyond what is tried.
     """
     others = given.context.replica_sources.autoscalers
-    least, most, source = Repository.of([workload], others).replicas(workload) or ReplicaRange(1, 1)
-    if most > MOST_REPLICAS:
-        text = f"{source or workload.title} has up to {most:,} replicas; at most {MOST_REPLICAS:,} are tried"
+    least, most, source = repository.Repository.of([workload], others).replicas(
+        workload
+    ) or scaling.ReplicaRange(1, 1)
+    if most > MOST_ADVISED:
+        text = f"{source or workload.title} has up to {most:,} replicas; at most {MOST_ADVISED:,} are tried"
         raise UsageError(f"{text}: give a range, --replicas N..M")
-    return ReplicaRange(max(least, 1), max(most, 1), source)
+    return scaling.ReplicaRange(max(least, 1), max(most, 1), source)
 
 
-def _print(advice: Advice, *, form: str, options: PlacementOptions, entry: ManifestObject) -> None:
+def _print(
+    advice: advise_advise.Advice, *, form: str, options: PlacementOptions, entry: ManifestObject
+) -> None:
     """Print advice, or only the change.
 
     Raises:
@@ -286,6 +289,6 @@ def _print(advice: Advice, *, form: str, options: PlacementOptions, entry: Manif
     elif not advice.edits:
         note("there is nothing to change")
     elif (target := options.target(options.kinds())) is None:
-        click.echo(manifest_diff(options.files, entry, advice.edits), nl=False)
+        click.echo(suggestion.manifest_diff(options.files, entry, advice.edits), nl=False)
     else:
-        click.echo(kubectl_patch(target, entry, advice.edits))
+        click.echo(suggestion.kubectl_patch(target, entry, advice.edits))

@@ -8,20 +8,23 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
 
 import click
 
-from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import member, text_member
-from policies.reports.as_yaml import yaml_parts
 from webhook.cli.options import DATA_FORMATS, HTML
 from webhook.cli.terminal import ExitCode
-from webhook.http.problems import problem
 from webhook.late_imports import late_imports
-from webhook.requests.frame import RequestError
+
+if TYPE_CHECKING:
+    from policies.manifests.documents import ManifestObject
+
 
 with late_imports():
+    from policies.reports import as_yaml
+    from webhook.http import problems
+    from webhook.requests import frame
     from webhook.ui import embedded
 
 #: How a moment is written.
@@ -117,7 +120,7 @@ def print_answer(body: bytes, form: str, kind: str = "", about: embedded.ReportA
     elif form == "json":
         click.echo(body.rstrip(b"\n"))
     else:
-        for part in yaml_parts(body):
+        for part in as_yaml.yaml_parts(body):
             click.echo(part, nl=False)
 
 
@@ -141,10 +144,10 @@ def answer_lines(lines: BinaryIO, answer: Callable[[bytes], tuple[bytes, bool]])
 def _answer_line(line: bytes, answer: Callable[[bytes], tuple[bytes, bool]]) -> tuple[bytes, ExitCode]:
     try:
         text, fits = answer(line)
-    except RequestError as error:
-        return problem(error.message, error.errors), ExitCode.BAD_INPUT
+    except frame.RequestError as error:
+        return problems.problem(error.message, error.errors), ExitCode.BAD_INPUT
     except Exception as error:  # noqa: BLE001  # whatever a line found: the stream goes on
-        return problem(
+        return problems.problem(
             f"internal error: {type(error).__name__}: {error}; please report it"
         ), ExitCode.CANNOT_RUN
     return text, ExitCode.CLEAN if fits else ExitCode.FINDINGS

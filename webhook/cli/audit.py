@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Final
@@ -10,26 +9,27 @@ from typing import Any, Final
 import click
 
 from policies.config.lint_config import FailOn
-from policies.manifests.findings import Severity
-from policies.placement.audit.audit import audit
-from policies.reports.audit import json as audit_json
-from policies.reports.audit import markdown as audit_markdown
-from policies.reports.audit import policy_report
-from policies.reports.audit import text as audit_text
-from policies.reports.audit import words as audit_words
-from policies.reports.audit.run import AuditedCluster, AuditRun, AuditScope
 from webhook.cli.answers import print_answer, report_about
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
+from webhook.late_imports import late_imports
 
-#: The formats that are objects for a cluster.
-REPORT_APIS: Final[Mapping[str, policy_report.ReportApi]] = {
-    "policyreport": policy_report.POLICY_REPORT,
-    "openreports": policy_report.OPEN_REPORT,
-}
+with late_imports():
+    from policies.manifests import findings
+    from policies.placement.audit import audit as audit_audit
+    from policies.reports.audit import json as audit_json
+    from policies.reports.audit import markdown as audit_markdown
+    from policies.reports.audit import policy_report
+    from policies.reports.audit import run as audit_run
+    from policies.reports.audit import text as audit_text
+    from policies.reports.audit import words as audit_words
+
+
+#: The formats that are objects for a cluster: see ``policy_report.REPORT_APIS``.
+_OBJECTS: Final = ("policyreport", "openreports")
 
 _EXAMPLES = """\
 evenkeel audit --live
@@ -51,7 +51,7 @@ evenkeel audit --live -o policyreport --fail-on never | kubectl apply -f -
     show_default=True,
     help="Exit 1 if a workload has a problem of this severity or worse.",
 )
-@answer_option("markdown", HTML, *REPORT_APIS, text=HTML_NOTE)
+@answer_option("markdown", HTML, *_OBJECTS, text=HTML_NOTE)
 def command(
     *,
     namespace: str,
@@ -87,23 +87,23 @@ def command(
     """  # noqa: D301  # click reads the backspace
     read = read_workloads(PlacementOptions(**values), namespace, selector, form=form)
     looked_at = LookedAt(read.workloads, "Auditing")
-    audits = [audit(each, read.context) for each in looked_at]
-    audited = AuditedCluster(
+    audits = [audit_audit.audit(each, read.context) for each in looked_at]
+    audited = audit_run.AuditedCluster(
         version=read.context.kubernetes_version,
         nodes=read.cluster.node_count,
         pods=read.cluster.pod_count,
         at=datetime.now(UTC),
         tool_version=version("evenkeel"),
-        scope=AuditScope(namespace=namespace, selector=selector),
+        scope=audit_run.AuditScope(namespace=namespace, selector=selector),
         unread=read.unread,
     )
-    run = AuditRun.of(audits, audited, top=top, left=looked_at.left)
+    run = audit_run.AuditRun.of(audits, audited, top=top, left=looked_at.left)
     if form == "text":
         show(lambda width, color: audit_text.render(run, width=width, color=color), piped=TABLES)
     elif form == "markdown":
         click.echo(audit_markdown.render(run), nl=False)
-    elif form in REPORT_APIS:
-        click.echo(policy_report.render(run, REPORT_APIS[form]), nl=False)
+    elif form in _OBJECTS:
+        click.echo(policy_report.render(run, policy_report.REPORT_APIS[form]), nl=False)
     else:
         about = report_about(PlacementOptions(**values), verdict=next(audit_words.summary(run)))
         print_answer(audit_json.render(run), form, "audit", about)
@@ -111,6 +111,6 @@ def command(
         finish(ExitCode.INTERRUPTED)
     finish(
         ExitCode.FINDINGS
-        if run.fails(None if fail_on == FailOn.NEVER else Severity(fail_on))
+        if run.fails(None if fail_on == FailOn.NEVER else findings.Severity(fail_on))
         else ExitCode.CLEAN
     )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
-from policies.scheduler.index import ClusterIndex
 from webhook.late_imports import late_imports
-from webhook.lint.files import read_text, shown_file
+
+if TYPE_CHECKING:
+    from policies.scheduler.index import ClusterIndex
+
 
 with late_imports():
-    from policies.autoscaler import sources
-    from policies.autoscaler.autoscaler import ClusterAutoscaler
+    from policies.autoscaler import autoscaler, sources
+    from policies.manifests import documents as manifests_documents
+    from webhook.lint import files
 
 #: What stands for a file: node groups as the nodes of the cluster show them.
 DEDUCED: Final = "deduced"
@@ -38,7 +40,7 @@ class Autoscale:
 
     source: str | None
 
-    def read(self, cluster: ClusterIndex) -> ClusterAutoscaler | None:
+    def read(self, cluster: ClusterIndex) -> autoscaler.ClusterAutoscaler | None:
         """Return Cluster Autoscaler with its node groups; None without the option.
 
         Raises:
@@ -51,8 +53,12 @@ class Autoscale:
             if not found.groups:
                 raise DocumentError([f"--autoscale {DEDUCED}: {sources.NONE_DEDUCED}"])
             return found
-        documents = load_strictly(read_text(self.source, named=True).content, shown_file(self.source))
-        objects = [found for document in documents for found in objects_or_itself(document)]
+        documents = manifests_documents.load_strictly(
+            files.read_text(self.source, named=True).content, files.shown_file(self.source)
+        )
+        objects = [
+            found for document in documents for found in manifests_documents.objects_or_itself(document)
+        ]
         return sources.read_autoscaler(objects, cluster)
 
 

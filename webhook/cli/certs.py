@@ -9,14 +9,16 @@ from pathlib import Path
 
 import click
 
-from certs import store
-from certs.ca import CA_LIFETIME
-from certs.issue import SERVING_LIFETIME
-from certs.names import Service, parse_names
-from certs.provision import create_folder
+from certs.clocks import CA_LIFETIME, SERVING_LIFETIME
 from webhook.cli import certs_inject, certs_rotate, certs_show
-from webhook.cli.certs_target import validity
 from webhook.cli.command import CommandGroup
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from certs import names as certs_names
+    from certs import provision, store
+    from webhook.cli import certs_target
+
 
 #: Days that a certificate may be valid: a hundred years at most, within what X.509 can write.
 _DAYS = click.IntRange(1, 36_500)
@@ -86,8 +88,10 @@ def init(
 
     Exit codes: 0 written, 2 bad usage or files that cannot be read or written.
     """
-    names = parse_names(dns, ip, service=Service(name=service, namespace=namespace) if service else None)
-    ca, serving = create_folder(
+    names = certs_names.parse_names(
+        dns, ip, service=certs_names.Service(name=service, namespace=namespace) if service else None
+    )
+    ca, serving = provision.create_folder(
         cert_dir,
         names,
         now=datetime.now(UTC),
@@ -95,9 +99,11 @@ def init(
         ca_lifetime=timedelta(days=ca_days),
         force=force,
     )
-    click.echo(f"{cert_dir / store.CA_CERTIFICATE}  CA, {validity(ca)}")
+    click.echo(f"{cert_dir / store.CA_CERTIFICATE}  CA, {certs_target.validity(ca)}")
     click.echo(f"{cert_dir / store.CA_KEY}  its private key; the cluster does not need it, keep it safe")
-    click.echo(f"{cert_dir / store.SERVING_CERTIFICATE}  serving certificate, {validity(serving)}:")
+    click.echo(
+        f"{cert_dir / store.SERVING_CERTIFICATE}  serving certificate, {certs_target.validity(serving)}:"
+    )
     click.echo("".join(f"    {name}\n" for name in serving.names), nl=False)
     click.echo(f"{cert_dir / store.SERVING_KEY}  its private key\n")
     if ca.not_after == serving.not_after:

@@ -8,18 +8,19 @@ from pathlib import Path
 import click
 from cryptography import x509
 
-from certs import pem, store
-from certs.ca import is_ca
 from certs.errors import CertificateError
 from policies.manifests.errors import UsageError
-from webhook.cert_rotation.configurations import publish, read_configurations
-from webhook.cert_rotation.manifests import inject_manifest
-from webhook.cert_rotation.secret import SecretStore
 from webhook.cli.certs_target import cluster_options
 from webhook.cli.command import Command, is_given
-from webhook.cli.live import api_server
-from webhook.kube.api_server import ApiServer, ClusterError
-from webhook.lint.files import read_text
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from certs import ca, pem, store
+    from webhook.cert_rotation import configurations, manifests
+    from webhook.cert_rotation import secret as cert_rotation_secret
+    from webhook.cli import live
+    from webhook.kube import api_server as kube_api_server
+    from webhook.lint import files
 
 
 @click.command(cls=Command, name="inject")
@@ -51,13 +52,13 @@ def command(
     if [bool(cert_dir), bool(ca_file), is_given("secret")].count(True) > 1:
         raise UsageError("give only one of --cert-dir, --ca-file and --secret")
     trusted = cert_dir / store.CA_CERTIFICATE if cert_dir else ca_file
-    bundle = _read_file(trusted) if trusted else _read_secret(api_server(context), namespace, secret)
+    bundle = _read_file(trusted) if trusted else _read_secret(live.api_server(context), namespace, secret)
     if file is None:
-        _inject_cluster(api_server(context), webhooks, bundle)
+        _inject_cluster(live.api_server(context), webhooks, bundle)
         return
-    text = read_text(file, named=True)
+    text = files.read_text(file, named=True)
     name = webhooks if is_given("webhooks") else ""
-    click.echo(inject_manifest(text.content, text.file, bundle, name=name), nl=False)
+    click.echo(manifests.inject_manifest(text.content, text.file, bundle, name=name), nl=False)
 
 
 def _read_file(file: Path) -> tuple[x509.Certificate, ...]:
@@ -67,30 +68,36 @@ def _read_file(file: Path) -> tuple[x509.Certificate, ...]:
         CertificateError: It holds none, or something else.
     """
     certificates = pem.parse_certificates(store.read_file(file), str(file))
-    if not all(map(is_ca, certificates)):
+    if not all(map(ca.is_ca, certificates)):
         raise CertificateError(f"{file}: holds a certificate that is not a CA")
     return certificates
 
 
-def _read_secret(api: ApiServer, namespace: str, secret: str) -> tuple[x509.Certificate, ...]:
+def _read_secret(api: kube_api_server.ApiServer, namespace: str, secret: str) -> tuple[x509.Certificate, ...]:
     """Return the CAs of the cluster's Secret.
 
     Raises:
         ClusterError: It holds none that is valid.
     """
-    stored = SecretStore(api, namespace, secret).read()
+    stored = cert_rotation_secret.SecretStore(api, namespace, secret).read()
     if bundle := stored.keyring.bundle(datetime.now(UTC)):
         return bundle
-    raise ClusterError("; ".join(stored.keyring.problems) or f"{stored.source}: no CA is valid")
+    raise kube_api_server.ClusterError(
+        "; ".join(stored.keyring.problems) or f"{stored.source}: no CA is valid"
+    )
 
 
-def _inject_cluster(api: ApiServer, name: str, bundle: tuple[x509.Certificate, ...]) -> None:
-    found = read_configurations(api, name)
+def _inject_cluster(api: kube_api_server.ApiServer, name: str, bundle: tuple[x509.Certificate, ...]) -> None:
+    found = configurations.read_configurations(api, name)
     if all(configuration.manifest is None for configuration in found):
-        raise ClusterError(f"there are no webhook configurations named {name}; see --webhooks")
+        raise kube_api_server.ClusterError(
+            f"there are no webhook configurations named {name}; see --webhooks"
+        )
     for configuration in found:
         if configuration.manifest is None:
             click.echo(f"{configuration.source}: does not exist", err=True)
             continue
-        state = "unchanged" if publish(api, configuration, bundle) is configuration else "changed"
+        state = (
+            "unchanged" if configurations.publish(api, configuration, bundle) is configuration else "changed"
+        )
         click.echo(f"{configuration.source}: {state}, trusts {len(bundle)}")

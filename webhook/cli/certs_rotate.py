@@ -10,20 +10,15 @@ from pathlib import Path
 
 import click
 
-from certs import store
-from certs.provision import rotate_folder
-from certs.rotate import Demand
 from policies.manifests.words import plural
-from webhook.cert_rotation.reconcile import (
-    ObservedState,
-    Reconciler,
-    Target,
-    require_secret,
-    rotate_on_demand,
-)
 from webhook.cli.certs_target import cluster_options, refuse_with_folder, service_option, validity
 from webhook.cli.command import Command
-from webhook.cli.live import api_server
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from certs import names, provision, rotate, store
+    from webhook.cert_rotation import reconcile
+    from webhook.cli import live
 
 
 @click.command(cls=Command, name="rotate")
@@ -71,16 +66,16 @@ def command(
     reached, others do not follow in time, or the clock of this machine differs from the API server's by more
     than half an hour: what it issues might not be valid yet.
     """
-    demand = Demand.CA if ca else Demand.SERVING
+    demand = rotate.Demand.CA if ca else rotate.Demand.SERVING
     if cert_dir is not None:
         refuse_with_folder("service", "create")
         click.echo("\n".join(_rotate_folder(cert_dir, demand)))
         return
-    target = Target(namespace=namespace, secret=secret, service=service, webhooks=webhooks)
-    reconciler = Reconciler(api_server(context), target, now=lambda: datetime.now(UTC))
+    target = names.Target(namespace=namespace, secret=secret, service=service, webhooks=webhooks)
+    reconciler = reconcile.Reconciler(live.api_server(context), target, now=lambda: datetime.now(UTC))
     if not create:
-        require_secret(reconciler)
-    observed = rotate_on_demand(
+        reconcile.require_secret(reconciler)
+    observed = reconcile.rotate_on_demand(
         reconciler,
         demand,
         timeout_s=timeout,
@@ -90,19 +85,19 @@ def command(
     click.echo("\n".join(_cluster_lines(observed)))
 
 
-def _rotate_folder(folder: Path, demand: Demand) -> Iterator[str]:
-    keyring = rotate_folder(folder, demand, now=datetime.now(UTC))
+def _rotate_folder(folder: Path, demand: rotate.Demand) -> Iterator[str]:
+    keyring = provision.rotate_folder(folder, demand, now=datetime.now(UTC))
     yield f"{folder / store.CA_CERTIFICATE}  trusts {_count(len(keyring.trusted))}"
     if keyring.serving:
         yield f"{folder / store.SERVING_CERTIFICATE}  serving certificate, {validity(keyring.serving)}"
-    if demand is Demand.CA:
+    if demand is rotate.Demand.CA:
         quoted = shlex.quote(str(folder))
         yield "\nThe serving certificate is still that of the CA before, which ca.crt trusts too. Now:"
         yield f"  1. evenkeel certs inject --cert-dir {quoted}"
         yield f"  2. evenkeel certs rotate --cert-dir {quoted}"
 
 
-def _cluster_lines(observed: ObservedState) -> Iterator[str]:
+def _cluster_lines(observed: reconcile.ObservedState) -> Iterator[str]:
     keyring, source = observed.keyring, observed.stored.source
     for what, pair in (("serving certificate", keyring.serving), ("CA", keyring.ca)):
         if pair:

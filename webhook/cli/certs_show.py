@@ -10,17 +10,21 @@ from typing import Any
 import click
 import orjson
 
-from certs import pem, store
-from certs.inspect import CertificateFile, inspect
-from webhook.cert_rotation.configurations import read_configurations
-from webhook.cert_rotation.inspect import inspect_secret
-from webhook.cert_rotation.secret import SecretStore
 from webhook.cli.answers import print_answer
 from webhook.cli.certs_target import cluster_options, refuse_with_folder
 from webhook.cli.command import Command
-from webhook.cli.live import api_server
 from webhook.cli.options import answer_option
 from webhook.cli.terminal import ExitCode, finish
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from certs import inspect as certs_inspect
+    from certs import pem, store
+    from webhook.cert_rotation import configurations
+    from webhook.cert_rotation import inspect as cert_rotation_inspect
+    from webhook.cert_rotation import secret as cert_rotation_secret
+    from webhook.cli import live
+
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA = "evenkeel.dev/certs/v1"
@@ -62,9 +66,11 @@ def command(
         refuse_with_folder()
         found = _inspect_folder(cert_dir, now=now, margin=margin)
     else:
-        api = api_server(context)
-        stored = SecretStore(api, namespace, secret).read()
-        found = inspect_secret(stored, read_configurations(api, webhooks), now=now, margin=margin)
+        api = live.api_server(context)
+        stored = cert_rotation_secret.SecretStore(api, namespace, secret).read()
+        found = cert_rotation_inspect.inspect_secret(
+            stored, configurations.read_configurations(api, webhooks), now=now, margin=margin
+        )
     if form == "text":
         click.echo("\n".join(_text_lines(found)))
     else:
@@ -84,11 +90,11 @@ def _inspect_folder(folder: Path, *, now: datetime, margin: timedelta) -> dict[s
     if store.CA_CERTIFICATE in existing:
         names.append((store.CA_CERTIFICATE, store.CA_KEY if store.CA_KEY in existing else ""))
     files = [_read(folder / certificate, folder / key if key else None) for certificate, key in names]
-    return inspect(files, files[1].certificates if files[1:] else (), now=now, margin=margin)
+    return certs_inspect.inspect(files, files[1].certificates if files[1:] else (), now=now, margin=margin)
 
 
-def _read(certificate: Path, key: Path | None) -> CertificateFile:
-    return CertificateFile(
+def _read(certificate: Path, key: Path | None) -> certs_inspect.CertificateFile:
+    return certs_inspect.CertificateFile(
         source=str(certificate),
         certificates=pem.parse_certificates(store.read_file(certificate), str(certificate)),
         key=pem.parse_key(store.read_file(key), str(key)) if key else None,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from certs.keypair import KeyPair
+from certs.names import Target
 from policies.manifests.errors import UsageError
-from webhook.cert_rotation.reconcile import Target
 from webhook.cli.command import SharedOption, is_given
 from webhook.cli.options import context_option, with_options
+
+if TYPE_CHECKING:
+    from certs.keypair import KeyPair
+
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

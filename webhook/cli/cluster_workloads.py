@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_SENTENCE, listed
-from policies.model.label_query import parse_label_query
-from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
-from policies.scheduler.index import ClusterIndex
 from webhook.cli.options import all_namespaces_option, namespace_filter, with_options
-from webhook.cli.placement import read_context, tell_without_pods
 from webhook.cli.placement_options import PlacementOptions, cluster_options
 from webhook.cli.terminal import interruptible, note_and_keep, progress
-from webhook.kube.workload_store import UNWATCHED_KINDS
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.config.context import AdmissionContext
+    from policies.scheduler.index import ClusterIndex
+
+with late_imports():
+    from policies.model import label_query
+    from policies.placement.core import cluster_workloads
+    from webhook.cli import placement
+    from webhook.kube import workload_store
+
 
 #: Workloads from which a bar is shown; they take about a second.
 _MANY: Final = 500
@@ -35,7 +41,7 @@ class ReadCluster(NamedTuple):
         unread: What could not be read of it, a line each.
     """
 
-    workloads: ClusterWorkloads
+    workloads: cluster_workloads.ClusterWorkloads
     context: AdmissionContext
     cluster: ClusterIndex
     unread: tuple[str, ...]
@@ -80,8 +86,10 @@ def read_workloads(
         ClusterError: The live cluster cannot be read.
     """
     options.require_cluster()
-    selecting = parse_label_query(selector) if selector else None
-    workloads = ClusterWorkloads(options.kinds(), namespace, selecting, every_kind=every_kind)
+    selecting = label_query.parse_label_query(selector) if selector else None
+    workloads = cluster_workloads.ClusterWorkloads(
+        options.kinds(), namespace, selecting, every_kind=every_kind
+    )
     unread: list[str] = []
     # A text ends with them.
     warn = unread.append if form == "text" else partial(note_and_keep, unread)
@@ -90,15 +98,15 @@ def read_workloads(
         workloads(obj)
         seen(obj)
 
-    context = read_context(options, show, everything=True, warn=warn)
+    context = placement.read_context(options, show, everything=True, warn=warn)
     if context.cluster is None:
         raise ValueError("a cluster was read")
     if not context.cluster.node_count:
         left_out = unread if form == "text" else []
         raise DocumentError([*left_out, "there is no node: the snapshot may lack them, so nothing is judged"])
     if options.live:
-        unread.append(UNWATCHED_KINDS)
-    tell_without_pods(context.cluster, warn)
+        unread.append(workload_store.UNWATCHED_KINDS)
+    placement.tell_without_pods(context.cluster, warn)
     return ReadCluster(workloads, context, context.cluster, (*workloads.unread, *unread))
 
 
@@ -109,12 +117,12 @@ class LookedAt:
         left: How many objects were not looked at; after Ctrl-C there are some.
     """
 
-    def __init__(self, workloads: ClusterWorkloads, doing: str) -> None:
+    def __init__(self, workloads: cluster_workloads.ClusterWorkloads, doing: str) -> None:
         self._workloads = workloads
         self._doing = doing
         self.left = len(workloads)
 
-    def __iter__(self) -> Iterator[ClusterWorkload]:
+    def __iter__(self) -> Iterator[cluster_workloads.ClusterWorkload]:
         """Yield each workload until Ctrl-C is pressed.
 
         Raises:
@@ -134,7 +142,7 @@ class LookedAt:
             raise UsageError(_nothing_there(self._workloads))
 
 
-def _nothing_there(workloads: ClusterWorkloads) -> str:
+def _nothing_there(workloads: cluster_workloads.ClusterWorkloads) -> str:
     """Say where there is no workload, and where there are some."""
     where = f" in namespace {shown_name(workloads.namespace)}" if workloads.namespace else ""
     if len(workloads):

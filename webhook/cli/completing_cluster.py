@@ -14,13 +14,12 @@ from click.shell_completion import CompletionItem
 
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.fields import member
-from policies.model.cluster_kinds import NODE
-from policies.model.snapshot import kind_of
-from policies.model.workload import controller_of
-from webhook.cli.targets import SHORT_NAMES
 from webhook.late_imports import late_imports
 
 with late_imports():
+    from policies.model import cluster_kinds, workload
+    from policies.model import snapshot as model_snapshot
+    from webhook.cli import targets
     from webhook.kube import snapshot
 
 #: Bytes of a file: more takes longer to read than people wait for.
@@ -38,8 +37,8 @@ def complete_object(
     """
     names: dict[str, None] = {}
     for obj in _objects(context):
-        own = _name(*kind_of(obj), str(member(obj, "metadata").get("name")))
-        owner = controller_of(member(obj, "metadata"))
+        own = _name(*model_snapshot.kind_of(obj), str(member(obj, "metadata").get("name")))
+        owner = workload.controller_of(member(obj, "metadata"))
         names[_name(owner.api_version, owner.kind, owner.name) if owner else own] = None
         if owner and "/" in incomplete:
             names[own] = None
@@ -50,7 +49,11 @@ def complete_key(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the short names of Kubernetes' topology keys, and the labels of the snapshot's nodes."""
-    labels = (member(obj, "metadata").get("labels") for obj in _objects(context) if kind_of(obj) == NODE)
+    labels = (
+        member(obj, "metadata").get("labels")
+        for obj in _objects(context)
+        if model_snapshot.kind_of(obj) == cluster_kinds.NODE
+    )
     of_nodes = dict.fromkeys(key for found in labels if isinstance(found, dict) for key in found)
     return [CompletionItem(key) for key in (*_SHORT_KEYS, *of_nodes) if key.startswith(incomplete)]
 
@@ -59,13 +62,17 @@ def complete_node(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the nodes of the snapshot whose name starts so."""
-    nodes = (str(member(obj, "metadata").get("name")) for obj in _objects(context) if kind_of(obj) == NODE)
+    nodes = (
+        str(member(obj, "metadata").get("name"))
+        for obj in _objects(context)
+        if model_snapshot.kind_of(obj) == cluster_kinds.NODE
+    )
     return [CompletionItem(name) for name in nodes if name.startswith(incomplete)]
 
 
 def _name(api_version: str, kind: str, name: str) -> str:
     """Return an object as it is named on a command line; empty for a kind that makes no pods."""
-    short = SHORT_NAMES.get((api_version.rpartition("/")[0], kind))
+    short = targets.SHORT_NAMES.get((api_version.rpartition("/")[0], kind))
     return f"{short}/{name}" if short else ""
 
 

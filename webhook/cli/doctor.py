@@ -8,19 +8,22 @@ from typing import Final
 
 import click
 
-from certs.names import LABEL
 from policies.manifests.errors import UsageError
 from webhook.cli.answers import print_answer
 from webhook.cli.certs_target import webhooks_option
 from webhook.cli.command import Command
-from webhook.cli.live import api_server
 from webhook.cli.options import answer_option, context_option
 from webhook.cli.terminal import ExitCode, finish
-from webhook.doctor import report
-from webhook.doctor.check_result import CheckStatus
-from webhook.doctor.collect import TIMEOUT_S, collect
-from webhook.doctor.diagnosis import diagnose
-from webhook.doctor.observations import InstallationNames
+from webhook.doctor.time_limit import TIMEOUT_S
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from certs import names as certs_names
+    from webhook.cli import live
+    from webhook.doctor import check_result, observations, report
+    from webhook.doctor import collect as doctor_collect
+    from webhook.doctor import diagnosis as doctor_diagnosis
+
 
 _EXAMPLES: Final = """\
 evenkeel doctor
@@ -71,19 +74,21 @@ def command(
     # Names of configurations may have dots.
     labels = {"--namespace": [namespace], "--service": [service], "--webhooks": webhooks.split(".")}
     for option, parts in labels.items():
-        if not all(map(LABEL.fullmatch, parts)):
+        if not all(map(certs_names.LABEL.fullmatch, parts)):
             given = ".".join(parts)[:80]
             raise UsageError(
                 f'{option}: Invalid value: "{given}": must be lower case letters, digits and hyphens'
             )
-    names = InstallationNames(namespace=namespace, service=service, webhooks=webhooks)
-    api = api_server(chosen)
-    observed = collect(api, names, now=datetime.now(UTC), tool_version=version("evenkeel"), timeout_s=timeout)
-    diagnosis = diagnose(observed, api.url)
+    names = observations.InstallationNames(namespace=namespace, service=service, webhooks=webhooks)
+    api = live.api_server(chosen)
+    observed = doctor_collect.collect(
+        api, names, now=datetime.now(UTC), tool_version=version("evenkeel"), timeout_s=timeout
+    )
+    diagnosis = doctor_diagnosis.diagnose(observed, api.url)
     if form == "text":
         click.echo(report.render_text(diagnosis), nl=False)
     else:
         print_answer(report.render_json(diagnosis).encode(), form)
-    if diagnosis.count(CheckStatus.PROBLEM):
+    if diagnosis.count(check_result.CheckStatus.PROBLEM):
         finish(ExitCode.FINDINGS)
     finish(ExitCode.CANNOT_RUN if diagnosis.blind else ExitCode.CLEAN)

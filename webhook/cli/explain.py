@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
-from policies.config.context import AdmissionContext
-from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
-from policies.placement.explain.explain import Explained, explain_object
-from policies.reports.explain import text as explain_text
-from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.cli.answers import Printer, answer_printer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, WIDE, answer_option
-from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import MANY_NODES, SENTENCES, ExitCode, finish, interruptible, show, status
 from webhook.late_imports import late_imports
 
+if TYPE_CHECKING:
+    from policies.config.context import AdmissionContext
+    from policies.manifests.documents import ManifestObject
+
+
 with late_imports():
+    from policies.placement.explain import explain
     from policies.reports.explain import json as explain_json
-    from webhook.cli import live_placement, suggestion
+    from policies.reports.explain import text as explain_text
+    from policies.scheduler import rejections
+    from webhook.cli import live_placement, placement, suggestion
 
 
 _EXAMPLES = """\
@@ -90,8 +92,8 @@ def _explain(
         fits = live_placement.show_remote(options, "/v1/explain", piped=SENTENCES, wide=wide, tell=tell)
         if fits is not None:
             return ExitCode.of(clean=fits)
-    judge = _Judge(EVERY_NODE if wide else EXAMPLES, autoscale)
-    explained, entry, _, node = evaluate_object(options, judge, tells_node=True)
+    judge = _Judge(rejections.EVERY_NODE if wide else rejections.EXAMPLES, autoscale)
+    explained, entry, _, node = placement.evaluate_object(options, judge, tells_node=True)
     explained = replace(explained, node=node)
     if tell is not None:
         tell(explain_json.render(explained), entry, explain_text.headline(explained).plain)
@@ -116,12 +118,14 @@ class _Judge:
         self._examples, self._autoscale = examples, autoscale
         self.stopped = False
 
-    def __call__(self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str) -> Explained:
+    def __call__(
+        self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str
+    ) -> explain.Explained:
         """Explain an object; see ``explain_object``."""
         long = context.cluster is not None and context.cluster.node_count >= MANY_NODES
         autoscaler = None if context.cluster is None else self._autoscale.read(context.cluster)
         with status("Placing replicas, trying changes", long=long), interruptible() as stop:
-            found = explain_object(
+            found = explain.explain_object(
                 obj, context, namespace=namespace, examples=self._examples, autoscaler=autoscaler, stop=stop
             )
             self.stopped = stop()

@@ -5,33 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from policies.config.lint_config import FailOn, LintConfig, Rendering
-from policies.lint.baseline import read_baseline
-from policies.lint.fix import Fixing, FixResult
-from policies.lint.fix_edits import Fix
-from policies.lint.run import LintResult
-from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.findings import Finding, Severity
-from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.manifests.words import plural
-from policies.reports.lint import text as lint_text
-from policies.reports.lint.run import LintRun
-from policies.reports.patch import unified_diff
 from webhook.cli import lint
 from webhook.cli.command import Command
 from webhook.cli.terminal import ExitCode, finish, note
-from webhook.lint.chart_options import Charts
-from webhook.lint.field_origins import FieldOrigins
-from webhook.lint.files import STDIN, Text, read_text, shown_file, write_back
-from webhook.lint.inputs import Tools, gather_texts
-from webhook.lint.options import LintOptions
-from webhook.lint.parse import parse
-from webhook.lint.run import build_job, without_ignored, without_objects
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.lint.fix_edits import Fix
+    from policies.manifests.documents import ManifestObject
+    from webhook.lint.options import LintOptions
+
+with late_imports():
+    from policies.config import lint_config
+    from policies.lint import baseline, fix, run
+    from policies.manifests import findings
+    from policies.manifests import skipped as manifests_skipped
+    from policies.reports import patch
+    from policies.reports.lint import run as lint_run
+    from policies.reports.lint import text as lint_text
+    from webhook.lint import chart_options, field_origins, inputs
+    from webhook.lint import files as lint_files
+    from webhook.lint import parse as lint_parse
+    from webhook.lint import run as webhook_lint_run
+
 
 #: The options of lint that mean the same here.
 _OF_LINT: Final = frozenset(
@@ -65,10 +67,10 @@ class _Read:
         unwritten: What could not be fixed because its file cannot be written.
     """
 
-    sources: FieldOrigins
+    sources: field_origins.FieldOrigins
     texts: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[manifests_skipped.Skipped] = field(default_factory=list)
     unreadable: bool = False
     built: list[ManifestObject] = field(default_factory=list)
     broken: bool = False
@@ -107,18 +109,18 @@ def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: A
     2 bad usage, a file that cannot be read or written, or a skipped input that --fail-on-skipped does not
     allow (the rest is fixed all the same), 3 could not run.
     """
-    piped = STDIN in paths
+    piped = lint_files.STDIN in paths
     if piped and len(paths) > 1:
         raise UsageError("- may not be combined with other paths")
     options = lint.read_options(paths, given)
     today = datetime.now(UTC).date()
-    job = build_job(options.config, today=today, warn=note)
+    job = webhook_lint_run.build_job(options.config, today=today, warn=note)
     if inject and not any(policy.defaults for policy in job.context.policies):
         raise UsageError(
             "--inject requires a policy with defaults: --policy FILE, such as builtin:soft-spread"
         )
     read = _read(options)
-    fixing = Fixing(
+    fixing = fix.Fixing(
         context=job.context, selection=job.selection, inventory=job.inventory, today=today, inject=inject
     )
     result = fixing.fix(read.texts, read.built, read.sources.content)
@@ -140,13 +142,15 @@ def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: A
 
 def _read(options: LintOptions) -> _Read:
     """Return the texts that hold objects, and what is passed over; report the errors of others."""
-    tools = Tools(charts=Charts(helm=Rendering.OFF), kustomize=options.tools.kustomize)
-    gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
+    tools = inputs.Tools(
+        charts=chart_options.Charts(helm=lint_config.Rendering.OFF), kustomize=options.tools.kustomize
+    )
+    gathered = inputs.gather_texts(options.paths, tools=tools, exclude=options.exclude)
     found = list(gathered.problems)
-    read = _Read(sources=gathered.sources or FieldOrigins(), skipped=list(gathered.skipped))
+    read = _Read(sources=gathered.sources or field_origins.FieldOrigins(), skipped=list(gathered.skipped))
     objects: list[ManifestObject] = []
     for text in gathered.texts:
-        parsed = parse(text)
+        parsed = lint_parse.parse(text)
         objects += parsed.objects
         found += parsed.problems
         read.skipped += parsed.skipped
@@ -154,9 +158,9 @@ def _read(options: LintOptions) -> _Read:
             read.built += parsed.objects
         elif parsed.objects or _is_piped(text):
             read.texts[text.file], read.paths[text.file] = text.content, text.path
-    problems, ignored = without_ignored(found, gathered.missing, options.config)
+    problems, ignored = webhook_lint_run.without_ignored(found, gathered.missing, options.config)
     read.skipped += ignored
-    read.skipped += without_objects(options.paths, objects, read.skipped, problems)
+    read.skipped += webhook_lint_run.without_objects(options.paths, objects, read.skipped, problems)
     read.skipped = [_in_own_words(entry) for entry in read.skipped]
     for problem in problems:
         click.echo(str(problem), err=True)
@@ -164,46 +168,53 @@ def _read(options: LintOptions) -> _Read:
     return read
 
 
-def _in_own_words(entry: Skipped) -> Skipped:
+def _in_own_words(entry: manifests_skipped.Skipped) -> manifests_skipped.Skipped:
     """Return the skipped entry, with fix's own reason for charts, which it never renders."""
-    if entry.reason is not SkipReason.SWITCHED_OFF or entry.kind is not SourceKind.CHART:
+    if (
+        entry.reason is not manifests_skipped.SkipReason.SWITCHED_OFF
+        or entry.kind is not manifests_skipped.SourceKind.CHART
+    ):
         return entry
     return replace(entry, message="fix changes no templates")
 
 
-def _run(read: _Read, config: LintConfig) -> LintRun:
+def _run(read: _Read, config: lint_config.LintConfig) -> lint_run.LintRun:
     """Return the run without its findings: what lint would report of what was skipped."""
-    return LintRun(
-        result=LintResult(),
+    return lint_run.LintRun(
+        result=run.LintResult(),
         tool_version="",
-        fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
+        fail_on=None if config.fail_on is lint_config.FailOn.NEVER else findings.Severity(config.fail_on),
         skipped_sources=read.skipped,
         fail_on_skipped=config.fail_on_skipped,
     )
 
 
-def _is_incomplete(read: _Read, config: LintConfig) -> bool:
-    return _run(read, config).incomplete or (read.unreadable and config.fail_on is not FailOn.NEVER)
+def _is_incomplete(read: _Read, config: lint_config.LintConfig) -> bool:
+    return _run(read, config).incomplete or (
+        read.unreadable and config.fail_on is not lint_config.FailOn.NEVER
+    )
 
 
-def _is_piped(text: Text) -> bool:
+def _is_piped(text: lint_files.Text) -> bool:
     """Return whether a text came by a pipe: it goes on, whatever it holds."""
-    return text.file == shown_file(STDIN)
+    return text.file == lint_files.shown_file(lint_files.STDIN)
 
 
-def _left(result: FixResult, config: LintConfig) -> list[Finding]:
+def _left(result: fix.FixResult, config: lint_config.LintConfig) -> list[findings.Finding]:
     """Return the findings that lint would report now."""
     if not config.baseline:
         return result.left.findings
-    content = read_text(config.baseline, named=True).content
-    return read_baseline(content, shown_file(config.baseline)).new(result.left.findings)[0]
+    content = lint_files.read_text(config.baseline, named=True).content
+    return baseline.read_baseline(content, lint_files.shown_file(config.baseline)).new(result.left.findings)[
+        0
+    ]
 
 
-def _write(read: _Read, result: FixResult) -> None:
+def _write(read: _Read, result: fix.FixResult) -> None:
     """Write the files; one that cannot be written is reported, and the others are written all the same."""
     for file, content in list(result.texts.items()):
         try:
-            write_back(read.paths[file], old=read.texts[file], new=content)
+            lint_files.write_back(read.paths[file], old=read.texts[file], new=content)
         except (OSError, DocumentError) as error:
             reason = f"{file}: {error.strerror}" if isinstance(error, OSError) else str(error)
             click.echo(f"{reason}; nothing in it is fixed", err=True)
@@ -213,14 +224,19 @@ def _write(read: _Read, result: FixResult) -> None:
             result.made = [repair for repair in result.made if repair.location.file != file]
 
 
-def _print_texts(files: Mapping[str, bytes], result: FixResult, *, show_diff: bool) -> None:
+def _print_texts(files: Mapping[str, bytes], result: fix.FixResult, *, show_diff: bool) -> None:
     for file, content in files.items():
         fixed = result.texts.get(file, content)
-        click.echo(unified_diff(file, content, fixed) if show_diff else fixed, nl=False)
+        click.echo(patch.unified_diff(file, content, fixed) if show_diff else fixed, nl=False)
 
 
 def _tell(
-    result: FixResult, left: list[Finding], unwritten: list[Fix], *, only_shown: bool, to_stderr: bool
+    result: fix.FixResult,
+    left: list[findings.Finding],
+    unwritten: list[Fix],
+    *,
+    only_shown: bool,
+    to_stderr: bool,
 ) -> None:
     """Report what was fixed, what was not, and what is left."""
     for repair in result.made:
@@ -233,7 +249,9 @@ def _tell(
         click.echo(line, err=True)
 
 
-def _summary(result: FixResult, left: list[Finding], unwritten: list[Fix], *, only_shown: bool) -> str:
+def _summary(
+    result: fix.FixResult, left: list[findings.Finding], unwritten: list[Fix], *, only_shown: bool
+) -> str:
     text = "nothing fixed" if unwritten else "nothing to fix"
     if result.made:
         verb = "would fix" if only_shown else "fixed"
@@ -246,8 +264,8 @@ def _summary(result: FixResult, left: list[Finding], unwritten: list[Fix], *, on
     return f"{text}; {plural(len(left), 'finding')} left, see evenkeel lint" if left else text
 
 
-def _fails(left: list[Finding], fail_on: FailOn) -> bool:
-    if fail_on is FailOn.NEVER:
+def _fails(left: list[findings.Finding], fail_on: lint_config.FailOn) -> bool:
+    if fail_on is lint_config.FailOn.NEVER:
         return False
-    least = Severity(fail_on)
+    least = findings.Severity(fail_on)
     return any(finding.severity.is_as_bad(least) for finding in left)

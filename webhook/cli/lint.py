@@ -15,46 +15,39 @@ import click
 import orjson
 
 from policies.config.lint_config import FailOn, LintConfig
-from policies.lint.baseline import Baseline, read_baseline
-from policies.lint.run import LintResult
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Finding, Severity
-from policies.manifests.skipped import Skipped, as_all_there_is
 from policies.manifests.words import plural
-from policies.reports.lint import text as lint_text
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.text import Details
 from webhook.cli.answers import report_about
 from webhook.cli.command import Command, LintOption
 from webhook.cli.completing import complete_formats
-from webhook.cli.live import api_server, check_cluster
 from webhook.cli.manifest_options import NO_CONFIG, manifest_options, rule_options
 from webhook.cli.options import cluster_option, context_option, live_option, reports_option
-from webhook.cli.rule import print_rules
 from webhook.cli.terminal import ExitCode, finish, note, progress
 from webhook.late_imports import late_imports
-from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
-from webhook.lint.inputs import Texts, gather_texts
-from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
 from webhook.lint.reports import FORMATS, PAGE, TEXTS, Output, lines_of, parse_outputs, render, write_file
-from webhook.lint.run import (
-    LintJob,
-    LintOutcome,
-    build_job,
-    lint_texts,
-    without_ignored,
-    without_objects,
-)
 
 if TYPE_CHECKING:
+    from policies.lint.run import LintResult
     from policies.scheduler.index import ClusterIndex
 
 with late_imports():
     from importlib import metadata
 
+    from policies.lint import baseline as lint_baseline
+    from policies.manifests import skipped as manifests_skipped
     from policies.reports.lint import json as lint_json
+    from policies.reports.lint import run as lint_run
+    from policies.reports.lint import text as lint_text
+    from policies.reports.lint import text as reports_lint_text
+    from webhook.cli import live as cli_live
+    from webhook.cli import rule as cli_rule
     from webhook.kube import api_server as cluster_api
     from webhook.kube import snapshot, watched_resources
+    from webhook.lint import files
+    from webhook.lint import inputs as lint_inputs
+    from webhook.lint import options as lint_options
+    from webhook.lint import run as webhook_lint_run
     from webhook.ui import embedded
 
 
@@ -119,7 +112,7 @@ def command(
     skipped input that --fail-on-skipped does not allow (the rest is checked all the same), 3 could not run.
     """
     if list_rules:
-        print_rules()
+        cli_rule.print_rules()
         return
     finish(_lint(context, paths, given))
 
@@ -127,9 +120,11 @@ def command(
 def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
     outputs = parse_outputs(given.pop("formats"))
     written, least = given.pop("write_baseline"), given.pop("min_severity")
-    details = Details(**{name: given.pop(name) for name in ("quiet", "verbose", "statistics")})
+    details = reports_lint_text.Details(
+        **{name: given.pop(name) for name in ("quiet", "verbose", "statistics")}
+    )
     live, live_context = given.pop("live"), given.pop("live_context")
-    check_cluster(live=live, context=live_context, cluster=given["cluster"])
+    cli_live.check_cluster(live=live, context=live_context, cluster=given["cluster"])
     options = read_options(paths, given)
     nodes = None
     if live:
@@ -137,15 +132,17 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         options = replace(options, config=config)
     # Nearly everything that is read is kept to the end, and the end is near.
     with uncollected():
-        texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
-        job = build_job(options.config, today=datetime.now(UTC).date(), warn=note, cluster=nodes)
+        texts = lint_inputs.gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
+        job = webhook_lint_run.build_job(
+            options.config, today=datetime.now(UTC).date(), warn=note, cluster=nodes
+        )
         with lint_progress(texts) as show:
-            outcome = lint_texts(texts.texts, job, show)
-        problems, ignored = without_ignored(
+            outcome = webhook_lint_run.lint_texts(texts.texts, job, show)
+        problems, ignored = webhook_lint_run.without_ignored(
             [*texts.problems, *outcome.problems], texts.missing, options.config
         )
         outcome.skipped += ignored
-        outcome.skipped += without_objects(
+        outcome.skipped += webhook_lint_run.without_objects(
             options.paths, outcome.loaded.manifests, [*texts.skipped, *outcome.skipped], problems
         )
         outcome.result.findings += problems
@@ -157,7 +154,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         else:
             run = _run(texts, outcome, job, options.config)
             # What the baseline holds of a file that cannot be read is known as well.
-            problems = [finding for finding in run.result.findings if finding.rule == UNREADABLE]
+            problems = [finding for finding in run.result.findings if finding.rule == files.UNREADABLE]
             run = run if least is None else run.without_below(Severity(least))
             needs_version = any(output.form not in TEXTS for output in outputs)
             run = replace(run, tool_version=_version()) if needs_version else run
@@ -167,7 +164,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     return ExitCode.FINDINGS if run.failed and not written else ExitCode.CLEAN
 
 
-def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
+def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> lint_options.LintOptions:
     """Return the options of the command line, and of the document where that says nothing.
 
     Args:
@@ -186,12 +183,12 @@ def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
         listed = (rule.strip() for text in given[name] for rule in text.split(","))
         given[name] = tuple(filter(None, listed))
     values, settings = given.pop("values", ()), given.pop("settings", ())
-    options = lint_options(paths, "" if no_config else file)
-    release = release_of(options.paths, values, settings)
-    options = replace(options, config=with_given(options.config, **given), release=release)
-    check_all_rules(options.config)
+    options = lint_options.lint_options(paths, "" if no_config else file)
+    release = lint_options.release_of(options.paths, values, settings)
+    options = replace(options, config=lint_options.with_given(options.config, **given), release=release)
+    lint_options.check_all_rules(options.config)
     inputs = [*options.paths, options.config.cluster, *options.config.policies]
-    if inputs.count(STDIN) > 1:
+    if inputs.count(files.STDIN) > 1:
         raise UsageError("standard input may be used only once")
     return options
 
@@ -202,24 +199,31 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     Raises:
         ClusterError: It cannot be read.
     """
-    api = api_server(context)
+    api = cli_live.api_server(context)
     version = config.kubernetes_version or cluster_api.known_version(api, note).exact
     nodes = snapshot.read_index(api, watched_resources.NODES, warn=note)
     return replace(config, cluster=None, kubernetes_version=version), nodes
 
 
-def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -> LintRun:
+def _run(
+    texts: lint_inputs.Texts,
+    outcome: webhook_lint_run.LintOutcome,
+    job: webhook_lint_run.LintJob,
+    config: LintConfig,
+) -> lint_run.LintRun:
     """Return the run for the reports, without what the baseline knows."""
     result, known = outcome.result, 0
     result.cut = as_named(result.cut, result)
     if config.baseline:
-        baseline = read_baseline(read_text(config.baseline, named=True).content, shown_file(config.baseline))
+        baseline = lint_baseline.read_baseline(
+            files.read_text(config.baseline, named=True).content, files.shown_file(config.baseline)
+        )
         new, gone = baseline.new(result.findings)
         known = len(result.findings) - len(new)
         if gone:
-            note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
+            note(f"{files.shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
         result.findings[:] = new
-    return LintRun(
+    return lint_run.LintRun(
         result=result,
         tool_version="",
         kubernetes_version=job.context.kubernetes_version,
@@ -233,13 +237,18 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
     )
 
 
-def as_named(skipped: list[Skipped], result: LintResult) -> list[Skipped]:
+def as_named(skipped: list[manifests_skipped.Skipped], result: LintResult) -> list[manifests_skipped.Skipped]:
     """Return the skipped sources; where they leave none to judge, as named by the user."""
     judged = result.workloads + result.custom_resources
-    return as_all_there_is(skipped, workloads=judged, objects=judged + result.others)
+    return manifests_skipped.as_all_there_is(skipped, workloads=judged, objects=judged + result.others)
 
 
-def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, details: Details) -> None:
+def _report(
+    run: lint_run.LintRun,
+    outputs: tuple[Output, ...],
+    context: click.Context,
+    details: reports_lint_text.Details,
+) -> None:
     """Write every report; a person reads at least the summary."""
     for output in outputs:
         report = _rendered(output, run, details, context)
@@ -251,7 +260,9 @@ def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, d
         click.echo(lint_text.summary(run, _on_terminal(details, sys.stderr, context)), nl=False, err=True)
 
 
-def _rendered(output: Output, run: LintRun, details: Details, context: click.Context) -> str:
+def _rendered(
+    output: Output, run: lint_run.LintRun, details: reports_lint_text.Details, context: click.Context
+) -> str:
     if output.form == PAGE:
         about = report_about(None, verdict=lint_text.summary(run).splitlines()[0])
         return embedded.report_page("lint", lint_json.render(run).encode(), about)
@@ -259,21 +270,21 @@ def _rendered(output: Output, run: LintRun, details: Details, context: click.Con
 
 
 def _on_terminal(
-    details: Details, stream: TextIO, context: click.Context, *, to_file: bool = False
-) -> Details:
+    details: reports_lint_text.Details, stream: TextIO, context: click.Context, *, to_file: bool = False
+) -> reports_lint_text.Details:
     """Return how a text is written: colored and wrapped on a terminal alone, so that others can search it."""
     if to_file or not stream.isatty():
         return details
     return replace(details, color=context.color is not False, width=shutil.get_terminal_size().columns)
 
 
-def _write_baseline(file: str, run: LintRun, problems: list[Finding]) -> None:
-    document = Baseline.of(run.result.findings).document()
+def _write_baseline(file: str, run: lint_run.LintRun, problems: list[Finding]) -> None:
+    document = lint_baseline.Baseline.of(run.result.findings).document()
     write_file(file, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
     for problem in problems:
         click.echo(str(problem), err=True)
     click.echo(lint_text.skipped(run), nl=False, err=True)
-    click.echo(f"{plural(len(run.result.findings), 'finding')} written to {shown_file(file)}", err=True)
+    click.echo(f"{plural(len(run.result.findings), 'finding')} written to {files.shown_file(file)}", err=True)
 
 
 def _version() -> str:
@@ -293,7 +304,7 @@ def uncollected() -> Iterator[None]:
 
 
 @contextmanager
-def lint_progress(texts: Texts) -> Iterator[Callable[[float], None]]:
+def lint_progress(texts: lint_inputs.Texts) -> Iterator[Callable[[float], None]]:
     """Show a bar on a terminal while there is much to do; gives what moves it, by the share that is done."""
     total = sum(len(text.content) for text in texts.texts)
     with progress("Linting", long=total >= LONG) as advance:

@@ -4,66 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from policies.config.context import AdmissionContext
-from policies.config.context_loader import load_context
-from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown_name
 from policies.manifests.wire import dumps
-from policies.model.cluster_kinds import APPLIED_ALONG
-from policies.model.snapshot import kind_of
-from policies.model.version import KNOWN_VERSION
-from policies.placement.core.placement import PlacementError, evaluate_manifest
-from policies.scheduler.index import ClusterIndex
-from webhook.admission.context import build_context
-from webhook.cli.live import api_server
-from webhook.cli.manifest import read_content, read_objects, told
 from webhook.cli.placement_options import PlacementOptions, bound_to, choose_by
-from webhook.cli.targets import fetch
 from webhook.cli.terminal import note, reading_progress, show
-from webhook.http.problems import JSON
-from webhook.kube.api_server import Answer, known_version
-from webhook.kube.service_proxy import Installation, NotInstalledError
-from webhook.kube.snapshot import read_index
 from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
-from webhook.requests.placement import PlacementFields
+from webhook.late_imports import late_imports
 from webhook.requests.score import ScoreRequest
-from webhook.requests.screen import (
-    FEASIBLE_NODES,
-    KEPT_PODS,
-    MOST_COLUMNS,
-    PENDING_PODS,
-    TEXT,
-    harmless,
-)
+
+if TYPE_CHECKING:
+    from policies.config.context import AdmissionContext
+    from policies.manifests.documents import ManifestObject
+    from webhook.requests.placement import PlacementFields
+
+with late_imports():
+    from policies.config import context_loader
+    from policies.model import cluster_kinds, snapshot
+    from policies.model import version as model_version
+    from policies.placement.core import placement
+    from policies.scheduler import index as scheduler_index
+    from webhook.admission import context as admission_context
+    from webhook.cli import live, manifest, targets
+    from webhook.http import problems
+    from webhook.kube import api_server as kube_api_server
+    from webhook.kube import service_proxy
+    from webhook.kube import snapshot as kube_snapshot
+    from webhook.requests import screen
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementQuery:
     """The request to the Evenkeel of a cluster."""
 
-    installation: Installation
+    installation: service_proxy.Installation
     route: str
     body: bytes
     entry: ManifestObject
     wide: bool
 
-    def text(self, columns: int, *, color: bool) -> Answer:
+    def text(self, columns: int, *, color: bool) -> kube_api_server.Answer:
         """Return the answer for a person.
 
         Raises:
             ClusterError: There is none.
             DocumentError: The question is none.
         """
-        query = {"columns": str(max(1, min(columns, MOST_COLUMNS))), "color": str(color).lower()}
+        query = {"columns": str(max(1, min(columns, screen.MOST_COLUMNS))), "color": str(color).lower()}
         query |= self._query
-        return self.installation.post(self.route, self.body, accept=TEXT.partition(";")[0], query=query)
+        return self.installation.post(
+            self.route, self.body, accept=screen.TEXT.partition(";")[0], query=query
+        )
 
-    def json(self) -> Answer:
+    def json(self) -> kube_api_server.Answer:
         """Return the answer for a program; fails as ``text``."""
-        return self.installation.post(self.route, self.body, accept=JSON, query=self._query)
+        return self.installation.post(self.route, self.body, accept=problems.JSON, query=self._query)
 
     @property
     def _query(self) -> dict[str, str]:
@@ -110,7 +107,7 @@ def show_remote(
 
     def render(columns: int, color: bool) -> str:  # noqa: FBT001  # show calls it
         answers.append(question.text(columns, color=color))
-        return harmless(answers[0].body.decode(errors="replace"))
+        return screen.harmless(answers[0].body.decode(errors="replace"))
 
     try:
         if tell is not None:
@@ -118,20 +115,20 @@ def show_remote(
             tell(answers[0].body, question.entry)
         else:
             show(render, piped=piped)
-    except NotInstalledError as error:
+    except service_proxy.NotInstalledError as error:
         note(f"{error}; the cluster is read with your own credentials")
         return None
     return _fits(answers[0])
 
 
-def _fits(answer: Answer) -> bool:
+def _fits(answer: kube_api_server.Answer) -> bool:
     """Return whether every pod of the request got a node, and none waits for someone to delete it."""
-    if answer.headers.get(KEPT_PODS.lower(), "0") != "0":
+    if answer.headers.get(screen.KEPT_PODS.lower(), "0") != "0":
         return False
-    pending = answer.headers.get(PENDING_PODS.lower())
+    pending = answer.headers.get(screen.PENDING_PODS.lower())
     if pending is not None:
         return pending == "0"
-    return answer.headers.get(FEASIBLE_NODES.lower()) != "0"
+    return answer.headers.get(screen.FEASIBLE_NODES.lower()) != "0"
 
 
 def in_context(options: PlacementOptions) -> PlacementOptions:
@@ -140,7 +137,7 @@ def in_context(options: PlacementOptions) -> PlacementOptions:
     Raises:
         KubeconfigError: There is no way to the cluster.
     """
-    return replace(options, namespace=options.namespace or api_server(options.context).namespace)
+    return replace(options, namespace=options.namespace or live.api_server(options.context).namespace)
 
 
 def read_live_context(
@@ -164,18 +161,24 @@ def read_live_context(
         UsageError: Options that do not go together.
         ClusterError: The cluster cannot be read.
     """
-    api = api_server(options.context)
-    version = KNOWN_VERSION if options.kubernetes_version else known_version(api, warn)
+    api = live.api_server(options.context)
+    version = (
+        model_version.KNOWN_VERSION
+        if options.kubernetes_version
+        else kube_api_server.known_version(api, warn)
+    )
     # Errors of the options are reported before a large cluster is read.
-    build_context(options, lambda _problem: None, live=ClusterIndex(), live_version=version)
+    admission_context.build_context(
+        options, lambda _problem: None, live=scheduler_index.ClusterIndex(), live_version=version
+    )
     with reading_progress() as advance:
 
         def look(obj: dict[str, Any]) -> None:
             advance(obj["kind"])
             seen(obj)
 
-        index = read_index(api, resources, warn=warn, seen=look)
-    return build_context(options, warn, live=index, live_version=version)
+        index = kube_snapshot.read_index(api, resources, warn=warn, seen=look)
+    return admission_context.build_context(options, warn, live=index, live_version=version)
 
 
 def _judged_here(options: PlacementOptions) -> str:
@@ -194,7 +197,7 @@ def fetch_target(options: PlacementOptions) -> ManifestObject:
     target = options.target(options.kinds())
     if target is None:
         raise ValueError("no object of the cluster is given")
-    return fetch(target, in_context(options).namespace, api_server(options.context))
+    return targets.fetch(target, in_context(options).namespace, live.api_server(options.context))
 
 
 def _question(
@@ -212,27 +215,29 @@ def _question(
         UsageError: Options that do not go together.
     """
     kinds = options.kinds()
-    found = read_objects(options.files)
+    found = manifest.read_objects(options.files)
     entry = choose_by(options, found, kinds) if options.files else fetch_target(options)
     if options.words and bound_to(entry.value):
         return None
     options = in_context(options)
     version = options.kubernetes_version
-    without = load_context(read_content, kubernetes_version=version, workload_kinds=options.workload_kind)
-    context = replace(without, cluster=ClusterIndex())
+    without = context_loader.load_context(
+        manifest.read_content, kubernetes_version=version, workload_kinds=options.workload_kind
+    )
+    context = replace(without, cluster=scheduler_index.ClusterIndex())
     try:
         # What is wrong with the object has a line here, which Evenkeel would not know.
-        evaluate_manifest(entry.value, context, namespace=options.namespace)
+        placement.evaluate_manifest(entry.value, context, namespace=options.namespace)
         request = as_request(_named(entry.value, options.namespace))
         body = dumps(replace(request, kubernetes_version=version or None))
-    except PlacementError as error:
-        raise DocumentError(told(entry, error.errors)) from error
+    except placement.PlacementError as error:
+        raise DocumentError(manifest.told(entry, error.errors)) from error
     except TypeError as error:
         raise DocumentError([f"{entry.document.file}: cannot be sent as JSON: {error}"]) from error
     for other in _left_out(found):
         note(f"{other} in the manifests does not count: Evenkeel uses what is in the cluster")
-    installation = Installation(
-        api_server(options.context), options.evenkeel_namespace, service=options.evenkeel_service
+    installation = service_proxy.Installation(
+        live.api_server(options.context), options.evenkeel_namespace, service=options.evenkeel_service
     )
     return PlacementQuery(installation, route, body, entry, wide)
 
@@ -245,7 +250,7 @@ def _named(obj: dict[str, Any], namespace: str) -> dict[str, Any]:
 
 def _left_out(found: list[ManifestObject]) -> Iterator[str]:
     for entry in found:
-        if kind_of(entry.value) in APPLIED_ALONG:
+        if snapshot.kind_of(entry.value) in cluster_kinds.APPLIED_ALONG:
             metadata = entry.value.get("metadata")
             name = metadata.get("name") if isinstance(metadata, dict) else ""
             yield f"{entry.value['kind']}/{shown_name(str(name))}"

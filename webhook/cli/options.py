@@ -16,9 +16,13 @@ from click.shell_completion import CompletionItem
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.model.version import KNOWN_VERSION
-from webhook.atomic_write import atomic_write
 from webhook.cli.command import SharedOption, new_format
 from webhook.cli.completing import complete_format, complete_policies
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from webhook import atomic_write
+
 
 #: Adds an option to a command.
 Option: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -215,7 +219,7 @@ def _written_to(file: str) -> Iterator[None]:
         written, sys.stdout = sys.stdout, stdout
         written.flush()
     if content := answer.getvalue():
-        with atomic_write(file) as stream:
+        with atomic_write.atomic_write(file) as stream:
             stream.write(content)
 
 

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
-from policies.config.context import AdmissionContext
-from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import ErrorList, descend, shown, text_member
 from policies.manifests.words import IN_SENTENCE, listed
-from policies.model.cluster_kinds import APPLIED_ALONG
-from policies.model.node import Node
-from policies.model.replica_sources import ReplicaSources
-from policies.model.snapshot import kind_of
-from policies.model.workload import DEFAULT_NAMESPACE
-from policies.model.workload_ref import with_namespace
-from policies.placement.core.actions import domains_of, unknown_domain
-from policies.placement.core.placement import PlacementError
-from policies.scheduler.index import ClusterIndex
-from webhook.admission.context import build_context
-from webhook.cli.live import list_objects
-from webhook.cli.manifest import STDIN, read_objects, snapshot_progress, told
 from webhook.cli.placement_options import PlacementOptions, bound_to, choose_all_by, choose_by
-from webhook.cli.targets import Finder, as_manifest
 from webhook.cli.terminal import note
-from webhook.kube.watched_resources import EVERYTHING, WATCHED_RESOURCES
 from webhook.late_imports import late_imports
-from webhook.lint.files import shown_file
+
+if TYPE_CHECKING:
+    from policies.config.context import AdmissionContext
+    from policies.manifests.documents import ManifestObject
+    from policies.model.node import Node
+
 
 with late_imports():
-    from webhook.cli import live_placement
+    from policies.model import cluster_kinds, replica_sources, snapshot, workload, workload_ref
+    from policies.placement.core import actions, placement
+    from policies.scheduler import index
+    from webhook.admission import context as admission_context
+    from webhook.cli import live, live_placement, manifest, targets
+    from webhook.kube import watched_resources
+    from webhook.lint import files
 
 #: Standard input as a file that can be opened.
 STDIN_FILE: Final = "/dev/stdin"
@@ -63,22 +58,25 @@ def read_context(
     """
     if options.live:
         return live_placement.read_live_context(
-            options, resources=EVERYTHING if everything else WATCHED_RESOURCES, seen=seen, warn=warn
+            options,
+            resources=watched_resources.EVERYTHING if everything else watched_resources.WATCHED_RESOURCES,
+            seen=seen,
+            warn=warn,
         )
     if not options.cluster:
-        return build_context(options, warn)
-    with snapshot_progress(options.cluster) as advance:
+        return admission_context.build_context(options, warn)
+    with manifest.snapshot_progress(options.cluster) as advance:
 
         def look(obj: dict[str, Any]) -> None:
-            advance(kind_of(obj)[1])
+            advance(snapshot.kind_of(obj)[1])
             seen(obj)
 
-        if options.cluster == STDIN:
+        if options.cluster == manifest.STDIN:
             options = replace(options, cluster=STDIN_FILE)
-        return build_context(options, warn, seen=look)
+        return admission_context.build_context(options, warn, seen=look)
 
 
-def tell_without_pods(cluster: ClusterIndex, warn: Callable[[str], None] = note) -> None:
+def tell_without_pods(cluster: index.ClusterIndex, warn: Callable[[str], None] = note) -> None:
     """Say so of a cluster in which no pod runs, and of which a snapshot may be of half a cluster."""
     if not cluster.pod_count:
         warn("there is no pod: the snapshot may lack them, so nothing is known of what runs")
@@ -154,8 +152,8 @@ def evaluate_object(
     )
     try:
         judged = judge(entry.value, context, namespace=namespace)
-    except PlacementError as error:
-        problems += told(entry, error.errors)
+    except placement.PlacementError as error:
+        problems += manifest.told(entry, error.errors)
         raise DocumentError(problems) from error
     if problems:
         raise DocumentError(problems)
@@ -194,9 +192,9 @@ def read_input(
     target = options.target(options.kinds())
     finder = None
     if target is not None and not options.live:
-        finder = Finder(target, options.namespace or DEFAULT_NAMESPACE)
+        finder = targets.Finder(target, options.namespace or workload.DEFAULT_NAMESPACE)
 
-    sources = ReplicaSources()
+    sources = replica_sources.ReplicaSources()
 
     def show_all(obj: dict[str, Any]) -> None:
         if finder is not None:
@@ -214,10 +212,10 @@ def read_input(
     for obj in [entry.value for entry in along] + _live_autoscalers(
         options, [entry for entry in entries if autoscalers or _leaves_replicas_out(entry, context)]
     ):
-        sources.take_autoscaler(with_namespace(obj, options.namespace))
+        sources.take_autoscaler(workload_ref.with_namespace(obj, options.namespace))
     if node and not tells_node:
         metadata = entries[0].value["metadata"]
-        name = f"{metadata.get('namespace') or DEFAULT_NAMESPACE}/{metadata.get('name')}"
+        name = f"{metadata.get('namespace') or workload.DEFAULT_NAMESPACE}/{metadata.get('name')}"
         note(f"Pod {name} is on {node}: evaluated as if it were scheduled again")
     if options.live:
         options = live_placement.in_context(options)
@@ -235,15 +233,17 @@ def check_key(given: PlacementInput, key: str, *, option: str = "KEY") -> None:
     check_domain(given.context.cluster, key, option=option)
 
 
-def check_domain(cluster: ClusterIndex, key: str, domain: str | None = None, *, option: str = "KEY") -> None:
+def check_domain(
+    cluster: index.ClusterIndex, key: str, domain: str | None = None, *, option: str = "KEY"
+) -> None:
     """Check that some node has a topology key, and is in one domain of it; None for any.
 
     Raises:
         UsageError: None has it, or is; says which labels or domains there are.
     """
-    domains = domains_of(cluster, key)
+    domains = actions.domains_of(cluster, key)
     if domains and domain is not None and domain not in domains:
-        raise UsageError(f"{option}: {unknown_domain(key, domain, list(domains))}")
+        raise UsageError(f"{option}: {actions.unknown_domain(key, domain, list(domains))}")
     if domains:
         return
     keys = sorted(cluster.nodes.label_keys())
@@ -263,32 +263,34 @@ def _live_autoscalers(options: PlacementOptions, entries: Sequence[ManifestObjec
         return []
     metadata = [entry.value.get("metadata") for entry in entries]
     named = [text_member(each, "namespace") if isinstance(each, dict) else "" for each in metadata]
-    namespaces = dict.fromkeys(name or options.namespace or DEFAULT_NAMESPACE for name in named)
+    namespaces = dict.fromkeys(name or options.namespace or workload.DEFAULT_NAMESPACE for name in named)
     return [
         obj
         for namespace in namespaces
-        for obj in list_objects(options.context, "autoscaling/v2", "HorizontalPodAutoscaler", namespace, note)
+        for obj in live.list_objects(
+            options.context, "autoscaling/v2", "HorizontalPodAutoscaler", namespace, note
+        )
     ]
 
 
-def _cluster_of(nodes: Sequence[Node]) -> ClusterIndex:
-    cluster = ClusterIndex()
+def _cluster_of(nodes: Sequence[Node]) -> index.ClusterIndex:
+    cluster = index.ClusterIndex()
     for node in nodes:
         cluster.nodes.put(node)
     return cluster
 
 
 def _objects(
-    options: PlacementOptions, context: AdmissionContext, finder: Finder | None, *, every: bool
+    options: PlacementOptions, context: AdmissionContext, finder: targets.Finder | None, *, every: bool
 ) -> tuple[list[ManifestObject], list[ManifestObject], str]:
     """Return the given objects, everything in their file, and the node that a pod was on."""
     if options.files:
-        found = read_objects(options.files)
+        found = manifest.read_objects(options.files)
         kinds = context.kinds
         chosen = choose_all_by(options, found, kinds) if every else [choose_by(options, found, kinds)]
         return chosen, found, ""
     if finder is not None:
-        entry = finder.entry(shown_file(options.cluster))
+        entry = finder.entry(files.shown_file(options.cluster))
         if finder.note:
             note(finder.note)
     else:
@@ -302,11 +304,11 @@ def _without_itself(entry: ManifestObject, context: AdmissionContext) -> Manifes
     if not bound_to(value):
         return entry
     metadata, spec = value["metadata"], value["spec"]
-    name, namespace = str(metadata.get("name")), metadata.get("namespace") or DEFAULT_NAMESPACE
+    name, namespace = str(metadata.get("name")), metadata.get("namespace") or workload.DEFAULT_NAMESPACE
     if context.cluster is not None:
         context.cluster.remove("v1", "Pod", namespace, name)
     spec = {key: field for key, field in spec.items() if key != "nodeName"}
-    return as_manifest(value | {"spec": spec}, entry.document.file)
+    return targets.as_manifest(value | {"spec": spec}, entry.document.file)
 
 
 def _apply_along(
@@ -315,10 +317,12 @@ def _apply_along(
     """Add to the cluster what would be in it with the object; return what is wrong with it."""
     problems: list[str] = []
     for entry in found:
-        if context.cluster is None or kind_of(entry.value) not in APPLIED_ALONG:
+        if context.cluster is None or snapshot.kind_of(entry.value) not in cluster_kinds.APPLIED_ALONG:
             continue
         obj, metadata = entry.value, entry.value.get("metadata")
         if isinstance(metadata, dict) and not metadata.get("namespace"):
-            obj = obj | {"metadata": metadata | {"namespace": options.namespace or DEFAULT_NAMESPACE}}
-        problems += told(entry, context.cluster.apply(obj))
+            obj = obj | {
+                "metadata": metadata | {"namespace": options.namespace or workload.DEFAULT_NAMESPACE}
+            }
+        problems += manifest.told(entry, context.cluster.apply(obj))
     return problems

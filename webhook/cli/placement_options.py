@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
-from policies.model.snapshot import kind_of
-from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from webhook.cli.command import SharedOption
 from webhook.cli.completing_cluster import complete_object
-from webhook.cli.live import NO_CLUSTER, check_cluster
-from webhook.cli.manifest import STDIN, choose, choose_all
 from webhook.cli.options import (
     READ_LIVE,
     all_namespaces_option,
@@ -30,10 +25,18 @@ from webhook.cli.options import (
     with_options,
     workload_kind_option,
 )
-from webhook.cli.targets import ObjectTarget, parse_target
 from webhook.cli.terminal import note
-from webhook.kube.service_proxy import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
-from webhook.kube.service_proxy import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
+from webhook.late_imports import late_imports
+from webhook.rbac import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
+from webhook.rbac import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
+
+if TYPE_CHECKING:
+    from policies.manifests.documents import ManifestObject
+
+with late_imports():
+    from policies.model import snapshot, workload_kinds
+    from webhook.cli import live as cli_live
+    from webhook.cli import manifest, targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,7 @@ class PlacementOptions:
         Raises:
             UsageError: It is not so.
         """
-        check_cluster(live=self.live, context=self.context, cluster=self.cluster)
+        cli_live.check_cluster(live=self.live, context=self.context, cluster=self.cluster)
 
     def require_cluster(self) -> None:
         """Make sure that one cluster is given.
@@ -86,7 +89,7 @@ class PlacementOptions:
         """
         self.check_cluster()
         if not self.cluster and not self.live:
-            raise UsageError(NO_CLUSTER)
+            raise UsageError(cli_live.NO_CLUSTER)
 
     def with_default_cluster(self) -> PlacementOptions:
         """Return the same with the live cluster, as for kubectl, if an object of no cluster is named.
@@ -110,7 +113,7 @@ class PlacementOptions:
             )
         if needs_cluster:
             self.require_cluster()
-        if self.cluster == STDIN and STDIN in self.files:
+        if self.cluster == manifest.STDIN and manifest.STDIN in self.files:
             raise UsageError("only one of --file and --cluster may be standard input")
 
     def check_lines(self) -> None:
@@ -121,25 +124,25 @@ class PlacementOptions:
         """
         if self.files or self.words:
             raise UsageError("--jsonl may not be combined with --file or KIND/NAME")
-        if self.cluster == STDIN:
+        if self.cluster == manifest.STDIN:
             raise UsageError("--cluster must be a file: standard input has the requests")
         self.check_cluster()
 
-    def kinds(self) -> WorkloadKinds:
+    def kinds(self) -> workload_kinds.WorkloadKinds:
         """Return the kinds that make pods.
 
         Raises:
             UsageError: One of them is described wrongly.
         """
-        return WorkloadKinds(map(parse_workload_kind, self.workload_kind))
+        return workload_kinds.WorkloadKinds(map(workload_kinds.parse_workload_kind, self.workload_kind))
 
-    def target(self, kinds: WorkloadKinds) -> ObjectTarget | None:
+    def target(self, kinds: workload_kinds.WorkloadKinds) -> targets.ObjectTarget | None:
         """Return the given object of the cluster; None for one in a file.
 
         Raises:
             UsageError: It is named wrongly.
         """
-        return parse_target(self.words, kinds)
+        return targets.parse_target(self.words, kinds)
 
 
 #: Which object.
@@ -216,18 +219,22 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds) -> ManifestObject:
+def choose_by(
+    options: PlacementOptions, found: list[ManifestObject], kinds: workload_kinds.WorkloadKinds
+) -> ManifestObject:
     """Return the object of the files that the options name: see ``choose``; report duplicate keys."""
-    entry = choose(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
+    entry = manifest.choose(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
     _note_repeated(entry)
     return entry
 
 
 def choose_all_by(
-    options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds
+    options: PlacementOptions, found: list[ManifestObject], kinds: workload_kinds.WorkloadKinds
 ) -> list[ManifestObject]:
     """Return the objects of the files that are meant: see ``choose_all``; report duplicate keys."""
-    chosen = choose_all(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
+    chosen = manifest.choose_all(
+        found, kinds, files=options.files, name=options.name, namespace=options.namespace
+    )
     for entry in chosen:
         _note_repeated(entry)
     return chosen
@@ -241,6 +248,6 @@ def _note_repeated(entry: ManifestObject) -> None:
 def bound_to(obj: dict[str, Any]) -> str:
     """Return the node that a Pod is on; empty for one that waits, and for any other object."""
     spec = obj.get("spec")
-    is_pod = kind_of(obj) == ("v1", "Pod") and isinstance(obj.get("metadata"), dict)
+    is_pod = snapshot.kind_of(obj) == ("v1", "Pod") and isinstance(obj.get("metadata"), dict)
     node = spec.get("nodeName") if is_pod and isinstance(spec, dict) else ""
     return node if isinstance(node, str) else ""

@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from policies.lint.baseline import Baseline, raised_findings
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.skipped import Skipped, as_all_there_is
-from policies.model.snapshot import kind_of
-from policies.model.workload import DEFAULT_NAMESPACE
-from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
-from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.pod_objects import PodObjects
-from policies.placement.plan.plan import make_plan, unfinished_workloads
-from policies.reports.as_yaml import yaml_parts
-from policies.reports.plan import json as plan_json
-from policies.reports.plan import markdown as plan_markdown
-from policies.reports.plan import text as plan_text
-from policies.reports.plan import words as plan_words
-from policies.reports.plan.run import FORMATS, PlanRun
-from policies.scheduler.index import ClusterIndex
+from policies.reports.plan.formats import FORMATS
 from webhook.cli.answers import NamedCluster, report_about
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats
-from webhook.cli.lint import read_options, uncollected
-from webhook.cli.live import NO_CLUSTER, api_server, check_cluster
-from webhook.cli.manifest import snapshot_progress
 from webhook.cli.manifest_options import manifest_options, rule_options
 from webhook.cli.options import (
     HTML,
@@ -45,26 +27,35 @@ from webhook.cli.options import (
     reports_option,
     snapshot_option,
 )
-from webhook.cli.plan_from import (
-    CLUSTER,
-    GitRevision,
-    fetch_workloads,
-    find_workloads,
-    parse_from,
-    read_revision,
-)
 from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, reading_progress
-from webhook.kube.api_server import ApiServer, known_version
-from webhook.kube.snapshot import SnapshotFile, pod_objects, read_index
-from webhook.kube.watched_resources import WITH_PENDING_PODS
 from webhook.late_imports import late_imports
-from webhook.lint.files import STDIN
-from webhook.lint.options import LintOptions
-from webhook.lint.plan_sets import LintedSet, SetReader
-from webhook.lint.reports import Output, parse_outputs, write_file
-from webhook.lint.run import without_objects
+
+if TYPE_CHECKING:
+    from policies.scheduler.index import ClusterIndex
+    from webhook.lint.options import LintOptions
+
 
 with late_imports():
+    from policies.lint import baseline
+    from policies.manifests import skipped as manifests_skipped
+    from policies.model import snapshot as model_snapshot
+    from policies.model import workload, workload_kinds
+    from policies.placement.core import cluster_workloads, known_pods
+    from policies.placement.core import pod_objects as core_pod_objects
+    from policies.placement.plan import plan as plan_plan
+    from policies.reports import as_yaml
+    from policies.reports.plan import json as plan_json
+    from policies.reports.plan import markdown as plan_markdown
+    from policies.reports.plan import run as plan_run
+    from policies.reports.plan import text as plan_text
+    from policies.reports.plan import words as plan_words
+    from webhook.cli import lint, manifest, plan_from
+    from webhook.cli import live as cli_live
+    from webhook.kube import api_server as kube_api_server
+    from webhook.kube import snapshot as kube_snapshot
+    from webhook.kube import watched_resources
+    from webhook.lint import files, plan_sets, reports
+    from webhook.lint import run as lint_run
     from webhook.ui import embedded
 
 #: Nodes of a cluster from which the progress of placing pods is shown.
@@ -129,29 +120,35 @@ class _Cluster:
     """
 
     index: ClusterIndex
-    known: KnownPods
-    snapshot: ClusterWorkloads | None = None
+    known: known_pods.KnownPods
+    snapshot: cluster_workloads.ClusterWorkloads | None = None
     file: str = ""
-    api: ApiServer | None = None
+    api: kube_api_server.ApiServer | None = None
     name: str = ""
 
 
 def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
-    outputs = parse_outputs(given.pop("formats"), FORMATS)
+    outputs = reports.parse_outputs(given.pop("formats"), FORMATS)
     before, namespace = given.pop("before"), given.pop("namespace")
     live, live_context, cluster_file = given.pop("live"), given.pop("live_context"), given.pop("cluster")
-    check_cluster(live=live, context=live_context, cluster=cluster_file)
-    options = read_options(paths, dict(given))
-    compared = parse_from(before, options.paths) if before not in ("", CLUSTER) else before
+    cli_live.check_cluster(live=live, context=live_context, cluster=cluster_file)
+    options = lint.read_options(paths, dict(given))
+    compared = (
+        plan_from.parse_from(before, options.paths) if before not in ("", plan_from.CLUSTER) else before
+    )
     cluster_file = cluster_file or ("" if live else options.config.cluster or "")
     if not live and not cluster_file:
-        raise UsageError(NO_CLUSTER)
-    if STDIN in options.paths and cluster_file == STDIN:
+        raise UsageError(cli_live.NO_CLUSTER)
+    if files.STDIN in options.paths and cluster_file == files.STDIN:
         raise UsageError("standard input may be used only once")
     cluster, options = _read_cluster(options, cluster_file, live=live, context=live_context)
     given["kubernetes_version"] = options.config.kubernetes_version
-    namespace = namespace or (api_server(live_context).namespace if live else DEFAULT_NAMESPACE)
-    reader = SetReader(cluster=cluster.index, namespace=namespace, today=datetime.now(UTC).date(), warn=note)
+    namespace = namespace or (
+        cli_live.api_server(live_context).namespace if live else workload.DEFAULT_NAMESPACE
+    )
+    reader = plan_sets.SetReader(
+        cluster=cluster.index, namespace=namespace, today=datetime.now(UTC).date(), warn=note
+    )
     run = _compare(_Sets(reader, cluster, given), compared, options)
     for output in outputs:
         _report(context, output, run, NamedCluster(cluster_file, live, live_context))
@@ -173,31 +170,33 @@ def _read_cluster(
         ClusterError: The live cluster cannot be read.
     """
     if not live:
-        kinds = WorkloadKinds(map(parse_workload_kind, options.config.workload_kinds))
-        workloads = ClusterWorkloads(kinds, every_kind=True)
-        known = KnownPods(running=pod_objects("" if file == STDIN else file))
+        kinds = workload_kinds.WorkloadKinds(
+            map(workload_kinds.parse_workload_kind, options.config.workload_kinds)
+        )
+        workloads = cluster_workloads.ClusterWorkloads(kinds, every_kind=True)
+        known = known_pods.KnownPods(running=kube_snapshot.pod_objects("" if file == files.STDIN else file))
 
-        with snapshot_progress(file) as advance:
+        with manifest.snapshot_progress(file) as advance:
 
             def look(obj: dict[str, Any]) -> None:
-                advance(kind_of(obj)[1])
+                advance(model_snapshot.kind_of(obj)[1])
                 workloads(obj)
                 known(obj)
 
-            source = SnapshotFile(Path("/dev/stdin" if file == STDIN else file), look)
+            source = kube_snapshot.SnapshotFile(Path("/dev/stdin" if file == files.STDIN else file), look)
         for problem in source.problems:
             note(problem)
         return _Cluster(source.index, known, workloads, file, name=f"the workloads of {file}"), options
-    api = api_server(context)
-    release = options.config.kubernetes_version or known_version(api, note).exact
-    known = KnownPods(now=datetime.now(UTC).timestamp(), running=PodObjects())
+    api = cli_live.api_server(context)
+    release = options.config.kubernetes_version or kube_api_server.known_version(api, note).exact
+    known = known_pods.KnownPods(now=datetime.now(UTC).timestamp(), running=core_pod_objects.PodObjects())
     with reading_progress() as advance:
 
         def seen(obj: dict[str, Any]) -> None:
             advance(obj["kind"])
             known(obj)
 
-        index = read_index(api, WITH_PENDING_PODS, warn=note, seen=seen)
+        index = kube_snapshot.read_index(api, watched_resources.WITH_PENDING_PODS, warn=note, seen=seen)
     cluster = _Cluster(index, known, api=api, name="the workloads of the live cluster")
     return cluster, replace(options, config=replace(options.config, kubernetes_version=release))
 
@@ -212,83 +211,93 @@ class _Sets:
         given: The options as click gives them.
     """
 
-    reader: SetReader
+    reader: plan_sets.SetReader
     cluster: _Cluster
     given: dict[str, Any]
 
-    def before(self, compared: GitRevision | str, options: LintOptions, after: LintedSet) -> LintedSet:
+    def before(
+        self, compared: plan_from.GitRevision | str, options: LintOptions, after: plan_sets.LintedSet
+    ) -> plan_sets.LintedSet:
         """Return the manifests to compare with.
 
         Raises:
             UsageError: It is not given, and the cluster has none of the workloads.
         """
-        if isinstance(compared, GitRevision):
-            return read_revision(compared, options.paths, self.given, self.read)
-        if compared in ("", CLUSTER):
+        if isinstance(compared, plan_from.GitRevision):
+            return plan_from.read_revision(compared, options.paths, self.given, self.read)
+        if compared in ("", plan_from.CLUSTER):
             return self._of_cluster(after, options, required=not compared)
-        return self.read(read_options((compared,), dict(self.given)))
+        return self.read(lint.read_options((compared,), dict(self.given)))
 
-    def read(self, options: LintOptions) -> LintedSet:
+    def read(self, options: LintOptions) -> plan_sets.LintedSet:
         """Return the manifests of some paths; what it takes is shown on a terminal."""
-        with uncollected(), progress("Reading manifests", long=True) as show:
+        with lint.uncollected(), progress("Reading manifests", long=True) as show:
             return self.reader.read(options, show)
 
-    def _of_cluster(self, after: LintedSet, options: LintOptions, *, required: bool) -> LintedSet:
+    def _of_cluster(
+        self, after: plan_sets.LintedSet, options: LintOptions, *, required: bool
+    ) -> plan_sets.LintedSet:
         wanted, cluster = after.manifests.workloads, self.cluster
         if cluster.api is not None:
-            found = fetch_workloads(wanted, cluster.api)
+            found = plan_from.fetch_workloads(wanted, cluster.api)
         else:
             found = []
             if cluster.snapshot is not None:
-                found = find_workloads(wanted, cluster.snapshot, cluster.file)
+                found = plan_from.find_workloads(wanted, cluster.snapshot, cluster.file)
         if required and not found and wanted:
             raise UsageError(
                 "the cluster has none of the workloads: say what to compare with, --from GITREV, a file or a"
-                f" folder; --from {CLUSTER} takes all of them as new"
+                f" folder; --from {plan_from.CLUSTER} takes all of them as new"
             )
         return self.reader.of_objects(found, self.reader.job(options))
 
 
-def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> PlanRun:
+def _compare(sets: _Sets, compared: plan_from.GitRevision | str, options: LintOptions) -> plan_run.PlanRun:
     """Return the plan."""
-    given = [path for path in options.paths if path == STDIN or Path(path).exists()]
+    given = [path for path in options.paths if path == files.STDIN or Path(path).exists()]
     missing = [path for path in options.paths if path not in given]
-    if missing and not isinstance(compared, GitRevision):
+    if missing and not isinstance(compared, plan_from.GitRevision):
         raise DocumentError([f"{path}: No such file or directory" for path in missing])
     after = sets.read(replace(options, paths=tuple(given)))
     before = sets.before(compared, options, after)
     index = sets.cluster.index
     with progress("Placing pods", long=index.node_count >= LARGE) as show, interruptible() as stop:
         known = sets.cluster.known
-        plan = make_plan(before.manifests, after.manifests, index, known=known, progress=show, stop=stop)
-    of_cluster = compared in ("", CLUSTER)
-    name = compared.name if isinstance(compared, GitRevision) else compared
-    return PlanRun(
+        plan = plan_plan.make_plan(
+            before.manifests, after.manifests, index, known=known, progress=show, stop=stop
+        )
+    of_cluster = compared in ("", plan_from.CLUSTER)
+    name = compared.name if isinstance(compared, plan_from.GitRevision) else compared
+    return plan_run.PlanRun(
         plan=plan,
         compared_with=sets.cluster.name if of_cluster else name,
         kubernetes_version=after.job.context.kubernetes_version,
-        new=Baseline.of(before.findings).new(after.findings)[0],
-        gone=Baseline.of(after.findings).new(before.findings)[0],
-        raised=raised_findings(before.findings, after.findings),
+        new=baseline.Baseline.of(before.findings).new(after.findings)[0],
+        gone=baseline.Baseline.of(after.findings).new(before.findings)[0],
+        raised=baseline.raised_findings(before.findings, after.findings),
         skipped=_skipped(after, before, options.paths),
         unreadable=after.unreadable,
         fail_on_skipped=options.config.fail_on_skipped,
-        unfinished=unfinished_workloads(before.unfinished, after.unfinished),
+        unfinished=plan_plan.unfinished_workloads(before.unfinished, after.unfinished),
         keeps_others=of_cluster,
         tool_version=version("evenkeel"),
     )
 
 
-def _skipped(after: LintedSet, before: LintedSet, paths: Iterable[str]) -> list[Skipped]:
+def _skipped(
+    after: plan_sets.LintedSet, before: plan_sets.LintedSet, paths: Iterable[str]
+) -> list[manifests_skipped.Skipped]:
     """Return the sources that were not read; where that leaves nothing to plan, as named by the user."""
     skipped, objects = [*after.skipped, *before.skipped], after.objects + before.objects
     if not objects:
-        skipped += without_objects(paths, (), skipped, [])
+        skipped += lint_run.without_objects(paths, (), skipped, [])
     workloads = len(after.manifests.workloads) + len(before.manifests.workloads)
-    return as_all_there_is(skipped, workloads=workloads, objects=objects)
+    return manifests_skipped.as_all_there_is(skipped, workloads=workloads, objects=objects)
 
 
-def _report(context: click.Context, output: Output, run: PlanRun, named: NamedCluster) -> None:
+def _report(
+    context: click.Context, output: reports.Output, run: plan_run.PlanRun, named: NamedCluster
+) -> None:
     """Write a report to its file, or to standard output."""
     if output.form == "text":
         on_terminal = not output.file and sys.stdout.isatty()
@@ -298,19 +307,16 @@ def _report(context: click.Context, output: Output, run: PlanRun, named: NamedCl
         about = report_about(named, verdict=plan_words.summary(run))
         report = embedded.report_page("plan", plan_json.render(run).encode(), about)
     else:
-        report = _RENDERERS[output.form](run)
+        report = _rendered(run, output.form)
     if output.file:
-        write_file(output.file, report)
+        reports.write_file(output.file, report)
     else:
         click.echo(report.encode(errors="backslashreplace"), nl=False)
 
 
-def _yaml(run: PlanRun) -> str:
-    return "".join(yaml_parts(plan_json.render(run)))
-
-
-_RENDERERS: Final[dict[str, Callable[[PlanRun], str]]] = {
-    "json": plan_json.render,
-    "yaml": _yaml,
-    "markdown": plan_markdown.render,
-}
+def _rendered(run: plan_run.PlanRun, form: str) -> str:
+    """Return a plan in one of the formats besides texts and pages."""
+    if form == "markdown":
+        return plan_markdown.render(run)
+    text = plan_json.render(run)
+    return "".join(as_yaml.yaml_parts(text)) if form == "yaml" else text

@@ -7,25 +7,28 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from policies.config.spread_policy import BUILTIN_PREFIX
-from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
-from policies.manifests.skipped import Skipped
-from policies.model.workload import Workload
-from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.placement.core.replica_set_owner import owner_object
-from webhook.cli.lint import read_options
-from webhook.cli.targets import ObjectTarget, as_manifest, fetch
-from webhook.kube.api_server import ApiError, ApiServer
-from webhook.lint.discovery import CHART
-from webhook.lint.files import STDIN, absolute, is_below, repository_root, shown_file
-from webhook.lint.git_revision import GitRepository
-from webhook.lint.options import LintOptions, find_config
-from webhook.lint.plan_sets import LintedSet
-from webhook.private_folder import REVISION, private_folder
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.manifests.documents import ManifestObject
+    from policies.manifests.skipped import Skipped
+    from policies.model.workload import Workload
+    from policies.placement.core.cluster_workloads import ClusterWorkloads
+    from webhook.lint.plan_sets import LintedSet
+
+with late_imports():
+    from policies.config import spread_policy
+    from policies.placement.core import replica_set_owner
+    from webhook import private_folder as webhook_private_folder
+    from webhook.cli import lint, targets
+    from webhook.kube import api_server
+    from webhook.lint import discovery, git_revision, options
+    from webhook.lint import files as lint_files
+
 
 #: What ``--from`` says for the workloads that the cluster has now.
 CLUSTER: Final = "cluster"
@@ -43,7 +46,7 @@ class GitRevision:
         commit: The commit that it names.
     """
 
-    repository: GitRepository
+    repository: git_revision.GitRepository
     name: str
     commit: str
 
@@ -58,8 +61,10 @@ def parse_from(text: str, paths: tuple[str, ...]) -> GitRevision | str:
     Raises:
         UsageError: It is neither, or both.
     """
-    roots = {repository_root("." if path == STDIN else path) for path in paths or (".",)}
-    repository = GitRepository(roots.pop()) if len(roots) == 1 else None
+    roots = {
+        lint_files.repository_root("." if path == lint_files.STDIN else path) for path in paths or (".",)
+    }
+    repository = git_revision.GitRepository(roots.pop()) if len(roots) == 1 else None
     commit = None if repository is None else repository.find_commit(text)
     is_path = os.path.lexists(text)
     if commit is not None and is_path:
@@ -74,7 +79,7 @@ def parse_from(text: str, paths: tuple[str, ...]) -> GitRevision | str:
     raise UsageError(f"--from {shown(text)}: {_why_not(repository)}")
 
 
-def _why_not(repository: GitRepository | None) -> str:
+def _why_not(repository: git_revision.GitRepository | None) -> str:
     if repository is None:
         return "the paths are in different repositories, so a Git revision may not be given"
     where = "neither a file, a folder nor a Git revision"
@@ -87,7 +92,7 @@ def read_revision(
     revision: GitRevision,
     paths: tuple[str, ...],
     given: dict[str, Any],
-    read: Callable[[LintOptions], LintedSet],
+    read: Callable[[options.LintOptions], LintedSet],
 ) -> LintedSet:
     """Return the manifests of some paths in a revision.
 
@@ -109,7 +114,7 @@ def read_revision(
     missing = [path for path in paths if not os.path.lexists(path)]
     # Before the working folder is another one.
     given = {name: _absolute(value) if name in _NAMING_FILES else value for name, value in given.items()}
-    with private_folder(REVISION) as folder:
+    with webhook_private_folder.private_folder(webhook_private_folder.REVISION) as folder:
         skipped = revision.repository.extract(revision.commit, folder, below)
         _check_found(missing, root, folder, revision.name)
         with _working_folder(folder, root):
@@ -127,19 +132,25 @@ def _check_found(missing: Iterable[str], root: Path, folder: Path, name: str) ->
     """
     nowhere = [path for path in missing if not _exists(folder / _below_root(path, root), folder)]
     if nowhere:
-        raise DocumentError([f"{shown_file(path)}: neither here nor in {name}" for path in nowhere])
+        raise DocumentError(
+            [f"{lint_files.shown_file(path)}: neither here nor in {name}" for path in nowhere]
+        )
 
 
 def _exists(path: Path, folder: Path) -> bool:
     """Return whether a revision has a path; a link that leads out of it is none."""
-    return os.path.lexists(path) and is_below(path, folder)
+    return os.path.lexists(path) and lint_files.is_below(path, folder)
 
 
 def _absolute(value: Any) -> Any:
     """Return files that options name by their whole paths; what is no file of this machine stays."""
     if isinstance(value, tuple):
         return tuple(map(_absolute, value))
-    return value if not value or value.startswith(BUILTIN_PREFIX) or "://" in value else str(absolute(value))
+    return (
+        value
+        if not value or value.startswith(spread_policy.BUILTIN_PREFIX) or "://" in value
+        else str(lint_files.absolute(value))
+    )
 
 
 def _in_revision(entry: Skipped, name: str) -> Skipped:
@@ -152,9 +163,9 @@ def _below_root(path: str, root: Path) -> str:
     Raises:
         UsageError: It is standard input.
     """
-    if path == STDIN:
+    if path == lint_files.STDIN:
         raise UsageError("--from a Git revision may not be combined with standard input")
-    found = os.path.relpath(absolute(path), root)
+    found = os.path.relpath(lint_files.absolute(path), root)
     return "" if found == "." else found
 
 
@@ -167,7 +178,7 @@ def _working_folder(folder: Path, root: Path) -> Iterator[None]:
     """
     here = Path.cwd()
     place = folder / here.relative_to(root) if here.is_relative_to(root) else folder
-    if not is_below(place, folder):
+    if not lint_files.is_below(place, folder):
         raise UsageError("the working folder is a link in the revision that leads out of the repository")
     place.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(place):
@@ -176,7 +187,7 @@ def _working_folder(folder: Path, root: Path) -> Iterator[None]:
 
 def _options_of_revision(
     paths: tuple[str, ...], given: dict[str, Any], root: Path, folder: Path
-) -> LintOptions:
+) -> options.LintOptions:
     """Return the options by which a revision is linted; paths of it count from its working folder."""
     changed = dict(given)
     for name in _NAMING_FILES:
@@ -185,16 +196,16 @@ def _options_of_revision(
             changed[name] = tuple(_of_revision(value, root, folder))
         elif value:
             changed[name] = next(_of_revision((value,), root, folder), None)
-    if not any(Path(path, CHART).is_file() or Path(path).name == CHART for path in paths):
+    if not any(Path(path, discovery.CHART).is_file() or Path(path).name == discovery.CHART for path in paths):
         changed["values"], changed["settings"] = (), ()
-    found = None if changed["config_file"] or changed["no_config"] else find_config(paths or (".",))
-    if found is not None and not is_below(Path(found), folder):
+    found = None if changed["config_file"] or changed["no_config"] else options.find_config(paths or (".",))
+    if found is not None and not lint_files.is_below(Path(found), folder):
         # It is above the revision, where the folders of other users are.
         changed["no_config"] = True
     if not paths:
         # Nothing is read, but policies may be in force all the same.
-        return replace(read_options((".",), changed), paths=())
-    return read_options(paths, changed)
+        return replace(lint.read_options((".",), changed), paths=())
+    return lint.read_options(paths, changed)
 
 
 def _of_revision(files: Iterable[str], root: Path, folder: Path) -> Iterator[str]:
@@ -231,7 +242,7 @@ def find_workloads(
         key = (entry.workload.namespace, entry.kind, entry.name)
         if key in by_key and (key not in found or _size(entry.workload) > _size(found[key])):
             found[key] = entry.workload
-    return [as_manifest(_as(by_key[key], stored), file) for key, stored in found.items()]
+    return [targets.as_manifest(_as(by_key[key], stored), file) for key, stored in found.items()]
 
 
 def _size(workload: Workload) -> int:
@@ -241,10 +252,12 @@ def _size(workload: Workload) -> int:
 def _as(wanted: Workload, stored: Workload) -> dict[str, Any]:
     if stored.kind == wanted.kind:
         return dict(stored.obj)
-    return owner_object(stored.obj, wanted.obj, wanted.kind, namespace=wanted.namespace, name=wanted.name)
+    return replica_set_owner.owner_object(
+        stored.obj, wanted.obj, wanted.kind, namespace=wanted.namespace, name=wanted.name
+    )
 
 
-def fetch_workloads(wanted: Iterable[Workload], api: ApiServer) -> list[ManifestObject]:
+def fetch_workloads(wanted: Iterable[Workload], api: api_server.ApiServer) -> list[ManifestObject]:
     """Return the workloads of a live cluster; those that it does not have are left out.
 
     Raises:
@@ -257,8 +270,10 @@ def fetch_workloads(wanted: Iterable[Workload], api: ApiServer) -> list[Manifest
         if not workload.name:
             continue
         try:
-            found.append(fetch(ObjectTarget(workload.kind, workload.name), workload.namespace, api))
-        except ApiError as error:
+            found.append(
+                targets.fetch(targets.ObjectTarget(workload.kind, workload.name), workload.namespace, api)
+            )
+        except api_server.ApiError as error:
             if error.status != _NOT_FOUND:
                 raise
     return found

@@ -9,29 +9,29 @@ import click
 import orjson
 import yaml
 
-from policies.config import loader, schema
-from policies.config.inspect_documents import KINDS, inspect, is_known
-from policies.config.own_kinds import own_kind_errors
-from policies.config.policy_document import policy_document
-from policies.config.spread_policy import BUILTIN_PREFIX
-from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, unsupported_value
-from policies.manifests.findings import Finding, Severity
 from policies.manifests.words import plural
-from policies.model.snapshot import kind_of
-from policies.reports.policy.check import render_json, render_text
-from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
 from webhook.cli import policy_emit, policy_preview, policy_samples
 from webhook.cli.answers import print_answer
 from webhook.cli.command import CommandGroup
 from webhook.cli.completing import complete_builtin, complete_policies
-from webhook.cli.manifest import snapshot_progress
 from webhook.cli.options import answer_option, cluster_option, format_option, scheduler_config_option
 from webhook.cli.terminal import ExitCode, finish
-from webhook.kube.snapshot import SnapshotFile
-from webhook.lint.files import STDIN, SUFFIXES, UNREADABLE, read_text, shown_file
-from webhook.lint.files import unreadable as unreadable_finding
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from policies.config import inspect_documents, loader, own_kinds, schema, spread_policy
+    from policies.config import policy_document as config_policy_document
+    from policies.manifests import documents as manifests_documents
+    from policies.manifests import findings as manifests_findings
+    from policies.model import snapshot
+    from policies.reports.policy import check as policy_check
+    from policies.scheduler import configuration
+    from webhook.cli import manifest
+    from webhook.kube import snapshot as kube_snapshot
+    from webhook.lint import files as lint_files
+    from webhook.lint import files as webhook_lint_files
 
 
 @click.group(cls=CommandGroup)
@@ -68,12 +68,16 @@ def check(
     """
     scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
     if cluster is not None:
-        with snapshot_progress(cluster) as advance:
-            SnapshotFile(Path(cluster), lambda obj: advance(kind_of(obj)[1]))
+        with manifest.snapshot_progress(cluster) as advance:
+            kube_snapshot.SnapshotFile(Path(cluster), lambda obj: advance(snapshot.kind_of(obj)[1]))
     documents, unreadable = _read_all(files)
-    found = inspect(documents, scheduler=scheduler, has_cluster=cluster is not None)
+    found = inspect_documents.inspect(documents, scheduler=scheduler, has_cluster=cluster is not None)
     _print([*unreadable, *found], form, len(documents))
-    failing = {Severity.ERROR} if fail_on == "error" else {Severity.ERROR, Severity.WARNING}
+    failing = (
+        {manifests_findings.Severity.ERROR}
+        if fail_on == "error"
+        else {manifests_findings.Severity.ERROR, manifests_findings.Severity.WARNING}
+    )
     if unreadable:
         finish(ExitCode.BAD_INPUT)
     finish(ExitCode.FINDINGS if any(finding.severity in failing for finding in found) else ExitCode.CLEAN)
@@ -89,7 +93,9 @@ def show(names: tuple[str, ...], form: str) -> None:
             click.echo(f"{name:<12} {_summary(name)}")
         return
     wanted = (_as_builtin(name) for name in names)
-    documents = [policy_document(policy) for policy in loader.load_policies(wanted, _read)]
+    documents = [
+        config_policy_document.policy_document(policy) for policy in loader.load_policies(wanted, _read)
+    ]
     if form == "json":
         # One document after the other: a list of them would be no document that any command reads.
         for document in documents:
@@ -110,36 +116,41 @@ def _read(name: str) -> bytes:
     Raises:
         DocumentError: It cannot be opened.
     """
-    if name.startswith(BUILTIN_PREFIX):
+    if name.startswith(spread_policy.BUILTIN_PREFIX):
         return loader.builtin_bytes(name)
-    return read_text(name, named=True).content
+    return lint_files.read_text(name, named=True).content
 
 
-def _scheduler(name: str) -> SchedulerConfig:
-    return load_scheduler_config(_read(name), shown_file(name))
+def _scheduler(name: str) -> configuration.SchedulerConfig:
+    return configuration.load_scheduler_config(_read(name), lint_files.shown_file(name))
 
 
-def _read_all(names: tuple[str, ...]) -> tuple[list[ManifestObject], list[Finding]]:
+def _read_all(
+    names: tuple[str, ...],
+) -> tuple[list[manifests_documents.ManifestObject], list[manifests_findings.Finding]]:
     """Return the documents of all files and folders, and a finding for everything that is none."""
-    documents: list[ManifestObject] = []
-    unreadable: list[Finding] = []
+    documents: list[manifests_documents.ManifestObject] = []
+    unreadable: list[manifests_findings.Finding] = []
     for name in dict.fromkeys(names):
-        folder = name != STDIN and _is_folder(name)
+        folder = name != lint_files.STDIN and _is_folder(name)
         before = len(documents), len(unreadable)
         for file in _files_below(name) if folder else [name]:
             try:
-                read = load_strictly(_read(file), shown_file(file))
+                read = manifests_documents.load_strictly(_read(file), lint_files.shown_file(file))
             except DocumentError as error:
                 told = (loader.with_builtin_names(file, problem) for problem in error.problems)
-                unreadable += (unreadable_finding(shown_file(file), problem) for problem in told)
+                unreadable += (
+                    webhook_lint_files.unreadable(lint_files.shown_file(file), problem) for problem in told
+                )
                 continue
-            loaded = [found for document in read for found in objects_or_itself(document)]
-            documents += filter(is_known, loaded)
+            loaded = [found for document in read for found in manifests_documents.objects_or_itself(document)]
+            documents += filter(inspect_documents.is_known, loaded)
             unreadable += _strangers(loaded, only_own=folder)
         if before == (len(documents), len(unreadable)):
             unreadable.append(
-                unreadable_finding(
-                    shown_file(name), "holds no SpreadPolicy, KubeSchedulerConfiguration or NodeGroups"
+                webhook_lint_files.unreadable(
+                    lint_files.shown_file(name),
+                    "holds no SpreadPolicy, KubeSchedulerConfiguration or NodeGroups",
                 )
             )
     return documents, unreadable
@@ -154,7 +165,9 @@ def _is_folder(name: str) -> bool:
 
 def _files_below(folder: str) -> list[str]:
     """Return the manifests of a folder, without hidden files and folders (``.git``, ``.github``)."""
-    paths = [path for path in Path(folder).rglob("*") if path.suffix in SUFFIXES and path.is_file()]
+    paths = [
+        path for path in Path(folder).rglob("*") if path.suffix in lint_files.SUFFIXES and path.is_file()
+    ]
     return sorted(str(path) for path in paths if not _is_hidden(path.relative_to(folder)))
 
 
@@ -162,41 +175,55 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _strangers(documents: list[ManifestObject], *, only_own: bool) -> Iterator[Finding]:
+def _strangers(
+    documents: list[manifests_documents.ManifestObject], *, only_own: bool
+) -> Iterator[manifests_findings.Finding]:
     """Yield a finding for each document of another kind.
 
     A file given by name should hold none. One of a folder may, unless it is of Evenkeel's own group.
     """
     for document in documents:
-        if is_known(document):
+        if inspect_documents.is_known(document):
             continue
         if only_own:
-            for error in own_kind_errors(document.value, UNREADABLE):
+            for error in own_kinds.own_kind_errors(document.value, lint_files.UNREADABLE):
                 at = document.location(error.path)
-                yield Finding(Severity.ERROR, at, document.path + error.path, error.problem, UNREADABLE)
+                yield manifests_findings.Finding(
+                    manifests_findings.Severity.ERROR,
+                    at,
+                    document.path + error.path,
+                    error.problem,
+                    lint_files.UNREADABLE,
+                )
         else:
             value: object = document.value
             kind = value.get("kind") if isinstance(value, dict) else value
             path = FieldPath().child("kind")
-            kinds = KINDS
-            problem = unsupported_value(path, kind, kinds, UNREADABLE).problem
-            yield Finding(Severity.ERROR, document.location(path), document.path + path, problem, UNREADABLE)
+            kinds = inspect_documents.KINDS
+            problem = unsupported_value(path, kind, kinds, lint_files.UNREADABLE).problem
+            yield manifests_findings.Finding(
+                manifests_findings.Severity.ERROR,
+                document.location(path),
+                document.path + path,
+                problem,
+                lint_files.UNREADABLE,
+            )
 
 
-def _print(findings: list[Finding], report: str, count: int) -> None:
+def _print(findings: list[manifests_findings.Finding], report: str, count: int) -> None:
     if report != "text":
-        print_answer(render_json(findings, count).encode(), report)
+        print_answer(policy_check.render_json(findings, count).encode(), report)
         return
-    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    click.echo(render_text(errors), nl=False, err=True)
-    click.echo(render_text(finding for finding in findings if finding not in errors), nl=False)
+    errors = [finding for finding in findings if finding.severity is manifests_findings.Severity.ERROR]
+    click.echo(policy_check.render_text(errors), nl=False, err=True)
+    click.echo(policy_check.render_text(finding for finding in findings if finding not in errors), nl=False)
     if not errors:
         click.echo(f"{plural(count, 'document')} checked, no errors")
 
 
 def _as_builtin(name: str) -> str:
     """Return a built-in document's name with its prefix, where no file of that name is meant."""
-    return f"{BUILTIN_PREFIX}{name}" if name in loader.builtin_names() else name
+    return f"{spread_policy.BUILTIN_PREFIX}{name}" if name in loader.builtin_names() else name
 
 
 def _summary(name: str) -> str:

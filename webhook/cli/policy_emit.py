@@ -7,16 +7,19 @@ from datetime import UTC, datetime
 import click
 
 from policies.config.controllers import TRUSTED_CONTROLLERS, parse_trusted_controllers
-from policies.config.loader import load_policies
-from policies.emit.emit import emit
 from policies.emit.emitted import PolicyKind
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.reports.policy.emit import left_out_lines, render_json, render_yaml
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.cli.options import format_option, kubernetes_version_option
 from webhook.cli.terminal import ExitCode, finish, note
-from webhook.lint.files import read_text
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from policies.config import loader
+    from policies.emit import emit as emit_emit
+    from policies.reports.policy import emit as policy_emit
+    from webhook.lint import files as lint_files
 
 
 @click.command(cls=Command, name="emit")
@@ -49,14 +52,18 @@ def command(
     Exit codes: 0 policies were written, 1 there was nothing to write, 2 a document or an option is wrong.
     """
     version = KubernetesVersion.parse(kubernetes_version)
-    policies = load_policies(dict.fromkeys(files), lambda name: read_text(name, named=True).content)
+    policies = loader.load_policies(
+        dict.fromkeys(files), lambda name: lint_files.read_text(name, named=True).content
+    )
     as_kind = PolicyKind(kind)
     trusted = parse_trusted_controllers(trusted_controller)
-    emitted = emit(policies, as_kind, today=datetime.now(UTC).date(), version=version, trusted=trusted)
-    render = render_json if form == "json" else render_yaml
+    emitted = emit_emit.emit(
+        policies, as_kind, today=datetime.now(UTC).date(), version=version, trusted=trusted
+    )
+    render = policy_emit.render_json if form == "json" else policy_emit.render_yaml
     click.echo(render(emitted, as_kind, version), nl=False)
     if not emitted.objects:
-        for line in left_out_lines(emitted):
+        for line in policy_emit.left_out_lines(emitted):
             note(line)
         note("nothing was emitted")
     elif number := len(emitted.left_out):

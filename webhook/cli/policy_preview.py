@@ -8,26 +8,27 @@ from typing import Any, Final
 
 import click
 
-from policies.admission.policy_preview import EffectChange, PolicyPreview, preview_workloads
-from policies.config.loader import load_policies
-from policies.config.policy_resource import read_policy_resource
-from policies.config.spread_policy import KIND, SpreadPolicy
+from policies.admission.effect_change import EffectChange
 from policies.manifests.fields import member, text_member
-from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.reports.policy.preview import PreviewRun, render_json, render_text
-from webhook.admission.context import check_sources
 from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
-from webhook.cli.live import api_server
-from webhook.cli.manifest import read_content
 from webhook.cli.options import answer_option
-from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions, cluster_options
 from webhook.cli.terminal import ExitCode, finish, interruptible, note_and_keep
-from webhook.kube.api_server import ApiError
-from webhook.kube.list import list_objects
 from webhook.kube.watched_resources import SPREAD_POLICIES, ListedResource
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from policies.admission import policy_preview
+    from policies.config import loader, policy_resource, spread_policy
+    from policies.placement.core import cluster_workloads
+    from policies.reports.policy import preview as reports_policy_preview
+    from webhook.admission import context as admission_context
+    from webhook.cli import live, manifest, placement
+    from webhook.kube import api_server as kube_api_server
+    from webhook.kube import list as kube_list
+
 
 #: Workloads that a user may read, besides what a server reads: then no ReplicaSet is used for a Deployment.
 _OF_USER: Final = (
@@ -99,17 +100,17 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
     """
     options = PlacementOptions(**values)
     options.require_cluster()
-    changed = load_policies(files, read_content)
+    changed = loader.load_policies(files, manifest.read_content)
     cluster = _Cluster(options)
     for policies in (changed, cluster.policies):
-        check_sources(policies, cluster.context)
+        admission_context.check_sources(policies, cluster.context)
     before = cluster.context.with_policies(cluster.in_force({}))
     after = cluster.context.with_policies(cluster.in_force({policy.name: policy for policy in changed}))
     with interruptible() as stop:
-        preview = preview_workloads(
+        preview = policy_preview.preview_workloads(
             cluster.workloads, before, after, today=datetime.now(UTC).date(), in_time=lambda: not stop()
         )
-    run = PreviewRun(
+    run = reports_policy_preview.PreviewRun(
         preview=preview,
         policies=tuple(policy.name for policy in changed),
         in_force=tuple(policy.name for policy in before.policies),
@@ -118,15 +119,15 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
         top=top,
     )
     if form == "text":
-        click.echo(render_text(run), nl=False)
+        click.echo(reports_policy_preview.render_text(run), nl=False)
     else:
-        print_answer(render_json(run).encode(), form)
+        print_answer(reports_policy_preview.render_json(run).encode(), form)
     if preview.looked_at < preview.total:
         finish(ExitCode.INTERRUPTED)
     finish(ExitCode.FINDINGS if _fails(preview, _FAIL_ON[fail_on]) else ExitCode.CLEAN)
 
 
-def _fails(preview: PolicyPreview, changes: frozenset[EffectChange]) -> bool:
+def _fails(preview: policy_preview.PolicyPreview, changes: frozenset[EffectChange]) -> bool:
     return any(preview.counts[change] for change in changes)
 
 
@@ -149,11 +150,11 @@ class _Cluster:
             UsageError: Options that do not go together.
             ClusterError: The live cluster cannot be read.
         """
-        self.workloads = ClusterWorkloads(options.kinds(), every_kind=True)
+        self.workloads = cluster_workloads.ClusterWorkloads(options.kinds(), every_kind=True)
         self.unread: list[str] = []
         self._found: list[dict[str, Any]] = []
         warn = partial(note_and_keep, self.unread)
-        self.context = read_context(options, self._see, warn=warn)
+        self.context = placement.read_context(options, self._see, warn=warn)
         self._files = tuple(self.context.policies) if options.policy else ()
         self._default = () if options.policy else tuple(self.context.policies)
         if options.live:
@@ -163,7 +164,9 @@ class _Cluster:
         if not options.policy:
             self.unread.append(_FILES)
 
-    def in_force(self, changed: dict[str, SpreadPolicy]) -> tuple[SpreadPolicy, ...]:
+    def in_force(
+        self, changed: dict[str, spread_policy.SpreadPolicy]
+    ) -> tuple[spread_policy.SpreadPolicy, ...]:
         """Return the policies in force with some changed: of files in their order, then by name."""
         files = [changed.get(policy.name, policy) for policy in self._files]
         of_cluster = {policy.name: policy for policy in self.policies} | changed
@@ -174,24 +177,28 @@ class _Cluster:
 
     def _see(self, obj: dict[str, Any]) -> None:
         self.workloads(obj)
-        if obj.get("kind") == KIND:
+        if obj.get("kind") == spread_policy.KIND:
             self._found.append(obj)
 
     def _list(self, resource: ListedResource, context: str) -> None:
         try:
             warn = partial(note_and_keep, self.unread)
-            for obj in list_objects(api_server(context), resource, left_out=lambda obj: warn(str(obj))):
+            for obj in kube_list.list_objects(
+                live.api_server(context), resource, left_out=lambda obj: warn(str(obj))
+            ):
                 self._see(obj)
-        except ApiError as error:
+        except kube_api_server.ApiError as error:
             self.unread.append(f"{resource.kind} objects: {error}")
 
-    def _policies(self) -> list[SpreadPolicy]:
+    def _policies(self) -> list[spread_policy.SpreadPolicy]:
         found = []
         for obj in self._found:
             name = text_member(member(obj, "metadata"), "name")
             if not name:
                 continue
-            read = read_policy_resource(obj, None, has_scheduler_config=self.context.scheduler is not None)
+            read = policy_resource.read_policy_resource(
+                obj, None, has_scheduler_config=self.context.scheduler is not None
+            )
             if read.errors:
                 self.unread.append(f"SpreadPolicy {name}: {read.fallback}")
             if read.accepted is not None:

@@ -6,13 +6,16 @@ from datetime import UTC, datetime
 
 import click
 
-from policies.admission.policy_tests import SampleResult, run_sample
 from policies.manifests.errors import DocumentError
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
 from webhook.cli.command import Command
 from webhook.cli.terminal import ExitCode, finish
-from webhook.lint.policy_suites import Sample, find_suites, read_suite
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from policies.admission import policy_tests
+    from webhook.lint import policy_suites
 
 
 @click.command(cls=Command, name="test")
@@ -34,13 +37,13 @@ def command(*, folders: tuple[str, ...], quiet: bool) -> None:
     problems: list[str] = []
     for folder in dict.fromkeys(folders):
         try:
-            suites = find_suites(folder)
+            suites = policy_suites.find_suites(folder)
         except DocumentError as error:
             problems += error.problems
             continue
         for suite in suites:
             try:
-                samples = read_suite(suite)
+                samples = policy_suites.read_suite(suite)
             except DocumentError as error:
                 problems += error.problems
                 continue
@@ -52,12 +55,12 @@ def command(*, folders: tuple[str, ...], quiet: bool) -> None:
     finish(ExitCode.BAD_INPUT if problems else ExitCode.FINDINGS if failed else ExitCode.CLEAN)
 
 
-def _judge(sample: Sample, *, quiet: bool) -> bool:
+def _judge(sample: policy_suites.Sample, *, quiet: bool) -> bool:
     """Review a sample and print the result; return whether it is the expected one."""
     today = datetime.now(UTC).date()
     as_expected = True
     for manifest, kind in sample.workloads:
-        result = run_sample(manifest.value, kind, sample.context, today=today)
+        result = policy_tests.run_sample(manifest.value, kind, sample.context, today=today)
         missed = result.misses(sample.expected)
         as_expected = as_expected and not missed
         if missed or not quiet:
@@ -65,7 +68,7 @@ def _judge(sample: Sample, *, quiet: bool) -> bool:
     return as_expected
 
 
-def _print(sample: Sample, result: SampleResult, missed: str) -> None:
+def _print(sample: policy_suites.Sample, result: policy_tests.SampleResult, missed: str) -> None:
     rules = f" ({', '.join(result.rules)})" if result.rules else ""
     mark, color = ("FAIL", "red") if missed else ("ok", "green")
     what = missed or str(result.verdict)

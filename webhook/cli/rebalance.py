@@ -6,30 +6,34 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorList
-from policies.model.cluster_kinds import BUDGET
-from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.validation import INT32_MAX
-from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.placement import PreparedPod, prepare, read_workload
-from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts, deletion_costs
-from policies.placement.rebalance.rebalance import NoPlan, RebalancePlan, rebalance
-from policies.reports.rebalance import deletion_costs as deletion_costs_report
-from policies.reports.rebalance import json as rebalance_json
-from policies.reports.rebalance import text as rebalance_text
 from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
-from webhook.cli.live import list_objects
 from webhook.cli.options import answer_option
-from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import LINES, ExitCode, finish, note_and_keep, show
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.config.context import AdmissionContext
+
+with late_imports():
+    from policies.model import cluster_kinds, eviction_budget
+    from policies.placement.core import known_pods, placement
+    from policies.placement.rebalance import deletion_costs as rebalance_deletion_costs
+    from policies.placement.rebalance import rebalance as rebalance_rebalance
+    from policies.reports.rebalance import deletion_costs as deletion_costs_report
+    from policies.reports.rebalance import json as rebalance_json
+    from policies.reports.rebalance import text as rebalance_text
+    from webhook.cli import live
+    from webhook.cli import placement as cli_placement
+
 
 #: What restores the balance.
 _WAYS: Final = ("evictions", "deletion-cost")
@@ -45,18 +49,18 @@ kubectl get nodes,pods,services,rc,rs,sts,ns,deploy,pdb -A -o json > cluster.jso
 class _Budgets:
     """The PodDisruptionBudgets among the objects of a cluster, which pass by once."""
 
-    found: list[EvictionBudget] = field(default_factory=list)
+    found: list[eviction_budget.EvictionBudget] = field(default_factory=list)
 
     def __call__(self, obj: dict[str, Any]) -> None:
         """Look at an object."""
-        if obj.get("kind") != BUDGET[1] or not str(obj.get("apiVersion")).startswith("policy/"):
+        if obj.get("kind") != cluster_kinds.BUDGET[1] or not str(obj.get("apiVersion")).startswith("policy/"):
             return
         errors = ErrorList()
-        budget = read_eviction_budget(obj, errors)
+        budget = eviction_budget.read_eviction_budget(obj, errors)
         if not errors.errors:
             self.found.append(budget)
 
-    def allowing(self, prepared: PreparedPod) -> Iterator[tuple[str, int]]:
+    def allowing(self, prepared: placement.PreparedPod) -> Iterator[tuple[str, int]]:
         """Yield the name of each budget that selects a workload's pods, and what it allows now."""
         pod, workload = prepared.request.pod, prepared.workload
         for budget in self.found:
@@ -135,21 +139,23 @@ def _evict(options: PlacementOptions, *, soft: bool) -> RebalanceOutput:
 
     def judge(
         obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str
-    ) -> tuple[PreparedPod, RebalancePlan]:
-        prepared = prepare(read_workload(obj, judged_by, namespace=namespace), judged_by)
-        if options.live and not prepared.cluster.knows(BUDGET):
+    ) -> tuple[placement.PreparedPod, rebalance_rebalance.RebalancePlan]:
+        prepared = placement.prepare(placement.read_workload(obj, judged_by, namespace=namespace), judged_by)
+        if options.live and not prepared.cluster.knows(cluster_kinds.BUDGET):
             # Whoever may not list them in all namespaces may still in this one.
             where = prepared.request.pod.namespace
             warn = partial(note_and_keep, unread)
-            for budget in list_objects(options.context, "policy/v1", "PodDisruptionBudget", where, warn):
+            for budget in live.list_objects(options.context, "policy/v1", "PodDisruptionBudget", where, warn):
                 budgets(budget)
-        return prepared, rebalance(prepared, soft=soft, budgets=dict(budgets.allowing(prepared)))
+        return prepared, rebalance_rebalance.rebalance(
+            prepared, soft=soft, budgets=dict(budgets.allowing(prepared))
+        )
 
-    (prepared, plan), *_ = evaluate_object(options, judge, budgets)
+    (prepared, plan), *_ = cli_placement.evaluate_object(options, judge, budgets)
     return RebalanceOutput(
         lambda width, color: rebalance_text.render(prepared, plan, width=width, color=color),
         rebalance_json.render(prepared, plan, unread),
-        plan.why_none in (None, NoPlan.BALANCED),
+        plan.why_none in (None, rebalance_rebalance.NoPlan.BALANCED),
     )
 
 
@@ -160,18 +166,20 @@ def rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> Reba
         DocumentError: The object cannot be placed.
         UsageError: The object has no number of replicas, and none is given.
     """
-    known = KnownPods(now=time.time() if options.live else 0.0)
+    known = known_pods.KnownPods(now=time.time() if options.live else 0.0)
 
-    def judge(obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str) -> DeletionCosts:
-        workload = read_workload(obj, judged_by, namespace=namespace)
+    def judge(
+        obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str
+    ) -> rebalance_deletion_costs.DeletionCosts:
+        workload = placement.read_workload(obj, judged_by, namespace=namespace)
         left = workload.replicas if replicas is None else replicas
         if left is None or not 0 <= left <= INT32_MAX:
             raise UsageError(f"--to N is required: {workload.title} has no valid number of replicas")
-        return deletion_costs(workload, judged_by, left, known, soft=soft)
+        return rebalance_deletion_costs.deletion_costs(workload, judged_by, left, known, soft=soft)
 
-    found, *_ = evaluate_object(options, judge, known, everything=True)
+    found, *_ = cli_placement.evaluate_object(options, judge, known, everything=True)
     return RebalanceOutput(
         lambda width, color: deletion_costs_report.render_text(found, width=width, color=color),
         deletion_costs_report.render_json(found),
-        found.why_none in (None, NoCosts.BALANCED),
+        found.why_none in (None, rebalance_deletion_costs.NoCosts.BALANCED),
     )

@@ -10,9 +10,13 @@ from webhook.cli.action_options import Happening
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
-from webhook.cli.simulate import report
 from webhook.cli.terminal import finish
-from webhook.requests.simulate import SimulateRequest
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from webhook.cli import simulate
+    from webhook.requests import simulate as requests_simulate
+
 
 _EXAMPLES = """\
 evenkeel rollout -f web.yaml --live
@@ -33,5 +37,5 @@ def command(*, form: str, **values: Any) -> None:  # the common options
     someone deletes them (OnDelete), 2 bad usage or input, 3 could not run.
     """
     options = PlacementOptions(**values).with_default_cluster()
-    asked = SimulateRequest(rollout=True)
-    finish(report(options, asked, Happening(), form=form))
+    asked = requests_simulate.SimulateRequest(rollout=True)
+    finish(simulate.report(options, asked, Happening(), form=form))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import click
 
-from policies.reports.lint.rule_manual import explained
-from policies.rules.base import all_rules
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_rule
-from webhook.lint.options import check_rules
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from policies.reports.lint import rule_manual
+    from policies.rules import base
+    from webhook.lint import options
 
 
 @click.command(cls=Command)
@@ -21,12 +24,14 @@ def command(ids: tuple[str, ...]) -> None:
     if not ids:
         print_rules()
         return
-    rules = all_rules()
-    check_rules("rule", ids)
+    rules = base.all_rules()
+    options.check_rules("rule", ids)
     for rule in map(rules.__getitem__, dict.fromkeys(ids)):
         needs = "\nNeeds the cluster's nodes or domains (--cluster, or topology of a SpreadPolicy)."
         fix = "\n`evenkeel fix` can fix its findings."
-        click.echo(f"# {rule.id} ({rule.severity})\n\n{explained(rule)}\nSee {rule.see}", nl=False)
+        click.echo(
+            f"# {rule.id} ({rule.severity})\n\n{rule_manual.explained(rule)}\nSee {rule.see}", nl=False
+        )
         opt_in = "\nRuns only where --enable or --select names it, or a SpreadPolicy sets its severity."
         notes = ((needs, rule.needs_inventory), (fix, rule.fixable), (opt_in, rule.opt_in))
         click.echo("".join(note for note, holds in notes if holds))
@@ -34,7 +39,7 @@ def command(ids: tuple[str, ...]) -> None:
 
 def print_rules() -> None:
     """Print every rule: its id, its severity, what it needs, and its summary."""
-    rules = all_rules().values()
+    rules = base.all_rules().values()
     width = max(len(rule.id) for rule in rules)
     for rule in rules:
         given = (("cluster", rule.needs_inventory), ("fix", rule.fixable), ("opt-in", rule.opt_in))

@@ -7,15 +7,18 @@ from typing import Any
 import click
 
 from policies.manifests.errors import UsageError
-from policies.placement.rollout.rollout import MOST_REPLICAS
+from policies.placement.core.limits import MOST_ROLLED_OUT
 from webhook.cli.action_options import Happening
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
-from webhook.cli.rebalance import print_answer_of, rank
-from webhook.cli.simulate import report
 from webhook.cli.terminal import finish
-from webhook.requests.simulate import SimulateRequest
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from webhook.cli import rebalance, simulate
+    from webhook.requests import simulate as requests_simulate
+
 
 _EXAMPLES = """\
 evenkeel scale deploy/web -n shop --replicas 3
@@ -27,7 +30,7 @@ evenkeel scale deploy/web -n shop --replicas 3 --deletion-costs
 @placement_options
 @click.option(
     "--replicas",
-    type=click.IntRange(0, MOST_REPLICAS),
+    type=click.IntRange(0, MOST_ROLLED_OUT),
     metavar="N",
     required=True,
     help="The number of replicas to scale to, from those that run, or that it wants where none runs.",
@@ -59,8 +62,8 @@ def command(
     if not deletion_costs:
         if soft:
             raise UsageError("--soft may only be set with --deletion-costs")
-        asked = SimulateRequest(scale=replicas)
-        finish(report(options, asked, Happening(), form=form))
+        asked = requests_simulate.SimulateRequest(scale=replicas)
+        finish(simulate.report(options, asked, Happening(), form=form))
     if form == HTML:
         raise UsageError("--deletion-costs has no page: -o text, json or yaml")
-    finish(print_answer_of(rank(options, replicas, soft=soft), form))
+    finish(rebalance.print_answer_of(rebalance.rank(options, replicas, soft=soft), form))

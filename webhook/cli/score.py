@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from policies.config.context import AdmissionContext
-from policies.placement.core.placement import evaluate_manifest
-from policies.reports.score import json as score_json
-from policies.reports.score import text as score_table
 from webhook.cli.answers import Printer, answer_lines, answer_printer
 from webhook.cli.command import Command
 from webhook.cli.options import WIDE, answer_option
-from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
 from webhook.late_imports import late_imports
-from webhook.requests.score import place_request
+
+if TYPE_CHECKING:
+    from policies.config.context import AdmissionContext
+
 
 with late_imports():
+    from policies.placement.core import placement as core_placement
+    from policies.reports.score import json as score_json
+    from policies.reports.score import text as score_table
     from webhook.cli import live_placement
+    from webhook.cli import placement as cli_placement
+    from webhook.requests import score
 
 
 _EXAMPLES = """\
@@ -58,7 +61,7 @@ def command(*, form: str, jsonl: bool, **values: Any) -> None:  # the common opt
     options = PlacementOptions(**values).with_default_cluster()
     if jsonl:
         options.check_lines()
-        finish(answer_lines(sys.stdin.buffer, partial(_answer, server=read_context(options))))
+        finish(answer_lines(sys.stdin.buffer, partial(_answer, server=cli_placement.read_context(options))))
     fits = _score(options, wide=form == "wide", tell=answer_printer(form))
     finish(ExitCode.of(clean=fits))
 
@@ -69,7 +72,7 @@ def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bo
         fits = live_placement.show_remote(options, "/v1/score", piped=TABLES, wide=wide, tell=tell)
         if fits is not None:
             return fits
-    placement, entry, *_ = evaluate_object(options, evaluate_manifest)
+    placement, entry, *_ = cli_placement.evaluate_object(options, core_placement.evaluate_manifest)
     if tell is not None:
         tell(score_json.render(placement), entry)
     else:
@@ -81,5 +84,5 @@ def _score(options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bo
 
 
 def _answer(line: bytes, server: AdmissionContext) -> tuple[bytes, bool]:
-    placement = place_request(line, server)
+    placement = score.place_request(line, server)
     return score_json.render(placement), bool(placement.result.feasible_count)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import click
 
-from webhook.cli.certs_target import secret_option, webhooks_option
 from webhook.cli.command import Command, SharedOption
 from webhook.cli.manifest_options import FAIL_ON_SKIPPED_OPTION
 from webhook.cli.options import (
@@ -18,6 +17,10 @@ from webhook.cli.options import (
     workload_kind_option,
 )
 from webhook.cli.placement_options import DEFAULTS_OPTION, SERVICE_OPTIONS
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from webhook.cli import certs_target
 
 
 @click.command(cls=Command)
@@ -36,8 +39,8 @@ def records(context: click.Context) -> Iterator[tuple[str, str]]:
     """Yield the shared options, each as its name and value, and what it means."""
     shared = (
         context_option(), *SERVICE_OPTIONS, kubernetes_version_option(), scheduler_config_option(),
-        workload_kind_option(), DEFAULTS_OPTION, all_namespaces_option, FAIL_ON_SKIPPED_OPTION, secret_option,
-        webhooks_option,
+        workload_kind_option(), DEFAULTS_OPTION, all_namespaces_option, FAIL_ON_SKIPPED_OPTION,
+        certs_target.secret_option, certs_target.webhooks_option,
     )  # fmt: skip
     for option in click.command()(with_options(lambda: None, shared)).params:
         record = option.get_help_record(context)

@@ -7,50 +7,36 @@ import time
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from policies.config.context import AdmissionContext
-from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
 from policies.manifests.wire import members
-from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.replicas import MOST_PODS
-from policies.placement.rollout.rollout import MOST_REPLICAS
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
-from policies.placement.simulate.scheduling_queue import (
-    PlannedActions,
-    SchedulingQueue,
-    SimulatedQueue,
-    SimulationSettings,
-    queue_replicas,
-    simulate_queue,
-)
-from policies.reports.simulate.words import verdict
+from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
 from webhook.cli.action_options import Happening, action_options
 from webhook.cli.answers import answer_lines, answer_printer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
-from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.terminal import SENTENCES, ExitCode, finish, interruptible, progress, show
-from webhook.kube.snapshot import pod_objects
 from webhook.late_imports import late_imports
-from webhook.requests.simulate import (
-    ADAPTIVE_NODES,
-    MOST_SEED,
-    POD_COST,
-    SimulateRequest,
-    SimulationFields,
-    simulate_request,
-    tie_breaker,
-)
-from webhook.requests.simulated import render_json, render_text
+
+if TYPE_CHECKING:
+    from policies.config.context import AdmissionContext
+    from policies.manifests.documents import ManifestObject
+
 
 with late_imports():
-    from webhook.cli import live_placement
+    from policies.placement.core import known_pods
+    from policies.placement.rollout import rollout_suggestions
+    from policies.placement.simulate import scheduling_queue
+    from policies.reports.simulate import words
+    from webhook.cli import live_placement, placement
+    from webhook.kube import snapshot
+    from webhook.requests import simulate
+    from webhook.requests import simulated as requests_simulated
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
@@ -67,14 +53,14 @@ evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.json
 
 
 def _read_percentage(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
-    if value is None or value == ADAPTIVE_NODES:
+    if value is None or value == simulate.ADAPTIVE_NODES:
         return value
     if not (value.isascii() and value.isdecimal() and 1 <= int(value[:4]) <= 100):
         raise click.BadParameter("must be adaptive, or a whole number from 1 to 100")
     return int(value)
 
 
-def _check(asked: SimulateRequest, happening: Happening) -> None:
+def _check(asked: simulate.SimulateRequest, happening: Happening) -> None:
     """Check that the options go together.
 
     Raises:
@@ -135,7 +121,7 @@ pods_option: Final = click.option(
 )
 @click.option(
     "--scale",
-    type=click.IntRange(0, MOST_REPLICAS),
+    type=click.IntRange(0, MOST_ROLLED_OUT),
     metavar="M",
     help="Scale the workload to M replicas, from those that run, or that it wants where none runs.",
 )
@@ -186,7 +172,7 @@ def command(
     """
     happening = replace(Happening.read(context, values), autoscale=Autoscale(autoscale))
     options = PlacementOptions(**values).with_default_cluster()
-    asked = SimulateRequest(
+    asked = simulate.SimulateRequest(
         replicas=replicas,
         seed=seed,
         runs=runs,
@@ -197,11 +183,11 @@ def command(
     _check(asked, happening)
     if jsonl:
         options.check_lines()
-        if asked != SimulateRequest() or happening.actions or autoscale is not None:
-            shared = ", ".join(entry.name for entry in members(SimulationFields))
+        if asked != simulate.SimulateRequest() or happening.actions or autoscale is not None:
+            shared = ", ".join(entry.name for entry in members(simulate.SimulationFields))
             raise UsageError(f"--jsonl: {shared} and rollout are fields of each request")
         known = _known(options)
-        server = read_context(options, known, everything=True)
+        server = placement.read_context(options, known, everything=True)
         answer = partial(_answer, server=server, known=known)
         finish(answer_lines(sys.stdin.buffer, answer))
     code = report(options, asked, happening, form=form)
@@ -210,7 +196,7 @@ def command(
 
 def report(
     options: PlacementOptions,
-    asked: SimulateRequest,
+    asked: simulate.SimulateRequest,
     happening: Happening,
     *,
     form: str,
@@ -220,7 +206,7 @@ def report(
     tell = answer_printer(form, "simulate", options=options, action=action)
     if options.live and not happening.reads_all:
 
-        def as_request(obj: dict[str, Any]) -> SimulateRequest:
+        def as_request(obj: dict[str, Any]) -> simulate.SimulateRequest:
             return replace(asked, workload=obj)
 
         fits = live_placement.show_remote(
@@ -228,65 +214,73 @@ def report(
         )
         if fits is not None:
             return ExitCode.of(clean=fits)
-    simulated: SimulatedQueue | SimulatedRollout
+    simulated: scheduling_queue.SimulatedQueue | rollout_suggestions.SimulatedRollout
     if asked.rolls_out:
         simulated, entry, *_ = _roll_out(options, asked)
     else:
         if not happening.reads_all:
-            happening = replace(happening, running=pod_objects(options.cluster))
+            happening = replace(happening, running=snapshot.pod_objects(options.cluster))
         queue, entry = _queue(options, asked, happening)
         simulated = _simulate(queue, asked.settings, happening.planned(queue.cluster))
     if tell is not None:
-        tell(render_json(simulated), entry, verdict(simulated))
+        tell(requests_simulated.render_json(simulated), entry, words.verdict(simulated))
     else:
         show(
-            lambda width, color: render_text(simulated, width=width, color=color),
+            lambda width, color: requests_simulated.render_text(simulated, width=width, color=color),
             piped=SENTENCES,
         )
-    if isinstance(simulated, SimulatedQueue) and not simulated.complete:
+    if isinstance(simulated, scheduling_queue.SimulatedQueue) and not simulated.complete:
         return ExitCode.INTERRUPTED
     return ExitCode.of(clean=simulated.succeeds)
 
 
 def _queue(
-    options: PlacementOptions, asked: SimulateRequest, happening: Happening
-) -> tuple[SchedulingQueue, ManifestObject]:
+    options: PlacementOptions, asked: simulate.SimulateRequest, happening: Happening
+) -> tuple[scheduling_queue.SchedulingQueue, ManifestObject]:
     """Return the replicas, and the object that they are of; the objects of pods are kept."""
-    judge = partial(queue_replicas, count=asked.replicas, changes_nodes=happening.reads_all)
-    answer = evaluate_object(options, judge, happening.running)
+    judge = partial(scheduling_queue.queue_replicas, count=asked.replicas, changes_nodes=happening.reads_all)
+    answer = placement.evaluate_object(options, judge, happening.running)
     return answer.found, answer.entry
 
 
-def _roll_out(options: PlacementOptions, asked: SimulateRequest) -> PlacementAnswer[SimulatedRollout]:
+def _roll_out(
+    options: PlacementOptions, asked: simulate.SimulateRequest
+) -> placement.PlacementAnswer[rollout_suggestions.SimulatedRollout]:
     known = _known(options)
     settings = asked.rollout_settings(known)
-    return evaluate_object(options, partial(roll_out, settings=settings), known, everything=True)
+    return placement.evaluate_object(
+        options, partial(rollout_suggestions.roll_out, settings=settings), known, everything=True
+    )
 
 
-def _known(options: PlacementOptions) -> KnownPods:
+def _known(options: PlacementOptions) -> known_pods.KnownPods:
     """Return the store for the objects of the cluster's pods: now is the clock for a live one."""
-    return KnownPods(now=time.time() if options.live else 0.0, running=pod_objects(options.cluster))
+    return known_pods.KnownPods(
+        now=time.time() if options.live else 0.0, running=snapshot.pod_objects(options.cluster)
+    )
 
 
 def _simulate(
-    queue: SchedulingQueue, settings: SimulationSettings, planned: PlannedActions
-) -> SimulatedQueue:
+    queue: scheduling_queue.SchedulingQueue,
+    settings: scheduling_queue.SimulationSettings,
+    planned: scheduling_queue.PlannedActions,
+) -> scheduling_queue.SimulatedQueue:
     """Simulate with progress on a terminal, until all is done or Ctrl-C is pressed."""
     # How many pods actions displace is known only when they have happened: not more than there are.
     displaced = queue.cluster.pod_count if planned.actions else 0
     steps = (len(queue.pods) + displaced) * (settings.runs or 1)
-    long, done = steps * (queue.cluster.node_count + POD_COST) >= LONG, count(1)
+    long, done = steps * (queue.cluster.node_count + simulate.POD_COST) >= LONG, count(1)
     with progress("Simulating", long=long) as advance, interruptible() as stop:
-        return simulate_queue(
+        return scheduling_queue.simulate_queue(
             queue,
             settings,
             planned=planned,
-            choose=tie_breaker(settings.used_seed),
+            choose=simulate.tie_breaker(settings.used_seed),
             on_step=lambda _step: advance(next(done) / steps),
             stop=stop,
         )
 
 
-def _answer(line: bytes, server: AdmissionContext, known: KnownPods) -> tuple[bytes, bool]:
-    simulated = simulate_request(line, server, known)
-    return render_json(simulated), simulated.succeeds
+def _answer(line: bytes, server: AdmissionContext, known: known_pods.KnownPods) -> tuple[bytes, bool]:
+    simulated = simulate.simulate_request(line, server, known)
+    return requests_simulated.render_json(simulated), simulated.succeeds

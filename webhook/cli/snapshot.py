@@ -12,16 +12,18 @@ from typing import IO, Any
 import click
 
 from policies.manifests.errors import UsageError
-from policies.model.cluster_kinds import LIST_NAMES
-from webhook.atomic_write import atomic_write
 from webhook.cli.command import Command
-from webhook.cli.live import api_server
 from webhook.cli.options import context_option, json_file_option
 from webhook.cli.terminal import note, reading_progress
-from webhook.kube.left_out import unread_warning
-from webhook.kube.list import read_objects
-from webhook.kube.snapshot import snapshot_lists, snapshot_time, written_list
-from webhook.kube.watched_resources import EVERYTHING, ListedResource
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from policies.model import cluster_kinds
+    from webhook import atomic_write
+    from webhook.cli import live
+    from webhook.kube import left_out, snapshot, watched_resources
+    from webhook.kube import list as kube_list
+
 
 _EXAMPLES = """\
 evenkeel snapshot -o cluster.json
@@ -55,22 +57,26 @@ def command(*, context: str, output: str, packed: bool) -> None:
     if packed and not output and sys.stdout.isatty():
         raise UsageError("--gzip needs -o FILE when standard output is a terminal")
     packed = packed or output.endswith(".gz")
-    api = api_server(context)
+    api = live.api_server(context)
     with _opened(output) as file, reading_progress() as advance:
-        taken, lists = snapshot_time(datetime.now(UTC)), dict[str, str]()
+        taken, lists = snapshot.snapshot_time(datetime.now(UTC)), dict[str, str]()
 
-        def listed(resource: ListedResource, why: str) -> None:
-            lists[LIST_NAMES[resource.key]] = why
+        def listed(resource: watched_resources.ListedResource, why: str) -> None:
+            lists[cluster_kinds.LIST_NAMES[resource.key]] = why
 
-        objects = read_objects(api, EVERYTHING, left_out=lambda broken: note(str(broken)), listed=listed)
-        pieces = written_list(_with(_counted(objects, advance), lambda: (snapshot_lists(lists), taken)))
+        objects = kube_list.read_objects(
+            api, watched_resources.EVERYTHING, left_out=lambda broken: note(str(broken)), listed=listed
+        )
+        pieces = snapshot.written_list(
+            _with(_counted(objects, advance), lambda: (snapshot.snapshot_lists(lists), taken))
+        )
         if packed:
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as stream:
                 stream.writelines(pieces)
         else:
             file.writelines(pieces)
     if unread := {name: why for name, why in lists.items() if why}:
-        note(unread_warning(unread))
+        note(left_out.unread_warning(unread))
 
 
 def _counted(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) -> Iterator[dict[str, Any]]:
@@ -96,7 +102,7 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         OSError: It cannot be written.
     """
     if name:
-        with atomic_write(name) as file:
+        with atomic_write.atomic_write(name) as file:
             yield file
     else:
         yield sys.stdout.buffer

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from policies.manifests.documents import ManifestObject
-from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
-from policies.manifests.merge_patch import merge_patch
-from policies.manifests.rewrite import RewriteRefusal, rewrite_object
-from policies.reports.patch import patch_command, unified_diff
-from webhook.cli.manifest import read_content
-from webhook.cli.targets import ObjectTarget
-from webhook.lint.files import shown_file
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.manifests.documents import ManifestObject
+    from webhook.cli.targets import ObjectTarget
+
+with late_imports():
+    from policies.manifests import edits as manifests_edits
+    from policies.manifests import merge_patch as manifests_merge_patch
+    from policies.manifests import rewrite
+    from policies.reports import patch as reports_patch
+    from webhook.cli import manifest
+    from webhook.lint import files as lint_files
 
 
-def suggestion(report: dict[str, Any], number: int) -> tuple[Edit, ...]:
+def suggestion(report: dict[str, Any], number: int) -> tuple[manifests_edits.Edit, ...]:
     """Return the edits of a suggestion.
 
     Args:
@@ -36,10 +41,15 @@ def suggestion(report: dict[str, Any], number: int) -> tuple[Edit, ...]:
     if chosen["elsewhere"]:
         text = "changes a constraint that a policy or the scheduler gives, which is in no manifest"
         raise UsageError(f"suggestion {number} {text}")
-    return tuple(Edit(FieldPath(tuple(edit["path"])), edit["old"], edit["new"]) for edit in chosen["edits"])
+    return tuple(
+        manifests_edits.Edit(FieldPath(tuple(edit["path"])), edit["old"], edit["new"])
+        for edit in chosen["edits"]
+    )
 
 
-def manifest_diff(files: tuple[str, ...], entry: ManifestObject, edits: tuple[Edit, ...]) -> bytes:
+def manifest_diff(
+    files: tuple[str, ...], entry: ManifestObject, edits: tuple[manifests_edits.Edit, ...]
+) -> bytes:
     """Return the change of an object's file, one of these, as a unified diff.
 
     Raises:
@@ -47,16 +57,18 @@ def manifest_diff(files: tuple[str, ...], entry: ManifestObject, edits: tuple[Ed
         DocumentError: It cannot be edited there; says why.
     """
     name = entry.document.file
-    content = read_content(next(file for file in files if shown_file(file) == name))
-    outcome = rewrite_object(content, entry, edits)
-    if isinstance(outcome, RewriteRefusal):
+    content = manifest.read_content(next(file for file in files if lint_files.shown_file(file) == name))
+    outcome = rewrite.rewrite_object(content, entry, edits)
+    if isinstance(outcome, rewrite.RewriteRefusal):
         where = f"{name}:{outcome.line}" if outcome.line else name
         raise DocumentError([f"{where}: {outcome.problem}"])
-    return unified_diff(name, content, outcome)
+    return reports_patch.unified_diff(name, content, outcome)
 
 
-def kubectl_patch(target: ObjectTarget, entry: ManifestObject, edits: tuple[Edit, ...]) -> str:
+def kubectl_patch(
+    target: ObjectTarget, entry: ManifestObject, edits: tuple[manifests_edits.Edit, ...]
+) -> str:
     """Return the command that makes the edits in the cluster, for a shell."""
     value = entry.value
-    patch = merge_patch(value, apply_edits(value, edits))
-    return patch_command(target.kind, value["metadata"], patch)
+    patch = manifests_merge_patch.merge_patch(value, manifests_edits.apply_edits(value, edits))
+    return reports_patch.patch_command(target.kind, value["metadata"], patch)

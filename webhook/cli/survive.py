@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
-from policies.model.workload import Workload
-from policies.placement.core.actions import topology_key
-from policies.placement.core.placement import PlacementError, prepare, read_workload
-from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import MOST_OTHERS
-from policies.placement.core.replicas import check_replicas
 from policies.placement.survive.damage import Damage
-from policies.placement.survive.loss import Loss
-from policies.placement.survive.survival_report import SurvivalReport
-from policies.placement.survive.survive import LossOptions, Survival, why_unjudged
-from policies.placement.survive.survive_suggestions import find_help
-from policies.reports.survive import json as survive_json
-from policies.reports.survive import text as survive_text
-from webhook.cli import survive_all
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command, is_given
 from webhook.cli.completing_cluster import complete_key
-from webhook.cli.manifest import told
 from webhook.cli.options import answer_option
-from webhook.cli.placement import PlacementInput, check_key, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, objects_options
 from webhook.cli.survive_all import DEFAULT_DAMAGE, NEVER
 from webhook.cli.terminal import (
@@ -42,6 +27,20 @@ from webhook.cli.terminal import (
     show,
     status,
 )
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.model.workload import Workload
+    from policies.placement.survive.loss import Loss
+
+with late_imports():
+    from policies.placement.core import actions, placement, pod_objects, recovery, replicas
+    from policies.placement.survive import survival_report, survive, survive_suggestions
+    from policies.reports.survive import json as survive_json
+    from policies.reports.survive import text as survive_text
+    from webhook.cli import manifest, survive_all
+    from webhook.cli import placement as cli_placement
+
 
 _EXAMPLES = """\
 evenkeel survive zone -f web.yaml --live
@@ -150,14 +149,14 @@ def command(
     if is_given("all_namespaces"):
         raise UsageError("-A may only be used with --all: an object has one namespace")
     options = options.with_default_cluster()
-    losing = LossOptions(
-        topology_key(key),
+    losing = survive.LossOptions(
+        actions.topology_key(key),
         allowed_missing=allowed_missing,
         unreachable=unreachable,
-        others=MOST_OTHERS if displaced == "all" else 0,
+        others=recovery.MOST_OTHERS if displaced == "all" else 0,
     )
-    running = PodObjects()
-    given = read_input(options, running, every=True)
+    running = pod_objects.PodObjects()
+    given = cli_placement.read_input(options, running, every=True)
     if given.context.cluster is not None:
         losing = replace(losing, autoscaler=Autoscale(autoscale).read(given.context.cluster))
     report = _judge(given, losing, running)
@@ -170,20 +169,22 @@ def command(
     finish(ExitCode.of(clean=bool(report.verdict)))
 
 
-def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> SurvivalReport:
+def _judge(
+    given: cli_placement.PlacementInput, options: survive.LossOptions, running: pod_objects.PodObjects
+) -> survival_report.SurvivalReport:
     """Lose every domain once; return what becomes of the workloads.
 
     Raises:
         DocumentError: A workload cannot be placed, or none can be evaluated.
         UsageError: No node has the topology key.
     """
-    check_key(given, options.key)
+    cli_placement.check_key(given, options.key)
     workloads, unjudged = _read_workloads(given)
     long = given.context.cluster is not None and given.context.cluster.node_count >= MANY_NODES
     losses: list[Loss] = []
     with interruptible() as stop:
         with progress("Losing domains", long=long) as advance:
-            survival = Survival(
+            survival = survive.Survival(
                 workloads,
                 given.context,
                 options,
@@ -195,9 +196,11 @@ def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> 
                 losses.append(loss)
                 advance(len(losses) / len(survival.domains))
         with status("Trying changes", long=long and not all(loss.survives for loss in losses)):
-            helps = tuple(find_help(survival, tuple(losses), given.context, running, stop=stop))
+            helps = tuple(
+                survive_suggestions.find_help(survival, tuple(losses), given.context, running, stop=stop)
+            )
         stopped = stop()
-    return SurvivalReport(
+    return survival_report.SurvivalReport(
         survival=survival,
         losses=tuple(losses),
         helps=helps,
@@ -207,7 +210,7 @@ def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> 
     )
 
 
-def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[Workload, str]]]:
+def _read_workloads(given: cli_placement.PlacementInput) -> tuple[list[Workload], list[tuple[Workload, str]]]:
     """Return the workloads that can be evaluated, and the others with the reason.
 
     Raises:
@@ -216,18 +219,18 @@ def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[W
     problems, workloads, unjudged, seen = list(given.problems), [], [], set()
     for entry in given.entries:
         try:
-            workload = read_workload(entry.value, given.context, namespace=given.namespace)
+            workload = placement.read_workload(entry.value, given.context, namespace=given.namespace)
             if workload.identity in seen:
                 problems.append(f"{entry.location(FieldPath())}: {workload.title} is given twice")
             seen.add(workload.identity)
             # Whatever Kubernetes refuses is an error, also of what could not be evaluated.
-            prepare(workload, given.context)
-            check_replicas(workload)
-            if why := why_unjudged(workload):
+            placement.prepare(workload, given.context)
+            replicas.check_replicas(workload)
+            if why := survive.why_unjudged(workload):
                 unjudged.append((workload, why))
                 continue
-        except PlacementError as error:
-            problems += told(entry, error.errors)
+        except placement.PlacementError as error:
+            problems += manifest.told(entry, error.errors)
         else:
             workloads.append(workload)
     if not problems and not workloads:

@@ -9,17 +9,18 @@ from typing import Final, NoReturn
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed
-from policies.placement.core.actions import topology_key
-from policies.placement.core.pod_objects import PodObjects
-from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival
 from policies.placement.survive.damage import ClusterLoss, ClusterSurvivalReport, Damage
-from policies.reports.survive import cluster_json, cluster_text
-from policies.reports.survive.cluster_words import impact
 from webhook.cli.answers import print_answer
-from webhook.cli.cluster_workloads import ReadCluster, read_workloads
-from webhook.cli.placement import check_domain
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import MANY_NODES, TABLES, ExitCode, finish, interruptible, note, progress, show
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from policies.placement.core import actions, pod_objects
+    from policies.placement.survive import cluster_survival
+    from policies.reports.survive import cluster_json, cluster_text, cluster_words
+    from webhook.cli import cluster_workloads, placement
+
 
 #: Damage of which a loss may do any.
 NEVER: Final = "never"
@@ -57,15 +58,17 @@ def run(
     if own_only:
         raise UsageError("--all may not be combined with --displaced own: every pod is scheduled again")
     name, equals, domain = key.partition("=")
-    losing = ClusterLossOptions(
-        key=topology_key(name),
+    losing = cluster_survival.ClusterLossOptions(
+        key=actions.topology_key(name),
         domain=domain if equals else None,
         allowed_missing=allowed_missing,
         unreachable=unreachable,
     )
-    running = PodObjects()
-    read = read_workloads(options, options.namespace, "", form=form, every_kind=True, seen=running)
-    check_domain(read.cluster, losing.key, losing.domain)
+    running = pod_objects.PodObjects()
+    read = cluster_workloads.read_workloads(
+        options, options.namespace, "", form=form, every_kind=True, seen=running
+    )
+    placement.check_domain(read.cluster, losing.key, losing.domain)
     damage = DEFAULT_DAMAGE if fail_on == NEVER else Damage(fail_on)
     report = _judge(read, losing, running, damage)
     if form == "text":
@@ -78,7 +81,10 @@ def run(
 
 
 def _judge(
-    read: ReadCluster, options: ClusterLossOptions, running: PodObjects, fail_on: Damage
+    read: cluster_workloads.ReadCluster,
+    options: cluster_survival.ClusterLossOptions,
+    running: pod_objects.PodObjects,
+    fail_on: Damage,
 ) -> ClusterSurvivalReport:
     """Lose every domain that is meant, with progress on a terminal, until Ctrl-C is pressed.
 
@@ -88,13 +94,13 @@ def _judge(
     losses: list[ClusterLoss] = []
     long = read.cluster.node_count >= MANY_NODES
     with interruptible() as stop:
-        survival = ClusterSurvival(read.workloads, read.context, options, running, stop=stop)
+        survival = cluster_survival.ClusterSurvival(read.workloads, read.context, options, running, stop=stop)
         if not survival.judges_any:
             raise UsageError(_nothing_runs(read.workloads.namespace, survival.namespaces))
         # What is gone is known at once; what becomes of it is not.
         if long and sys.stderr.isatty():
             for gone in survival.impacts[:IN_PHRASE]:
-                note(impact(gone))
+                note(cluster_words.impact(gone))
         with progress("Losing domains", long=long) as advance:
             survival.on_step = lambda share: advance((len(losses) + share) / len(survival.impacts))
             losses.extend(survival.losses())

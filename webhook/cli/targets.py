@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import member, shown, shown_name
 from policies.manifests.words import IN_MESSAGE
-from policies.model.cluster_kinds import REPLICA_SET
-from policies.model.snapshot import kind_of
-from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
-from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
-from policies.placement.core.replica_set_owner import owner_note, owner_object
-from webhook.kube.api_server import ApiError, ApiServer
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
+
+with late_imports():
+    from policies.manifests import documents
+    from policies.model import cluster_kinds, snapshot, workload
+    from policies.placement.core import replica_set_owner
+    from webhook.kube import api_server
+
 
 #: Short names, by group and kind: those of kubectl, and those that the custom resources register.
 SHORT_NAMES: Final = {
@@ -99,17 +103,17 @@ class Finder:
     namespace: str
     value: dict[str, Any] | None = None
     note: str = ""
-    _largest: tuple[Owner, dict[str, Any]] | None = None
+    _largest: tuple[workload.Owner, dict[str, Any]] | None = None
     _others: list[str] = field(default_factory=list)
     _kind_seen: bool = False
 
     def __call__(self, obj: dict[str, Any]) -> None:
         """Look at an object."""
-        version, kind = kind_of(obj)
+        version, kind = snapshot.kind_of(obj)
         metadata = obj.get("metadata")
         names = metadata if isinstance(metadata, dict) else {}
-        namespace = names.get("namespace") or DEFAULT_NAMESPACE
-        if (version, kind) == REPLICA_SET and namespace == self.namespace:
+        namespace = names.get("namespace") or workload.DEFAULT_NAMESPACE
+        if (version, kind) == cluster_kinds.REPLICA_SET and namespace == self.namespace:
             self._see_replica_set(obj, names)
         if (version.rpartition("/")[0], kind) != (self.target.kind.group, self.target.kind.kind):
             return
@@ -120,7 +124,7 @@ class Finder:
         elif any(alike) and len(self._others) < IN_MESSAGE:
             self._others.append(f"{shown_name(str(namespace))}/{shown_name(str(names.get('name')))}")
 
-    def entry(self, file: str) -> ManifestObject:
+    def entry(self, file: str) -> documents.ManifestObject:
         """Return the object that was found.
 
         Raises:
@@ -142,13 +146,13 @@ class Finder:
         if self._largest is None:
             return None
         owner, replica_set = self._largest
-        self.note = owner_note(owner.kind, str(member(replica_set, "metadata").get("name")))
+        self.note = replica_set_owner.owner_note(owner.kind, str(member(replica_set, "metadata").get("name")))
         base = {"apiVersion": owner.api_version, "kind": owner.kind}
         kind, name = self.target.kind, self.target.name
-        return owner_object(replica_set, base, kind, namespace=self.namespace, name=name)
+        return replica_set_owner.owner_object(replica_set, base, kind, namespace=self.namespace, name=name)
 
     def _see_replica_set(self, obj: dict[str, Any], metadata: dict[str, Any]) -> None:
-        owner = controller_of(metadata)
+        owner = workload.controller_of(metadata)
         if owner is None or (owner.kind, owner.name) != (self.target.kind.kind, self.target.name):
             return
         if self._largest is None or _replicas(obj) > _replicas(self._largest[1]):
@@ -160,14 +164,14 @@ def _replicas(obj: dict[str, Any]) -> int:
     return replicas if isinstance(replicas, int) else 0
 
 
-def as_manifest(value: dict[str, Any], name: str) -> ManifestObject:
+def as_manifest(value: dict[str, Any], name: str) -> documents.ManifestObject:
     """Return an object of a cluster as if it stood in a file of its own."""
-    (document,) = load(json.dumps(value), name)
-    (entry,) = objects(document)
+    (document,) = documents.load(json.dumps(value), name)
+    (entry,) = documents.objects(document)
     return entry
 
 
-def fetch(target: ObjectTarget, namespace: str, api: ApiServer) -> ManifestObject:
+def fetch(target: ObjectTarget, namespace: str, api: api_server.ApiServer) -> documents.ManifestObject:
     """Return an object of a live cluster, read with the rights of the user.
 
     Raises:
@@ -178,13 +182,13 @@ def fetch(target: ObjectTarget, namespace: str, api: ApiServer) -> ManifestObjec
     namespaced = f"{base}/namespaces/{quote(namespace, safe='')}/{plural}"
     try:
         value = api.call("GET", f"{namespaced}/{quote(target.name, safe='')}")
-    except ApiError as error:
+    except api_server.ApiError as error:
         text = f"cannot read {target} in namespace {namespace}: {error}"
-        raise ApiError(error.status, text, reason=error.reason) from error
+        raise api_server.ApiError(error.status, text, reason=error.reason) from error
     return as_manifest(value, str(target))
 
 
-def _resource(kind: WorkloadKind, api: ApiServer) -> tuple[str, str]:
+def _resource(kind: WorkloadKind, api: api_server.ApiServer) -> tuple[str, str]:
     """Return the path of a kind's group and version, and its plural."""
     plural = f"{kind.kind.lower()}s"
     if kind.group in _BUILT_IN:
@@ -193,9 +197,9 @@ def _resource(kind: WorkloadKind, api: ApiServer) -> tuple[str, str]:
         group = api.call("GET", f"/apis/{kind.group}")
         base = f"/apis/{(group.get('preferredVersion') or {}).get('groupVersion')}"
         listed: Iterable[dict[str, Any]] = api.call("GET", base).get("resources") or ()
-    except ApiError as error:
+    except api_server.ApiError as error:
         text = f"cannot find {kind.name} in the cluster: {error}"
-        raise ApiError(error.status, text, reason=error.reason) from error
+        raise api_server.ApiError(error.status, text, reason=error.reason) from error
     names = (str(entry.get("name")) for entry in listed if entry.get("kind") == kind.kind)
     # A name with a slash is a subresource.
     return base, next((name for name in names if "/" not in name), plural)

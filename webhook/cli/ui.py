@@ -16,14 +16,16 @@ from webhook.cli.command import Command
 from webhook.cli.manifest import STDIN, read_content
 from webhook.cli.placement_options import PlacementOptions, page_options
 from webhook.cli.terminal import note
-from webhook.cli.ui_cluster import read_page_cluster
-from webhook.gunicorn.listener import open_listener
-from webhook.private_folder import PAGE, private_folder
-from webhook.ui.access import PageAccess
-from webhook.ui.app import create_page
-from webhook.ui.bundle import built_files
-from webhook.ui.page_state import PageState
-from webhook.ui.server import HOST, LoopbackServer
+from webhook.late_imports import late_imports, run_late_imports
+
+with late_imports():
+    from webhook import private_folder as webhook_private_folder
+    from webhook.cli import ui_cluster
+    from webhook.gunicorn import listener as gunicorn_listener
+    from webhook.ui import access as ui_access
+    from webhook.ui import app, bundle, page_state
+    from webhook.ui import server as ui_server
+
 
 #: What says that a browser can be shown.
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -85,11 +87,15 @@ def command(
         raise UsageError("only one of --file and --cluster may be standard input")
     opened = read_content(file).decode(errors="replace") if file else ""
     # Before a large cluster is read for nothing.
-    listener = open_listener(f"{HOST}:{port}")
-    with listener, private_folder(PAGE) as folder:
-        state = PageState.of(replace(read_page_cluster(options), opened=opened))
-        access = PageAccess(listener.getsockname()[1])
-        server = LoopbackServer(listener, create_page(state, built_files(), access), access.bears_token)
+    listener = gunicorn_listener.open_listener(f"{ui_server.HOST}:{port}")
+    with listener, webhook_private_folder.private_folder(webhook_private_folder.PAGE) as folder:
+        cluster = replace(ui_cluster.read_page_cluster(options), opened=opened)
+        state = page_state.PageState.of(cluster)
+        access = ui_access.PageAccess(listener.getsockname()[1])
+        server = ui_server.LoopbackServer(
+            listener, app.create_page(state, bundle.built_files(), access), access.bears_token
+        )
+        run_late_imports()
         state.audit.start()
         click.echo(access.address)
         note("Ctrl-C ends the page")

@@ -6,29 +6,31 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from policies.manifests.errors import DocumentError
 from policies.manifests.sanitize import one_line
-from policies.model.version import KNOWN_VERSION
-from policies.model.workload import DEFAULT_NAMESPACE
-from policies.model.workload_kinds import WorkloadKinds
-from policies.model.workload_ref import WorkloadRef
-from policies.scheduler.index import ClusterIndex
-from webhook.admission.context import build_context
-from webhook.cli.live import api_server
-from webhook.cli.manifest import STDIN
-from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions
-from webhook.cli.targets import ObjectTarget, fetch
 from webhook.cli.terminal import note
-from webhook.http.problems import JSON
-from webhook.kube.api_server import ApiError, ApiServer, known_version
-from webhook.kube.list import list_objects
-from webhook.kube.service_proxy import Installation, NotInstalledError
-from webhook.kube.watched_resources import ListedResource
-from webhook.lint.files import shown_file
-from webhook.ui.cluster import ClusterObjects, PageCluster
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.model.workload_kinds import WorkloadKinds
+    from policies.model.workload_ref import WorkloadRef
+
+with late_imports():
+    from policies.model import version as model_version
+    from policies.model import workload
+    from policies.scheduler import index as scheduler_index
+    from webhook.admission import context as admission_context
+    from webhook.cli import live, manifest, placement, targets
+    from webhook.http import problems
+    from webhook.kube import api_server as kube_api_server
+    from webhook.kube import list as kube_list
+    from webhook.kube import service_proxy, watched_resources
+    from webhook.lint import files
+    from webhook.ui import cluster
+
 
 #: Lines that the page is sent of what was left out; the terminal has them all.
 _MOST_NOTES: Final = 100
@@ -41,7 +43,7 @@ _NAMESPACED: Final = (
 )
 
 
-def read_page_cluster(options: PlacementOptions) -> PageCluster:
+def read_page_cluster(options: PlacementOptions) -> cluster.PageCluster:
     """Read a cluster; of a live one that may not be listed, a namespace of it, if it has an Evenkeel.
 
     Raises:
@@ -51,33 +53,33 @@ def read_page_cluster(options: PlacementOptions) -> PageCluster:
         ClusterError: The live cluster cannot be read.
     """
     kinds, notes = options.kinds(), list[str]()
-    objects = ClusterObjects(kinds, datetime.now(UTC).timestamp() if options.live else 0.0)
+    objects = cluster.ClusterObjects(kinds, datetime.now(UTC).timestamp() if options.live else 0.0)
     try:
-        context = read_context(options, objects, everything=True, warn=partial(_warn, notes))
-    except ApiError as error:
+        context = placement.read_context(options, objects, everything=True, warn=partial(_warn, notes))
+    except kube_api_server.ApiError as error:
         if options.live and error.forbidden:
             return _read_namespace(options, error)
         raise
     if context.cluster is None:
         raise ValueError("a cluster was read")
-    return PageCluster(
+    return cluster.PageCluster(
         context=context,
         index=context.cluster,
         objects=objects,
         live=options.live,
-        name=options.context if options.live else shown_file(options.cluster),
+        name=options.context if options.live else files.shown_file(options.cluster),
         read_at=_read_at(options),
         namespace=options.namespace or _default_namespace(options),
         notes=tuple(notes),
-        fetch=partial(_fetch, api_server(options.context), kinds) if options.live else None,
+        fetch=partial(_fetch, live.api_server(options.context), kinds) if options.live else None,
     )
 
 
 def _default_namespace(options: PlacementOptions) -> str:
-    return api_server(options.context).namespace if options.live else DEFAULT_NAMESPACE
+    return live.api_server(options.context).namespace if options.live else workload.DEFAULT_NAMESPACE
 
 
-def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
+def _read_namespace(options: PlacementOptions, error: kube_api_server.ApiError) -> cluster.PageCluster:
     """Return the part of a cluster that a user may see of a namespace, and its Evenkeel to answer about it.
 
     Args:
@@ -87,10 +89,12 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
     Raises:
         ClusterError: There is no Evenkeel.
     """
-    api, kinds, notes = api_server(options.context), options.kinds(), list[str]()
+    api, kinds, notes = live.api_server(options.context), options.kinds(), list[str]()
     warn = partial(_warn, notes)
     namespace = options.namespace or api.namespace
-    answer = _answers(Installation(api, options.evenkeel_namespace, service=options.evenkeel_service), error)
+    answer = _answers(
+        service_proxy.Installation(api, options.evenkeel_namespace, service=options.evenkeel_service), error
+    )
     warn(f"{error}; Evenkeel in namespace {options.evenkeel_namespace} answers where pods would go instead")
     ours = {
         "--policy": options.policy,
@@ -99,18 +103,22 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
     }
     for option in (option for option, given in ours.items() if given):
         warn(f"{option} does not count: Evenkeel uses its own")
-    objects = ClusterObjects(kinds, datetime.now(UTC).timestamp())
+    objects = cluster.ClusterObjects(kinds, datetime.now(UTC).timestamp())
     for version, kind, path in _NAMESPACED:
         try:
-            resource = ListedResource(version, kind, path.format(namespace))
-            for obj in list_objects(api, resource, left_out=lambda broken: warn(str(broken))):
+            resource = watched_resources.ListedResource(version, kind, path.format(namespace))
+            for obj in kube_list.list_objects(api, resource, left_out=lambda broken: warn(str(broken))):
                 objects(obj)
-        except ApiError as refused:
+        except kube_api_server.ApiError as refused:
             warn(f"{kind}s of namespace {namespace} are not shown: {refused}")
-    release = KNOWN_VERSION if options.kubernetes_version else known_version(api, warn)
-    index = ClusterIndex()
-    return PageCluster(
-        context=build_context(options, warn, live=index, live_version=release),
+    release = (
+        model_version.KNOWN_VERSION
+        if options.kubernetes_version
+        else kube_api_server.known_version(api, warn)
+    )
+    index = scheduler_index.ClusterIndex()
+    return cluster.PageCluster(
+        context=admission_context.build_context(options, warn, live=index, live_version=release),
         index=index,
         objects=objects,
         live=True,
@@ -123,7 +131,9 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
     )
 
 
-def _answers(installation: Installation, error: ApiError) -> Callable[[str, bytes], bytes]:
+def _answers(
+    installation: service_proxy.Installation, error: kube_api_server.ApiError
+) -> Callable[[str, bytes], bytes]:
     """Return the function that sends requests to the Evenkeel of a cluster.
 
     Raises:
@@ -131,33 +141,35 @@ def _answers(installation: Installation, error: ApiError) -> Callable[[str, byte
     """
 
     def ask(route: str, request: bytes) -> bytes:
-        return installation.post(route, request, accept=JSON).body
+        return installation.post(route, request, accept=problems.JSON).body
 
     try:
         # It has no pod, which only an Evenkeel can say.
         ask("/v1/score", b"{}")
-    except NotInstalledError:
+    except service_proxy.NotInstalledError:
         raise error from None
     except DocumentError:
         pass
     return ask
 
 
-def _fetch(api: ApiServer, kinds: WorkloadKinds, key: WorkloadRef) -> Mapping[str, Any] | None:
+def _fetch(
+    api: kube_api_server.ApiServer, kinds: WorkloadKinds, key: WorkloadRef
+) -> Mapping[str, Any] | None:
     """Return a workload of a live cluster; None if it has none, or its kind is not known."""
     kind = next((each for each in kinds.values() if each.kind == key.kind), None)
     if kind is None:
         return None
     try:
-        return fetch(ObjectTarget(kind, key.name), key.namespace, api).value
-    except ApiError as error:
+        return targets.fetch(targets.ObjectTarget(kind, key.name), key.namespace, api).value
+    except kube_api_server.ApiError as error:
         if error.not_found:
             return None
         raise
 
 
 def _read_at(options: PlacementOptions) -> datetime:
-    if options.live or options.cluster == STDIN:
+    if options.live or options.cluster == manifest.STDIN:
         return datetime.now(UTC)
     return datetime.fromtimestamp(Path(options.cluster).stat().st_mtime, UTC)
 

@@ -7,17 +7,21 @@ from typing import Any
 import click
 
 from policies.manifests.errors import UsageError
-from policies.placement.audit.release_diff import DiffKind, diff_releases
-from policies.reports.diff import json as release_diff_json
-from policies.reports.diff import text as release_diff_text
-from policies.reports.diff.text import ReleaseDiff
-from policies.scheduler.releases import parse_release
 from webhook.cli.answers import print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
 from webhook.cli.options import answer_option
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from policies.placement.audit import release_diff
+    from policies.reports.diff import json as release_diff_json
+    from policies.reports.diff import text as diff_text
+    from policies.reports.diff import text as release_diff_text
+    from policies.scheduler import releases
+
 
 _EXAMPLES = """\
 evenkeel upgrade --from 1.33 --to 1.37 --live
@@ -53,7 +57,7 @@ def command(
     Exit codes: 0 nothing breaks, 1 pods would be refused or fit nowhere after the upgrade, 2 bad usage or
     input, 3 could not run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
-    earliest, latest = (parse_release(text) if text else None for text in (before, after))
+    earliest, latest = (releases.parse_release(text) if text else None for text in (before, after))
     read = read_workloads(PlacementOptions(**values), namespace, selector, form=form)
     known = read.context.kubernetes_version
     first, last = earliest or known, latest or known
@@ -66,11 +70,11 @@ def command(
     total, differing, looked_at = 0, [], LookedAt(read.workloads, "Comparing")
     for entry in looked_at:
         total += 1
-        if (different := diff_releases(entry, read.context, first, last)) is not None:
+        if (different := release_diff.diff_releases(entry, read.context, first, last)) is not None:
             differing.append(different)
-    order = list(DiffKind)
+    order = list(release_diff.DiffKind)
     differing.sort(key=lambda each: (not each.breaks, order.index(each.difference)))
-    diff = ReleaseDiff(
+    diff = diff_text.ReleaseDiff(
         before=first,
         after=last,
         total=total,

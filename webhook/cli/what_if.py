@@ -13,7 +13,11 @@ from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
 from webhook.cli.simulate import pods_option, report
 from webhook.cli.terminal import finish
-from webhook.requests.simulate import SimulateRequest
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from webhook.requests import simulate
+
 
 _EXAMPLES = """\
 evenkeel what-if deploy/web -n shop --lose zone=a
@@ -44,5 +48,5 @@ def command(
     if not happening.actions:
         raise UsageError("say what happens to nodes: --lose, --drain, --cordon, --taint or --add")
     options = PlacementOptions(**values).with_default_cluster()
-    asked = SimulateRequest(replicas=replicas)
+    asked = simulate.SimulateRequest(replicas=replicas)
     finish(report(options, asked, happening, form=form))

@@ -30,12 +30,11 @@ from webhook.doctor.probe import probe
 from webhook.doctor.reader import BoundedApiServer, Reader, observe, read_status, read_statuses
 from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.doctor.replica_pod import ReplicaPod
+from webhook.doctor.time_limit import TIMEOUT_S
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
 from webhook.kube.list import Listing, selects_any
 from webhook.kube.watched_resources import LABELED_OBJECTS, ListedResource
 
-#: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.
-TIMEOUT_S: Final = 30.0
 _REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
 #: Lists of objects that a webhook is sent.
 _LABELED_OBJECTS: Final = (*LABELED_OBJECTS, "/apis/apps/v1/deployments")

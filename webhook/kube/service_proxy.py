@@ -13,12 +13,8 @@ from typing import Final
 
 from policies.manifests.errors import DocumentError
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiError, ApiServer, ClusterError
-from webhook.rbac import AUDIENCE, PROXIED_HEADER
+from webhook.rbac import AUDIENCE, DEFAULT_SERVICE, PROXIED_HEADER
 
-#: The namespace where Evenkeel is by default.
-DEFAULT_NAMESPACE: Final = "evenkeel"
-#: The Service of Evenkeel by default.
-DEFAULT_SERVICE: Final = "evenkeel"
 #: Seconds for which a token is requested; the API server gives none for less.
 TOKEN_S: Final = 600
 #: Seconds after which another is requested; half of its time, whatever the clocks say.

@@ -9,17 +9,21 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from policies.manifests.documents import decoded
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
-from policies.reports.as_yaml import yaml_parts
-from policies.reports.lint.run import LintRun
-from policies.reports.lint.text import Details
-from webhook.atomic_write import atomic_write
-from webhook.lint.files import Text
+from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
+    from policies.reports.lint.run import LintRun
+    from policies.reports.lint.text import Details
     from webhook.lint.field_origins import FieldOrigins
+    from webhook.lint.files import Text
+
+with late_imports():
+    from policies.manifests import documents
+    from policies.reports import as_yaml
+    from webhook import atomic_write
+
 
 #: The format of a page of its own, which the page itself makes of the JSON.
 PAGE: Final = "html"
@@ -79,7 +83,7 @@ def render(output: Output, run: LintRun, details: Details) -> str:
     if output.form == "wide":
         details = replace(details, verbose=True, statistics=True)
     text: str = report.render(run, details) if form == "text" else report.render(run)
-    return "".join(yaml_parts(text)) if output.form == "yaml" else text
+    return "".join(as_yaml.yaml_parts(text)) if output.form == "yaml" else text
 
 
 def write_file(file: str, text: str) -> None:
@@ -88,7 +92,7 @@ def write_file(file: str, text: str) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    with atomic_write(file) as stream:
+    with atomic_write.atomic_write(file) as stream:
         stream.write(text.encode("utf-8", errors="backslashreplace"))
 
 
@@ -109,7 +113,7 @@ def lines_of(texts: Iterable[Text], sources: FieldOrigins | None) -> Callable[[s
     @lru_cache(maxsize=1)
     def lines(file: str) -> Sequence[str]:
         try:
-            text = decoded(
+            text = documents.decoded(
                 by_file[file] if file in by_file else sources.source(file) if sources else b"", file
             )
         except DocumentError:

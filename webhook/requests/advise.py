@@ -26,9 +26,9 @@ from policies.manifests.wire_reader import Checked, Needed
 from policies.model.scaling import ReplicaRange
 from policies.placement.advise.advise import Advice, advise, why_unadvised
 from policies.placement.advise.goal import Goal, parse_limit
-from policies.placement.advise.goal_simulator import MOST_REPLICAS
 from policies.placement.advise.node_groups import groups_for, groups_lacking, scaled_groups
 from policies.placement.core.actions import MOST_ADDED, domains_of, topology_key
+from policies.placement.core.limits import MOST_ADVISED
 from policies.placement.core.placement import read_workload
 from policies.scheduler.index import ClusterIndex
 from webhook.requests.autoscale import AUTOSCALE, AutoscaleField, autoscaler_of
@@ -69,8 +69,8 @@ class AdviseRange(Received):
         most: The largest number.
     """
 
-    least: Annotated[int, Keywords(minimum=1, maximum=MOST_REPLICAS)]
-    most: Annotated[int, Keywords(minimum=1, maximum=MOST_REPLICAS)]
+    least: Annotated[int, Keywords(minimum=1, maximum=MOST_ADVISED)]
+    most: Annotated[int, Keywords(minimum=1, maximum=MOST_ADVISED)]
 
     def check(self, path: FieldPath, found: ErrorList) -> None:
         """Record that the ends are the wrong way round; 0 is an end that is wrong by itself."""
@@ -179,7 +179,7 @@ def _advise(
         groups = scaled_groups(autoscaler, goal.key, goal.replicas.most)
     nodes = 0 if context.cluster is None else context.cluster.node_count
     nodes += sum(group.count for group in groups)
-    most = min(MOST_WORK // (nodes + POD_COST) // TRIALS, MOST_REPLICAS)
+    most = min(MOST_WORK // (nodes + POD_COST) // TRIALS, MOST_ADVISED)
     if goal.replicas.most > most:
         text = f"must be at most {most:,} for one request with {nodes:,} nodes"
         raise RequestError((invalid_value(_REPLICAS, goal.replicas.most, text, VALUE_INVALID),))

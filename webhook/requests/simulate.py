@@ -22,10 +22,10 @@ from policies.manifests.wire import Keywords, Received, document_name
 from policies.manifests.words import plural
 from policies.placement.core.actions import Action
 from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
-from policies.placement.core.replicas import MOST_PODS
-from policies.placement.rollout.rollout import MOST_REPLICAS, RolloutSettings
+from policies.placement.rollout.rollout import RolloutSettings
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
 from policies.placement.simulate.scheduling_queue import (
     PlannedActions,
@@ -49,8 +49,6 @@ from webhook.requests.score import SCORED_RULES
 
 #: How the percentage of nodes is called that falls with their number.
 ADAPTIVE_NODES: Final = "adaptive"
-#: The largest seed: any would do, and programs that keep numbers as doubles have all of these.
-MOST_SEED: Final = 2**53 - 1
 #: What chooses among equal nodes at random.
 Seed: TypeAlias = Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)]
 #: What one request may cost: each pod costs its nodes, and besides as much as ``POD_COST`` of them. It takes
@@ -103,7 +101,7 @@ class SimulationFields(Received):
     runs: Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None = None
     nodes_to_score: Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None = None
     actions: Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)] | None = None
-    scale: Annotated[int, Keywords(minimum=0, maximum=MOST_REPLICAS)] | None = None
+    scale: Annotated[int, Keywords(minimum=0, maximum=MOST_ROLLED_OUT)] | None = None
     autoscale: AutoscaleField | None = None
 
     @property
@@ -286,7 +284,7 @@ def _roll_out(
 
 def most_rolled_out(context: AdmissionContext) -> int:
     """Return the most replicas of a rollout or a scale that one request may have."""
-    return min(MOST_WORK // (_nodes(context) + POD_COST) // COURSES, MOST_REPLICAS)
+    return min(MOST_WORK // (_nodes(context) + POD_COST) // COURSES, MOST_ROLLED_OUT)
 
 
 def _nodes(context: AdmissionContext) -> int:

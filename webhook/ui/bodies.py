@@ -17,7 +17,7 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import Form, Keywords, Received
 from policies.manifests.wire_reader import Checked
-from policies.placement.rollout.rollout import MOST_REPLICAS
+from policies.placement.core.limits import MOST_ROLLED_OUT
 from webhook.requests.actions import MOST_ACTIONS, ActionBody
 from webhook.requests.placement import PlacementFields
 from webhook.requests.score import ScoreRequest
@@ -97,7 +97,7 @@ class RolloutBody(ManifestBody):
         seed: Chooses among the best nodes at random; left out, the first by name is taken.
     """
 
-    replicas: Annotated[int, Keywords(minimum=0, maximum=MOST_REPLICAS)] | None = None
+    replicas: Annotated[int, Keywords(minimum=0, maximum=MOST_ROLLED_OUT)] | None = None
     seed: Seed | None = None
 
     def request(self, obj: dict[str, Any]) -> SimulateRequest:

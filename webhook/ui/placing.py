@@ -11,9 +11,10 @@ from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import ErrorList, FieldPath, member
 from policies.manifests.findings import Severity
+from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.core.placement import PlacementError, evaluate_manifest, prepare, read_workload
 from policies.placement.explain.explain import explain_object
-from policies.placement.rollout.rollout import MOST_REPLICAS, simulate_rollout
+from policies.placement.rollout.rollout import simulate_rollout
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.reports.explain import json as explain_json
@@ -87,7 +88,7 @@ def _check_size(request: SimulateRequest, context: AdmissionContext) -> None:
     if isinstance(replicas, int) and replicas > most:
         text = (
             f"it wants {replicas:,} replicas, and with so many nodes the page rolls out at most {most:,}: "
-            f"evenkeel rollout rolls out up to {MOST_REPLICAS:,} in a terminal"
+            f"evenkeel rollout rolls out up to {MOST_ROLLED_OUT:,} in a terminal"
         )
         raise ProblemsError([request_problem("", text) | {"severity": Severity.WARNING}])
 

@@ -25,9 +25,6 @@ from policies.placement.core.placement import PreparedPod, prepare
 from policies.placement.rollout.courses import Course
 from policies.placement.rollout.rollout import is_rolled_out, simulate_rollout
 
-#: Replicas of a workload that are placed, for every set of constraints twice: with 5,000 nodes each takes
-#: some milliseconds.
-MOST_REPLICAS: Final = 1_000
 #: Replicas that are placed to take every way to choose, in clusters of no more than so many nodes: some
 #: tenths of a second.
 MOST_WAYS: Final = 400

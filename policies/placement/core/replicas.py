@@ -11,6 +11,7 @@ from policies.manifests.wire import Count
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
+from policies.placement.core.limits import MOST_PODS
 from policies.placement.core.placement import Placement, PlacementError, PreparedPod
 from policies.placement.core.replica_names import free_names
 from policies.scheduler.index import ClusterIndex
@@ -19,8 +20,6 @@ from policies.scheduler.request import SchedulingRequest
 #: Replicas that are placed one after another before the counting ends: with 5,000 nodes each takes
 #: a millisecond, and it is done for every suggestion.
 MOST_PLACED: Final = 300
-#: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
-MOST_PODS: Final = 150_000
 #: The rule that a workload breaks which wants no possible number of replicas.
 REPLICAS_INVALID: Final = "replicas-invalid"
 #: The kinds whose controller runs pods until some have succeeded.

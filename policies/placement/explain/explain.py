@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath, invalid_value
-from policies.placement.core.autoscaling import WithNewNodes, with_new_nodes
 from policies.placement.core.cluster_simulation import QueuedPod
 from policies.placement.core.placement import (
     DAEMON_SET,
@@ -25,6 +23,10 @@ from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
 from policies.scheduler.explanation import Explanation, explain
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.volume_deadlocks import VolumeDeadlock, find_deadlocks
+
+if TYPE_CHECKING:
+    from policies.autoscaler.autoscaler import ClusterAutoscaler
+    from policies.placement.core.autoscaling import WithNewNodes
 
 #: The rule that an object breaks for whose pods no autoscaler adds nodes.
 NOT_AUTOSCALED: Final = "not-autoscaled"
@@ -134,5 +136,8 @@ def _autoscaled(
     nominated = result.preemption is not None and result.preemption.nominated
     if autoscaler is None or result.feasible_count or nominated:
         return None
+    # Only whoever has an autoscaler pays for its model.
+    from policies.placement.core.autoscaling import with_new_nodes  # noqa: PLC0415
+
     pod = QueuedPod(result.request.pod.name or stuck.workload.title, result.request)
     return with_new_nodes(pod, stuck.cluster, autoscaler, stop)

@@ -17,6 +17,7 @@ from policies.manifests.fields import (
 from policies.model.scaling import ZERO_PODS, RollingUpdate, rolling_update
 from policies.model.workload import Workload
 from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare, read_workload
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.rollout.courses import Course, Courses, Outcome
@@ -33,9 +34,6 @@ from policies.placement.rollout.victims import latest
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.request import SchedulingRequest
 
-#: Pods of one workload that are rolled out or scaled: each is scheduled, which takes some milliseconds where
-#: nodes are thousands, and compared with the others.
-MOST_REPLICAS: Final = 2_000
 #: The rule that an object breaks which cannot be rolled out or scaled.
 NOT_ROLLED_OUT: Final = "not-rolled-out"
 
@@ -153,7 +151,7 @@ class RolloutSettings:
     without: frozenset[str] = frozenset()
     choose: TieBreaker = first_by_name
     seed: int | None = None
-    most: int = MOST_REPLICAS
+    most: int = MOST_ROLLED_OUT
 
 
 #: A rollout with the first choices by name, in a cluster of whose pods nothing else is known.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -41,6 +41,8 @@ class ReportApi(NamedTuple):
 POLICY_REPORT: Final = ReportApi("wgpolicyk8s.io/v1alpha2", "PolicyReport", has_source=False)
 #: Its successor, which Kubewarden writes by default, and Kyverno and Policy Reporter know as well.
 OPEN_REPORT: Final = ReportApi("openreports.io/v1alpha1", "Report", has_source=True)
+#: Both by the names of their formats.
+REPORT_APIS: Final[Mapping[str, ReportApi]] = {"policyreport": POLICY_REPORT, "openreports": OPEN_REPORT}
 
 
 class ReportResult(StrEnum):

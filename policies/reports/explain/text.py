@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -12,12 +12,10 @@ from rich.text import Text
 from policies.admission.rejection_summary import written
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import listed, plural
-from policies.placement.core.autoscaling import WithNewNodes
 from policies.placement.explain.explain import Explained
 from policies.placement.explain.outvoted import MOST_EVALUATIONS, OutvotedSpread
 from policies.reports.explain.constraint import constraint_text
 from policies.reports.score.profile import profile_name, profile_text, unmodeled_text
-from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.suggestion.text import suggestions_text
 from policies.reports.words import (
     constraint_title,
@@ -42,6 +40,9 @@ from policies.scheduler.rejections import (
     SkewViolation,
 )
 from policies.scheduler.result import Preemption, SchedulingResult
+
+if TYPE_CHECKING:
+    from policies.placement.core.autoscaling import WithNewNodes
 
 #: What can be done about a volume that is not reached.
 NO_MOVE: Final = (
@@ -124,6 +125,9 @@ def headline(explained: Explained) -> Text:
 
 def _autoscaled(autoscaled: WithNewNodes) -> Iterator[RenderableType]:
     """Yield the nodes that come for one pod, and what the scheduler does then."""
+    # Only whoever has an autoscaler pays for its words.
+    from policies.reports.simulate.autoscale_text import autoscaled_text  # noqa: PLC0415
+
     yield from autoscaled_text(autoscaled.scaled)
     if autoscaled.step.node is None and autoscaled.scaled.nodes:
         yield from section("Why it stays pending beside the new nodes", [sentence(autoscaled.step.message)])

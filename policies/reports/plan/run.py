@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from policies.lint.baseline import RaisedFinding
 from policies.manifests.findings import Finding, Severity
@@ -12,9 +11,6 @@ from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KubernetesVersion
 from policies.placement.plan.plan import PlacementPlan, UnfinishedWorkload
 from policies.reports.lint.run import in_order
-
-#: The formats of a plan.
-FORMATS: Final = ("text", "json", "yaml", "markdown", "html")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

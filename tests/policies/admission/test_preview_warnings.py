@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from policies.admission.effect_change import EffectChange
 from policies.admission.policy_preview import (
     ComparedWorkload,
-    EffectChange,
     PolicyPreview,
     WorkloadChange,
     preview_warnings,

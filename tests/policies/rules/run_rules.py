@@ -17,7 +17,10 @@ from policies.rules.base import Context, Problem, Rule, RuleTarget, all_rules
 def problems_of_objects(
     manifests: Iterable[ManifestObject], rule: Rule, context: Context
 ) -> Iterator[tuple[ManifestObject, list[Problem]]]:
-    """Yield the workloads among manifests and what a rule finds in each; nothing for other rules."""
+    """Yield the workloads among manifests and what a rule finds in each; nothing for other rules.
+
+    A rule is run on what it declares to find nothing in as well, and must be right.
+    """
     if rule.target is not RuleTarget.WORKLOAD:
         return
     entries = [(manifest, _workload(manifest, context.version)) for manifest in manifests]
@@ -29,7 +32,9 @@ def problems_of_objects(
     around = replace(context, repository=repository, params=params)
     for manifest, workload in entries:
         if workload is not None:
-            yield manifest, list(rule.check(workload, around))
+            found = list(rule.check(workload, around))
+            assert not found or rule.may_find(workload.parts), f"{rule.id} needs {rule.needs}: {found}"
+            yield manifest, found
 
 
 def problems(rule: str, text: str, context: Context | None = None) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import yaml
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 
 from policies.config.context import AdmissionContext
 from policies.lint.run import lint
+from policies.lint.workload_loader import load_manifests
 from policies.manifests.documents import Document, ManifestObject
 from policies.manifests.fields import FieldPath
 from policies.model.node import Node
 from policies.model.topology import ClusterTopology
+from policies.rules.base import Context, RuleTarget, ToolParams, all_rules
 from tests.examples import examples
 from tests.hostile import broken_copies
 
@@ -77,6 +80,39 @@ def test_rules_take_anything(data: st.DataObject) -> None:
     for inventory in (None, ClusterTopology(NODES), ClusterTopology(None, {"zone": ("a", "b")})):
         result = lint(manifests, AdmissionContext(policies=()), inventory=inventory)
         assert [] == [finding for finding in result.findings if not finding.message]
+
+
+@examples(100)
+@given(
+    broken_copies(WORKLOAD),
+    st.sampled_from(["Deployment", "DaemonSet", "StatefulSet"]),
+    st.sampled_from(["DoNotSchedule", "ScheduleAnyway"]),
+    st.sets(st.sampled_from(["affinity", "nodeSelector", "minDomains", "matchLabelKeys", "labelSelector"])),
+)
+def test_rules_find_nothing_without_the_parts_that_they_need(
+    obj: dict[str, Any], kind: str, action: str, left_out: set[str]
+) -> None:
+    """A rule that is not run on a workload, for want of the parts that it needs, would find nothing in it."""
+    obj = _without(obj, left_out, action) | {"kind": kind}
+    manifests = [_manifest(each, index) for index, each in enumerate([obj, *OTHERS])]
+    loaded = load_manifests(manifests, AdmissionContext(policies=()))
+
+    for inventory in (None, ClusterTopology(NODES)):
+        given_to = Context(repository=loaded.repository, inventory=inventory)
+        for workload, rule in product(loaded.workloads, all_rules().values()):
+            if rule.target is RuleTarget.WORKLOAD and not rule.may_find(workload.parts):
+                assert [] == rule.run(
+                    workload, given_to, {"inUse": True} if rule.params is ToolParams else {}
+                )
+
+
+def _without(value: Any, names: set[str], action: str) -> Any:
+    """Return a copy without some members, at any depth, whose constraints have another action."""
+    if isinstance(value, dict):
+        return {key: _without(inner, names, action) for key, inner in value.items() if key not in names}
+    if isinstance(value, list):
+        return [_without(inner, names, action) for inner in value]
+    return action if value == "DoNotSchedule" else value
 
 
 def _manifest(obj: dict[str, Any], index: int) -> ManifestObject:

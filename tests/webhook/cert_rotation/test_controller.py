@@ -16,7 +16,7 @@ from certs.inject import CONFIGURATION_KINDS, encode_bundle
 from certs.issue import issue
 from certs.keypair import KeyPair
 from certs.keyring import Keyring, serving_data
-from certs.names import parse_names
+from certs.names import Target, parse_names
 from certs.rotate import Trust, rotate
 from policies.model.workload_kinds import KNOWN_KINDS
 from tests.certs.builders import CA, NOW, read_serving
@@ -32,7 +32,7 @@ from tests.webhook.cert_rotation.cluster import (
 from tests.webhook.registrations import IDLE, ONLY_TOLD
 from webhook.cert_rotation.configurations import Configuration, Registration, registration
 from webhook.cert_rotation.controller import CertificateController
-from webhook.cert_rotation.reconcile import ClockError, Reconciler, Target
+from webhook.cert_rotation.reconcile import ClockError, Reconciler
 from webhook.kube.api_server import ApiError, UnreachableError
 from webhook.telemetry.metrics import Telemetry
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
+from certs.names import Target
 from certs.rotate import Demand
 from tests.certs.builders import CA, NOW
 from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
 from webhook.cert_rotation.configurations import read_configurations
 from webhook.cert_rotation.inspect import inspect_secret
-from webhook.cert_rotation.reconcile import Reconciler, Target
+from webhook.cert_rotation.reconcile import Reconciler
 
 NO_MARGIN = timedelta(0)
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from certs.inspect import signer_of
+from certs.names import Target
 from certs.rotate import Demand
 from tests.certs.builders import NOW
 from tests.webhook.cert_rotation.cluster import SECRET, Objects, a_cluster
@@ -14,7 +15,6 @@ from webhook.cert_rotation.reconcile import (
     ClockError,
     ObservedState,
     Reconciler,
-    Target,
     require_secret,
     rotate_on_demand,
 )

@@ -8,6 +8,7 @@ import pytest
 
 from certs.errors import CertificateError
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
+from certs.names import Target
 from certs.rotate import ADOPT, SETTLE, Action, Demand, serving_problem
 from tests.certs.builders import CA, NOW
 from tests.webhook.cert_rotation.cluster import (
@@ -18,7 +19,7 @@ from tests.webhook.cert_rotation.cluster import (
     a_cluster,
     a_configuration,
 )
-from webhook.cert_rotation.reconcile import ObservedState, Reconciler, Target
+from webhook.cert_rotation.reconcile import ObservedState, Reconciler
 from webhook.kube.api_server import ApiError, UnreachableError
 
 

@@ -10,12 +10,13 @@ from click.testing import CliRunner, Result
 
 from certs.errors import CertificateError
 from certs.inject import encode_bundle
+from certs.names import Target
 from policies.manifests.emit import scalar_text
 from policies.manifests.errors import UsageError
 from tests.certs.builders import CA, a_folder, a_pair
 from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, Objects, a_cluster, serving, use
 from webhook.cert_rotation.configurations import read_configurations
-from webhook.cert_rotation.reconcile import Reconciler, Target
+from webhook.cert_rotation.reconcile import Reconciler
 from webhook.cli.certs import command
 from webhook.kube.api_server import ClusterError
 

@@ -10,10 +10,11 @@ from click.testing import CliRunner, Result
 
 from certs import pem
 from certs.errors import CertificateError
+from certs.names import Target
 from policies.manifests.errors import UsageError
 from tests.certs.builders import a_folder, a_pair, read_ca, read_serving
 from tests.webhook.cert_rotation.cluster import SECRET, Objects, a_cluster, serving, use
-from webhook.cert_rotation.reconcile import Reconciler, Target
+from webhook.cert_rotation.reconcile import Reconciler
 from webhook.cli.certs import command
 from webhook.kube.api_server import ClusterError, KubeconfigError
 

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from certs.errors import CertificateError, UnreadableError
 from certs.inject import CONFIGURATION_KINDS
+from certs.names import Target
 from policies.manifests.errors import UsageError
 from tests.certs.builders import CA, a_folder, a_pair
 from tests.webhook.cert_rotation.cluster import (
@@ -26,7 +27,7 @@ from tests.webhook.cert_rotation.cluster import (
     serving,
     use,
 )
-from webhook.cert_rotation.reconcile import Reconciler, Target
+from webhook.cert_rotation.reconcile import Reconciler
 from webhook.cli.certs import command
 from webhook.cli.certs_show import SCHEMA
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from policies.manifests.errors import UsageError
 from tests.webhook.doctor.installation import CONFIGURATIONS, Change, Cluster, a_cluster
 from tests.webhook.loopback import write_kubeconfig
-from webhook.cli import doctor
+from webhook.cli import doctor, live
 from webhook.doctor import reader
 from webhook.kube.api_server import UnreachableError
 
@@ -24,7 +24,7 @@ def run(monkeypatch: pytest.MonkeyPatch, change: Change, *arguments: str) -> Res
     """Run the command on a changed cluster."""
     cluster = a_cluster(change)
     cluster.now = datetime.now(UTC)
-    monkeypatch.setattr(doctor, "api_server", lambda _context: cluster)
+    monkeypatch.setattr(live, "api_server", lambda _context: cluster)
     monkeypatch.setattr(doctor, "version", lambda _name: "0.1.0")
     return CliRunner().invoke(doctor.command, arguments, catch_exceptions=False)
 

@@ -166,7 +166,7 @@ def test_ctrl_c(
         signal.raise_signal(signal.SIGINT)
         return explain_object(*arguments, **settings)
 
-    monkeypatch.setattr("webhook.cli.explain.explain_object", interrupted)
+    monkeypatch.setattr("policies.placement.explain.explain.explain_object", interrupted)
     commands = Commands(folder, monkeypatch, capsysbinary)
     done, text = (
         commands.run("explain", "-f", "web.yaml", "--cluster", "cluster.json", "-o", form)

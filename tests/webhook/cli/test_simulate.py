@@ -199,7 +199,7 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         return tied[0]
 
-    monkeypatch.setattr(simulate, "tie_breaker", lambda _seed: press)
+    monkeypatch.setattr("webhook.requests.simulate.tie_breaker", lambda _seed: press)
     simulated = simulate._simulate(queue, PLAIN, NOTHING_PLANNED)
 
     assert (1, 100) == (len(simulated.simulation.steps), simulated.simulation.queued)

@@ -12,8 +12,7 @@ from policies.manifests.fields import ErrorList
 from policies.manifests.wire import dumps
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
-from policies.placement.core.replicas import MOST_PODS
-from policies.placement.rollout.rollout import MOST_REPLICAS
+from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT
 from policies.placement.simulate.scheduling_queue import SimulationSettings
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_node, a_pod, a_workload
@@ -91,7 +90,7 @@ CLUSTER: Final = {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}
         pytest.param({"workload": a_workload(), "rollout": 1, "scale": -1}, ["scale", "rollout"], id="types"),
         pytest.param({"workload": a_workload("Job", "batch"), "scale": 1}, ["workload.kind"], id="a Job"),
         pytest.param(
-            {"workload": a_deployment(MOST_REPLICAS + 1), "rollout": True},
+            {"workload": a_deployment(MOST_ROLLED_OUT + 1), "rollout": True},
             ["workload.spec.replicas"],
             id="too many to roll out",
         ),

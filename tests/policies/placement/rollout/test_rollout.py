@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from policies.placement.core.known_pods import KnownPods
+from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.core.placement import PlacementError, read_workload
 from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.rollout import MOST_REPLICAS
 from tests.builders import a_constraint, a_node, a_replica_set, a_workload
 from tests.policies.placement.rollouts import (
     CORDONED,
@@ -221,7 +221,7 @@ def test_recorded_rollout() -> None:
     [
         pytest.param(a_workload("DaemonSet", "apps"), "kind", id="a kind without replicas"),
         pytest.param(a_workload("Rollout", "argoproj.io"), "kind", id="a kind of another controller"),
-        pytest.param(a_deployment(MOST_REPLICAS + 1), "spec.replicas", id="too many"),
+        pytest.param(a_deployment(MOST_ROLLED_OUT + 1), "spec.replicas", id="too many"),
         pytest.param(a_deployment(-1), "spec.replicas", id="a negative number"),
         pytest.param(
             a_workload() | {"spec": a_workload()["spec"] | {"replicas": "3"}}, "spec.replicas", id="text"

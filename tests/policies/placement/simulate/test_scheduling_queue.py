@@ -8,9 +8,9 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
+from policies.placement.core.limits import MOST_PODS
 from policies.placement.core.placement import PlacementError
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.replicas import MOST_PODS
 from policies.placement.simulate.scheduling_queue import (
     PlannedActions,
     queue_pods,

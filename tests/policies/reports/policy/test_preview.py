@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import jsonschema
 
-from policies.admission.policy_preview import EffectChange
+from policies.admission.effect_change import EffectChange
 from policies.model.version import KNOWN_VERSION
 from policies.reports.generate_schemas import report_schemas
 from policies.reports.policy.preview import HEADLINES, PreviewRun, render_json, render_text

@@ -17,8 +17,9 @@ from tests.webhook.loopback import QuietHandler, listening, status_of, write_kub
 from webhook.http.authorization.access_reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
 from webhook.kube.api_server import ApiServer
 from webhook.kube.client import connect
-from webhook.kube.service_proxy import DEFAULT_SERVICE, proxied
+from webhook.kube.service_proxy import proxied
 from webhook.kube.watched_resources import WATCHED_RESOURCES
+from webhook.rbac import DEFAULT_SERVICE
 
 #: The audience of tokens for the API server itself.
 API = "https://kubernetes.default.svc"
