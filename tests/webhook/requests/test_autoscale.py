@@ -101,7 +101,9 @@ def test_explain() -> None:
 def test_what_is_wrong_with_an_explanation() -> None:
     """The field and the pod are told of at once."""
     with pytest.raises(RequestError) as caught:
-        _explain(autoscale=[{"kind": "NodePool", "apiVersion": "karpenter.sh/v1"}], workload={"kind": "Shop"})
+        _explain(
+            autoscale=[{"kind": "NodeClaim", "apiVersion": "karpenter.sh/v1"}], workload={"kind": "Shop"}
+        )
 
     assert ["autoscale[0].kind", "pod.kind"] == [str(error.path) for error in caught.value.errors]
 
