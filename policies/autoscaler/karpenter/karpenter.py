@@ -11,7 +11,6 @@ from policies.autoscaler.autoscaler import ScaledUp, Unhelped
 from policies.autoscaler.karpenter.node_pool import (
     NODES,
     InstanceType,
-    KnownLabels,
     NodePool,
     cheapest,
     node_labels,
@@ -153,11 +152,10 @@ class Karpenter:
     def _launched(
         self, claims: Iterable[NewClaim], cluster: ClusterIndex, choose: Callable[[Sequence[str]], str]
     ) -> Iterator[tuple[Node, ScaledGroup]]:
-        known = KnownLabels.of(self.types)
         numbers = {pool.name: count(1) for pool in self.pools}
         for claim in claims:
             pool = claim.pool
-            kind, offerings = cheapest(claim.types, claim.labels, known)
+            kind, offerings = cheapest(claim.types, claim.labels)
             by_zone = {offering.zone: offering for offering in offerings}
             zones = sorted(by_zone)
             offering = by_zone[zones[0] if len(zones) == 1 else choose(zones)]

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from policies.autoscaler.karpenter.requirements import (
+    ANY,
     NONE,
-    Requirement,
     Requirements,
     combine,
-    conflict,
     of_labels,
     one_of,
 )
@@ -52,12 +51,6 @@ class Offering:
     capacity_type: str
     price: float | None = None
 
-    @property
-    def requirements(self) -> dict[str, Requirement]:
-        """What the labels of a node of it are."""
-        zone = {ZONE: one_of(self.zone)} if self.zone else {}
-        return {**zone, CAPACITY_TYPE: one_of(self.capacity_type)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InstanceType:
@@ -89,9 +82,14 @@ class InstanceType:
         )
         object.__setattr__(self, "requirements", found)
 
-    def offered(self, wanted: Requirements, known: KnownLabels) -> list[Offering]:
+    def offered(self, wanted: Requirements) -> list[Offering]:
         """Return the offerings that requirements allow."""
-        return [each for each in self.offerings if not conflict(wanted, each.requirements, known)]
+        zones, capacity_types = wanted.get(ZONE, ANY), wanted.get(CAPACITY_TYPE, ANY)
+        return [
+            each
+            for each in self.offerings
+            if (not each.zone or zones.allows(each.zone)) and capacity_types.allows(each.capacity_type)
+        ]
 
     def holds(self, amounts: Mapping[str, int]) -> bool:
         """Return whether a node has room for amounts."""
@@ -160,7 +158,7 @@ def pools_in_order(pools: Iterable[NodePool]) -> list[NodePool]:
 
 
 def allowed_types(
-    types: Iterable[InstanceType], wanted: Requirements, amounts: Mapping[str, int], known: KnownLabels
+    types: Iterable[InstanceType], wanted: Requirements, amounts: Mapping[str, int]
 ) -> list[InstanceType]:
     """Return the instance types for a node: none if they are fewer than ``minValues`` requires.
 
@@ -168,14 +166,13 @@ def allowed_types(
         types: The instance types there are.
         wanted: What the labels of the node may be.
         amounts: What its pods request.
-        known: The labels that need not be said.
     """
     found = [
         each
         for each in types
         if each.holds(amounts)
         and all(each.requirements[key].meets(wanted[key]) for key in each.requirements if key in wanted)
-        and each.offered(wanted, known)
+        and each.offered(wanted)
     ]
     for key, requirement in wanted.items():
         if requirement.min_values is not None:
@@ -185,9 +182,7 @@ def allowed_types(
     return found
 
 
-def cheapest(
-    types: Sequence[InstanceType], wanted: Requirements, known: KnownLabels
-) -> tuple[InstanceType, list[Offering]]:
+def cheapest(types: Sequence[InstanceType], wanted: Requirements) -> tuple[InstanceType, list[Offering]]:
     """Return the instance type that a node gets, and the offerings of it that are as good as each other.
 
     The cheapest offering wins. Where an offering has no price, that of the smallest instance type does:
@@ -196,9 +191,8 @@ def cheapest(
     Args:
         types: The instance types that are left for the node; one at least.
         wanted: What its labels may be.
-        known: The labels that need not be said.
     """
-    offers = [(each, offering) for each in types for offering in each.offered(wanted, known)]
+    offers = [(each, offering) for each in types for offering in each.offered(wanted)]
     priced = all(offering.price is not None for _, offering in offers)
 
     def rank(offer: tuple[InstanceType, Offering]) -> tuple[float, int, int, str, int]:

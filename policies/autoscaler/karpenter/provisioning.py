@@ -263,7 +263,7 @@ class Provisioner:
         )
         if against is not None:
             return _unsatisfied(against)
-        types = allowed_types(roomy, labels, amounts, self._known)
+        types = allowed_types(roomy, labels, amounts)
         return _Fitting(labels, types, amounts) if types else _NOT_OFFERED
 
     def _put(self, claim: NewClaim, number: int, wishes: Wishes, found: _Fitting) -> None:

@@ -9,7 +9,6 @@ from typing import Any, Final
 from policies.autoscaler.karpenter.karpenter import Karpenter
 from policies.autoscaler.karpenter.node_pool import (
     InstanceType,
-    KnownLabels,
     NodePool,
     Offering,
     allowed_types,
@@ -168,7 +167,6 @@ class KarpenterReader:
         )
         if not types:
             raise DocumentError([NO_TYPES])
-        known = KnownLabels.of(types)
         pools = [
             NodePool(
                 name=pool.name,
@@ -177,7 +175,7 @@ class KarpenterReader:
                 taints=pool.taints,
                 limits=pool.limits,
                 weight=pool.weight,
-                types=tuple(allowed_types(types, pool.requirements, {}, known)),
+                types=tuple(allowed_types(types, pool.requirements, {})),
             )
             for pool in self._pools
         ]
