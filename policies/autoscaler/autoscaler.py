@@ -8,7 +8,7 @@ from typing import Final
 
 from policies.autoscaler.cluster_facts import ClusterFacts
 from policies.autoscaler.expander import best_options
-from policies.autoscaler.node_group import DAEMONS, AutoscalerName, GivenUp, GroupState, ScaledGroup
+from policies.autoscaler.node_group import DAEMONS, AutoscalerName, GroupState, RelaxedPreference, ScaledGroup
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
 from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
@@ -93,7 +93,7 @@ class ScaledUp:
     unhelped: tuple[Unhelped, ...]
     complete: bool
     stopped: bool = False
-    given_up: tuple[GivenUp, ...] = ()
+    given_up: tuple[RelaxedPreference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,7 @@ class GroupState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenUp:
+class RelaxedPreference:
     """A preference that Karpenter gave up for some pods.
 
     Attributes:

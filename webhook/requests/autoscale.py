@@ -49,11 +49,13 @@ def autoscaler_of(
     for path, document in objects_of(field, AUTOSCALE, found):
         taken.append([replace(error, path=path + error.path) for error in reader.take(document)])
         found.extend(taken[-1])
+    if any(taken):
+        return None
     try:
         autoscaler = reader.autoscaler()
     except DocumentError as error:
         found.add(required_value(AUTOSCALE, " ".join(error.problems), FIELD_MISSING))
         return None
-    if autoscaler is None and len(taken) == len(field) and not any(taken):
+    if autoscaler is None and len(taken) == len(field):
         found.add(required_value(AUTOSCALE, NO_GROUP, FIELD_MISSING))
     return autoscaler

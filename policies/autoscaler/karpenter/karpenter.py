@@ -20,8 +20,8 @@ from policies.autoscaler.karpenter.provisioning import NewClaim, Provisioned, Pr
 from policies.autoscaler.node_group import (
     DAEMONS,
     AutoscalerName,
-    GivenUp,
     GroupState,
+    RelaxedPreference,
     ScaledGroup,
 )
 from policies.autoscaler.pod_groups import PendingPod
@@ -200,7 +200,7 @@ def _unhelped(found: Provisioned, pods: Sequence[PendingPod]) -> Iterator[Unhelp
         yield Unhelped(pods=tuple(names), why=dict(reasons))
 
 
-def _given_up(found: Provisioned, first: Sequence[Wishes]) -> Iterator[GivenUp]:
+def _given_up(found: Provisioned, first: Sequence[Wishes]) -> Iterator[RelaxedPreference]:
     """Yield the preferences that pods gave up to be put somewhere."""
     pods: dict[str, int] = {}
     for number, last in found.wishes.items():
@@ -210,4 +210,4 @@ def _given_up(found: Provisioned, first: Sequence[Wishes]) -> Iterator[GivenUp]:
             if wishes is not None:
                 pods[wishes.given_up] = pods.get(wishes.given_up, 0) + 1
     for preference, number in pods.items():
-        yield GivenUp(preference=preference, pods=number)
+        yield RelaxedPreference(preference=preference, pods=number)

@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Final
 
 from policies.autoscaler.karpenter.requirements import (
-    Requirement,
+    LabelRequirement,
     Requirements,
     combine,
     of_expressions,
     of_labels,
 )
-from policies.autoscaler.karpenter.topology import NodeFilter
+from policies.autoscaler.karpenter.topology import CountedNodes
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.interpod_terms import InterPodTerm
 from policies.model.node_affinity import NodeRequirement
@@ -112,7 +112,7 @@ class Wishes:
         return replace(self, constraints=tuple(others), given_up=f"ScheduleAnyway over {key}")
 
     @cached_property
-    def strict(self) -> dict[str, Requirement]:
+    def strict(self) -> dict[str, LabelRequirement]:
         """What it requires of the labels of nodes, its preferences apart."""
         first = self.required[0] if self.required else ()
         return combine(of_labels(dict(self.pod.affinity.node_selector)).items(), of_expressions(first))
@@ -128,7 +128,7 @@ class Wishes:
         """What it takes of a node."""
         return {PODS: 1, **dict(self.pod.requests)}
 
-    def counted_nodes(self, applied: AppliedConstraint) -> NodeFilter:
+    def counted_nodes(self, applied: AppliedConstraint) -> CountedNodes:
         """Return the nodes whose pods count for one of its constraints."""
         constraint, alternatives = applied.constraint, None
         if constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:
@@ -136,7 +136,7 @@ class Wishes:
             terms = self.required or ((),)
             alternatives = tuple(combine(own.items(), of_expressions(term)) for term in terms)
         honors = constraint.node_taints_policy is NodeInclusionPolicy.HONOR
-        return NodeFilter(alternatives, self.tolerations if honors else None)
+        return CountedNodes(alternatives, self.tolerations if honors else None)
 
     def counted_key(self, applied: AppliedConstraint) -> tuple[object, ...]:
         """Return what makes the counts of a constraint one with those of another: not ``minDomains``."""

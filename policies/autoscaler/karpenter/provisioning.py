@@ -22,7 +22,7 @@ from policies.autoscaler.karpenter.node_pool import (
 )
 from policies.autoscaler.karpenter.pending import Wishes, in_queue
 from policies.autoscaler.karpenter.requirements import (
-    Requirement,
+    LabelRequirement,
     Requirements,
     combine,
     conflict,
@@ -34,7 +34,7 @@ from policies.autoscaler.karpenter.topology import (
     CountedGroup,
     DomainUniverse,
     GroupKind,
-    Topology,
+    KarpenterTopology,
     tolerates,
 )
 from policies.autoscaler.pod_groups import PendingPod
@@ -95,7 +95,7 @@ class NewClaim:
 
     number: int
     pool: NodePool
-    labels: dict[str, Requirement]
+    labels: dict[str, LabelRequirement]
     types: Sequence[InstanceType]
     amounts: dict[str, int] = field(default_factory=dict)
     ports: list[HostPort] = field(default_factory=list)
@@ -105,7 +105,7 @@ class NewClaim:
 class _Fitting(NamedTuple):
     """What a new node may be with one pod more: its labels, its instance types, and what its pods take."""
 
-    labels: dict[str, Requirement]
+    labels: dict[str, LabelRequirement]
     types: list[InstanceType]
     amounts: dict[str, int]
 
@@ -150,7 +150,7 @@ class Provisioner:
     ) -> None:
         self._cluster, self._choose, self._known = cluster, choose, KnownLabels.of(types)
         self._pools = [pool for pool in pools if pool.types]
-        self._topology = Topology(DomainUniverse(pools, types))
+        self._topology = KarpenterTopology(DomainUniverse(pools, types))
         self._namespaces = {name: space.labels for name, space in cluster.snapshot.namespaces.items()}
         soft = any(taint.effect == TaintEffect.PREFER_NO_SCHEDULE for pool in pools for taint in pool.taints)
         made: dict[int, Wishes] = {}
@@ -264,7 +264,10 @@ class Provisioner:
         if against is not None:
             return _unsatisfied(against)
         types = allowed_types(roomy, labels, amounts)
-        return _Fitting(labels, types, amounts) if types else _NOT_OFFERED
+        if not types:
+            narrowed = {group.key: labels[group.key] for group in groups if group.key != HOSTNAME}
+            return "; ".join([_NOT_OFFERED, *(f"{key} {each}" for key, each in narrowed.items())])
+        return _Fitting(labels, types, amounts)
 
     def _put(self, claim: NewClaim, number: int, wishes: Wishes, found: _Fitting) -> None:
         claim.labels, claim.types, claim.amounts = found
@@ -303,7 +306,7 @@ class Provisioner:
         domain = next(iter(label.values))
         found = told.get((id(group), domain))
         if found is None:
-            of_pod = wishes.strict.get(group.key, Requirement(complement=True))
+            of_pod = wishes.strict.get(group.key, LabelRequirement(complement=True))
             allowed = group.allowed(wishes.pod, of_pod, label, self._choose)
             found = told[id(group), domain] = allowed.allows(domain)
         return found

@@ -14,7 +14,7 @@ from policies.autoscaler.karpenter.node_pool import (
     allowed_types,
     pools_in_order,
 )
-from policies.autoscaler.karpenter.requirements import Requirement, combine, of_labels, required
+from policies.autoscaler.karpenter.requirements import LabelRequirement, combine, of_labels, required
 from policies.autoscaler.node_group import described_amounts
 from policies.config import instance_types
 from policies.config.instance_types import InstanceTypeEntry, InstanceTypes
@@ -76,7 +76,7 @@ class _Pool:
     """A NodePool as it was read, before its instance types are known."""
 
     name: str
-    requirements: dict[str, Requirement]
+    requirements: dict[str, LabelRequirement]
     labels: dict[str, str]
     taints: tuple[Taint, ...]
     limits: dict[str, int]
@@ -206,7 +206,7 @@ def _class_label(own: Mapping[str, Any]) -> dict[str, str]:
     return {f"{group}/{kind.lower()}": name} if group and kind and name else {}
 
 
-def _requirements(raw: object, path: FieldPath, found: ErrorList) -> Iterator[tuple[str, Requirement]]:
+def _requirements(raw: object, path: FieldPath, found: ErrorList) -> Iterator[tuple[str, LabelRequirement]]:
     for where, entry in found.objects(raw, path):
         key = found.text(entry.get("key"), where.child("key"))
         operator = found.text(entry.get("operator"), where.child("operator"))

@@ -12,7 +12,7 @@ from policies.model.node_affinity import NodeRequirement, parse_int64
 from policies.model.topology_keys import RENAMED
 
 
-class Requirement(NamedTuple):
+class LabelRequirement(NamedTuple):
     """What one label may be.
 
     Attributes:
@@ -43,10 +43,10 @@ class Requirement(NamedTuple):
         """Return whether the label may have a value."""
         return (value in self.values) is not self.complement and _within(value, self.least, self.most)
 
-    def meet(self, other: Requirement) -> Requirement:
+    def meet(self, other: LabelRequirement) -> LabelRequirement:
         """Return what both allow.
 
-        >>> sorted(one_of("a", "b").meet(Requirement(complement=True, values=frozenset("a"))).values)
+        >>> sorted(one_of("a", "b").meet(LabelRequirement(complement=True, values=frozenset("a"))).values)
         ['b']
         """
         least = max((each for each in (self.least, other.least) if each is not None), default=None)
@@ -62,10 +62,10 @@ class Requirement(NamedTuple):
             values = self.values - other.values if other.complement else self.values & other.values
         values = frozenset(value for value in values if _within(value, least, most))
         if self.complement and other.complement:
-            return Requirement(complement=True, values=values, least=least, most=most, min_values=wanted)
-        return Requirement(complement=False, values=values, min_values=wanted)
+            return LabelRequirement(complement=True, values=values, least=least, most=most, min_values=wanted)
+        return LabelRequirement(complement=False, values=values, min_values=wanted)
 
-    def meets(self, other: Requirement) -> bool:
+    def meets(self, other: LabelRequirement) -> bool:
         """Return whether there is a value that both allow."""
         found = self.meet(other)
         return found.complement or bool(found.values)
@@ -83,20 +83,20 @@ class Requirement(NamedTuple):
 
 
 #: A label of any value, and a label that is missing.
-ANY: Final = Requirement(complement=True)
-NONE: Final = Requirement(complement=False)
+ANY: Final = LabelRequirement(complement=True)
+NONE: Final = LabelRequirement(complement=False)
 #: Requirements by label.
-Requirements: TypeAlias = Mapping[str, Requirement]
+Requirements: TypeAlias = Mapping[str, LabelRequirement]
 
 
-def one_of(*values: str) -> Requirement:
+def one_of(*values: str) -> LabelRequirement:
     """Return the requirement of one of some values."""
-    return Requirement(complement=False, values=frozenset(values))
+    return LabelRequirement(complement=False, values=frozenset(values))
 
 
 def required(
     key: str, operator: str, values: Collection[str], min_values: int | None = None
-) -> tuple[str, Requirement]:
+) -> tuple[str, LabelRequirement]:
     """Return a requirement by its operator, with the label by its newer name.
 
     >>> required("generation", "Gt", ["4"])[1].allows("5")
@@ -116,9 +116,9 @@ def required(
     return RENAMED.get(key, key), found._replace(min_values=min_values)
 
 
-def combine(*several: Iterable[tuple[str, Requirement]]) -> dict[str, Requirement]:
+def combine(*several: Iterable[tuple[str, LabelRequirement]]) -> dict[str, LabelRequirement]:
     """Return requirements that all hold."""
-    found: dict[str, Requirement] = {}
+    found: dict[str, LabelRequirement] = {}
     for each in several:
         for key, requirement in each:
             had = found.get(key)
@@ -126,12 +126,12 @@ def combine(*several: Iterable[tuple[str, Requirement]]) -> dict[str, Requiremen
     return found
 
 
-def of_labels(labels: Mapping[str, str]) -> dict[str, Requirement]:
+def of_labels(labels: Mapping[str, str]) -> dict[str, LabelRequirement]:
     """Return the requirements of labels as they are."""
     return combine((RENAMED.get(key, key), one_of(value)) for key, value in labels.items())
 
 
-def of_expressions(expressions: Iterable[NodeRequirement]) -> list[tuple[str, Requirement]]:
+def of_expressions(expressions: Iterable[NodeRequirement]) -> list[tuple[str, LabelRequirement]]:
     """Return the requirements of expressions of a node affinity."""
     return [required(each.key, each.operator, each.values) for each in expressions]
 

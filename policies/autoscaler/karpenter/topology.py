@@ -15,7 +15,14 @@ from enum import Enum
 from typing import NamedTuple
 
 from policies.autoscaler.karpenter.node_pool import InstanceType, KnownLabels, NodePool
-from policies.autoscaler.karpenter.requirements import ANY, NONE, Requirement, Requirements, conflict, one_of
+from policies.autoscaler.karpenter.requirements import (
+    ANY,
+    NONE,
+    LabelRequirement,
+    Requirements,
+    conflict,
+    one_of,
+)
 from policies.model.pod import Pod
 from policies.model.taints import Taint, Toleration
 from policies.model.topology_keys import HOSTNAME
@@ -34,7 +41,7 @@ class GroupKind(Enum):
     ANTI_AFFINITY = "pod anti-affinity"
 
 
-class NodeFilter(NamedTuple):
+class CountedNodes(NamedTuple):
     """The nodes whose pods count.
 
     Attributes:
@@ -53,7 +60,7 @@ class NodeFilter(NamedTuple):
 
 
 #: The filter of affinity, which counts pods on all nodes.
-EVERY_NODE = NodeFilter(None, None)
+EVERY_NODE = CountedNodes(None, None)
 
 
 class DomainUniverse:
@@ -103,7 +110,7 @@ class CountedGroup:
         kind: GroupKind,
         key: str,
         selects: Callable[[Pod], bool],
-        passes: NodeFilter,
+        passes: CountedNodes,
         domains: Iterable[str],
         *,
         max_skew: int = 0,
@@ -149,8 +156,12 @@ class CountedGroup:
             self.count(domain)
 
     def allowed(
-        self, pod: Pod, of_pod: Requirement, of_node: Requirement, choose: Callable[[Sequence[str]], str]
-    ) -> Requirement:
+        self,
+        pod: Pod,
+        of_pod: LabelRequirement,
+        of_node: LabelRequirement,
+        choose: Callable[[Sequence[str]], str],
+    ) -> LabelRequirement:
         """Return the domains that a pod may have on a node; ``NONE`` if it may not be there.
 
         Args:
@@ -169,7 +180,7 @@ class CountedGroup:
         free = (domain for domain, count in self.domains.items() if not count)
         return one_of(*(domain for domain in free if of_node.allows(domain) and of_pod.allows(domain)))
 
-    def minimum(self, of_pod: Requirement) -> int:
+    def minimum(self, of_pod: LabelRequirement) -> int:
         """Return the fewest pods of any domain that a pod may have; 0 over hosts."""
         if self.key == HOSTNAME:
             return 0
@@ -179,11 +190,11 @@ class CountedGroup:
     def _spread(
         self,
         pod: Pod,
-        of_pod: Requirement,
-        of_node: Requirement,
+        of_pod: LabelRequirement,
+        of_node: LabelRequirement,
         host: str | None,
         choose: Callable[[Sequence[str]], str],
-    ) -> Requirement:
+    ) -> LabelRequirement:
         own, most = int(self.selects(pod)), self.minimum(of_pod) + self._max_skew
         if host is not None:
             return one_of(host) if self.domains.get(host, 0) + own <= most else NONE
@@ -199,11 +210,11 @@ class CountedGroup:
     def _affinity(
         self,
         pod: Pod,
-        of_pod: Requirement,
-        of_node: Requirement,
+        of_pod: LabelRequirement,
+        of_node: LabelRequirement,
         host: str | None,
         choose: Callable[[Sequence[str]], str],
-    ) -> Requirement:
+    ) -> LabelRequirement:
         with_pods = {domain for domain, count in self.domains.items() if count}
         # The first pod of all, or the first where the pod may be, may go anywhere if it selects itself.
         first = self.selects(pod) and not any(of_pod.allows(domain) for domain in with_pods)
@@ -217,7 +228,7 @@ class CountedGroup:
         return one_of(choose(here or possible)) if possible else NONE
 
 
-class Topology:
+class KarpenterTopology:
     """The groups of the pods that wait, and those of pods that keep others away.
 
     Attributes:
@@ -270,10 +281,10 @@ class Topology:
         pod: Pod,
         of_pod: Requirements,
         *,
-        labels: Mapping[str, Requirement],
+        labels: Mapping[str, LabelRequirement],
         known: KnownLabels,
         choose: Callable[[Sequence[str]], str],
-    ) -> tuple[dict[str, Requirement], CountedGroup | None]:
+    ) -> tuple[dict[str, LabelRequirement], CountedGroup | None]:
         """Return the labels that a node may have with a pod, and the group that does not allow it.
 
         Args:

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from policies.autoscaler.autoscaler import ClusterAutoscaler, Loop, NewNode, Unhelped, new_node
 from policies.autoscaler.balancing import similar
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.autoscaler.node_group import AutoscalerName, GivenUp, GroupState
+from policies.autoscaler.node_group import AutoscalerName, GroupState, RelaxedPreference
 from policies.autoscaler.pod_groups import PendingPod
 from policies.manifests.wire import INLINE, INTERNAL, Count
 from policies.model.topology_keys import HOSTNAME, ZONE
@@ -104,7 +104,7 @@ class Autoscaled:
     nodes: tuple[NewNode, ...]
     unhelped: tuple[Unhelped, ...]
     complete: bool
-    given_up: tuple[GivenUp, ...] = ()
+    given_up: tuple[RelaxedPreference, ...] = ()
     not_modeled: tuple[str, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     karpenter_nodes: Count = 0
@@ -193,7 +193,7 @@ def autoscale(
         unhelped=found.unhelped,
         complete=found.complete and not found.nodes,
         stopped=found.stopped or not tried,
-        given_up=tuple(GivenUp(preference=text, pods=number) for text, number in given_up.items()),
+        given_up=tuple(RelaxedPreference(preference=text, pods=number) for text, number in given_up.items()),
         not_modeled=autoscaler.not_modeled(
             PendingPod(entry.name, entry.request, entry.owner) for entry in queue
         ),

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.autoscaler.autoscaler import Loop, Unhelped
-from policies.autoscaler.node_group import DAEMONS, AutoscalerName, GivenUp
+from policies.autoscaler.node_group import DAEMONS, AutoscalerName, RelaxedPreference
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.placement.core.autoscaling import AlternativeKind, Autoscaled
@@ -90,7 +90,7 @@ def _by_type(scaled: Autoscaled) -> Table:
     return table
 
 
-def _given_up(given_up: Sequence[GivenUp]) -> Table:
+def _given_up(given_up: Sequence[RelaxedPreference]) -> Table:
     table = plain_table()
     table.add_column("PREFERENCE", overflow="fold")
     table.add_column("OF PODS", justify="right")

@@ -27,6 +27,7 @@ GROUPS = {
         for zone in "ab"
     ],
 }
+NODE_POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
 
 
 def _request(**fields: Any) -> dict[str, Any]:
@@ -70,6 +71,8 @@ def test_pending_replicas_get_nodes(autoscale: object) -> None:
         pytest.param(
             {"autoscale": "deduced", "cluster": {"nodes": []}}, ["autoscale"], id="no nodes to deduce from"
         ),
+        pytest.param({"autoscale": [NODE_POOL]}, ["autoscale"], id="no instance type is known"),
+        pytest.param({"autoscale": [GROUPS, NODE_POOL]}, ["autoscale[1].kind"], id="both autoscalers"),
         pytest.param({"autoscale": "deduced", "rollout": True}, ["autoscale"], id="with a rollout"),
         pytest.param({"autoscale": "deduced", "scale": 3}, ["autoscale"], id="with a scale"),
     ],
