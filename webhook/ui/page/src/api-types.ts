@@ -423,7 +423,7 @@ export interface WithNewNodes {
   /** Whether another loop would add nothing. */
   complete: boolean;
   /** The preferences that Karpenter gave up; those of the last pods of a wave. */
-  givenUp: GivenUp[];
+  givenUp: RelaxedPreference[];
   /** What the autoscaler looks at besides, and is not part of this. */
   notModeled: string[];
   /** What would be if something were otherwise; nothing where that was not simulated. */
@@ -517,7 +517,7 @@ export interface Unhelped {
 }
 
 /** A preference that Karpenter gave up for some pods. */
-export interface GivenUp {
+export interface RelaxedPreference {
   /** The preference. */
   preference: string;
   /** How many pods. */
@@ -800,6 +800,18 @@ export interface SuggestedClusterChange {
   storageClass: string | null;
   /** The class that this new one is like but for WaitForFirstConsumer; null if it exists. */
   classLike: string | null;
+}
+
+/** A part of a constraint that is given up. */
+export interface GivenUp {
+  /** The topology key of the constraint. */
+  topologyKey: string;
+  /** Its field; empty where all of it goes. */
+  field: string;
+  /** What it is, as written. */
+  before: string;
+  /** What it becomes; empty where all of it goes. */
+  after: string;
 }
 
 /** The profile of kube-scheduler that a pod was scheduled by. */
@@ -1511,7 +1523,7 @@ export interface Autoscaled {
   /** Whether another loop would add nothing. */
   complete: boolean;
   /** The preferences that Karpenter gave up; those of the last pods of a wave. */
-  givenUp: GivenUp[];
+  givenUp: RelaxedPreference[];
   /** What the autoscaler looks at besides, and is not part of this. */
   notModeled: string[];
   /** What would be if something were otherwise; nothing where that was not simulated. */
