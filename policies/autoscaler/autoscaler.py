@@ -8,13 +8,14 @@ from typing import Final
 
 from policies.autoscaler.cluster_facts import ClusterFacts
 from policies.autoscaler.expander import best_options
-from policies.autoscaler.node_group import ScaledGroup
+from policies.autoscaler.node_group import DAEMONS, AutoscalerName, GroupState, RelaxedPreference, ScaledGroup
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
 from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
 from policies.manifests.wire import Count
 from policies.model.node import Node
-from policies.model.topology_keys import ZONE
+from policies.model.scaling import CAPACITY_TYPE
+from policies.model.topology_keys import INSTANCE_TYPE, ZONE
 from policies.scheduler.index import ClusterIndex
 
 #: Loops after which the simulation ends; with one every ten seconds, as is usual, more than an hour.
@@ -48,13 +49,17 @@ class NewNode:
 
     Attributes:
         name: Its name, which is made up.
-        group: Its node group.
+        group: Its node group, or its NodePool.
         zone: Its zone; empty without one.
+        instance_type: Its instance type; empty where no label says it.
+        capacity_type: How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it.
     """
 
     name: str
     group: str
     zone: str
+    instance_type: str = ""
+    capacity_type: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +85,7 @@ class ScaledUp:
         unhelped: The pods for which nothing was done.
         complete: Whether another loop would add nothing.
         stopped: Whether it was to stop before that was known.
+        given_up: The preferences that Karpenter gave up.
     """
 
     loops: tuple[Loop, ...]
@@ -87,6 +93,7 @@ class ScaledUp:
     unhelped: tuple[Unhelped, ...]
     complete: bool
     stopped: bool = False
+    given_up: tuple[RelaxedPreference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +109,44 @@ class ClusterAutoscaler:
     groups: tuple[ScaledGroup, ...]
     settings: AutoscalerSettings
     karpenter_nodes: int = 0
+
+    @property
+    def name(self) -> AutoscalerName:
+        """Its name."""
+        return AutoscalerName.CLUSTER_AUTOSCALER
+
+    @property
+    def width(self) -> int:
+        """With how many node groups a pod may be compared."""
+        return len(self.groups)
+
+    def states(self) -> tuple[GroupState, ...]:
+        """Return its node groups, as they are reported."""
+        return tuple(
+            GroupState(
+                name=group.name,
+                origin=group.origin.value,
+                zone=group.template.labels.get(ZONE, ""),
+                size=group.size,
+                max_size=group.max_size,
+            )
+            for group in self.groups
+        )
+
+    def domains(self, key: str) -> set[str]:
+        """Return the domains of a label that its nodes may be in."""
+        labels = (group.template.labels for group in self.groups)
+        return {each[key] for each in labels if key in each}
+
+    @staticmethod
+    def not_modeled(_pods: Iterable[PendingPod]) -> tuple[str, ...]:
+        """Return what it looks at besides, for some pods."""
+        return (DAEMONS,)
+
+    def without(self, key: str, domain: str) -> ClusterAutoscaler:
+        """Return it without the groups of a domain, which is lost."""
+        groups = tuple(each for each in self.groups if each.template.labels.get(key) != domain)
+        return replace(self, groups=groups)
 
     def grown(self, nodes: Iterable[tuple[Node, ScaledGroup]]) -> ClusterAutoscaler:
         """Return it with groups that have further nodes."""
@@ -189,4 +234,10 @@ def _unhelped(
 
 def new_node(node: Node, group: ScaledGroup) -> NewNode:
     """Return a node as it is reported."""
-    return NewNode(name=node.name, group=group.name, zone=node.labels.get(ZONE, ""))
+    return NewNode(
+        name=node.name,
+        group=group.name,
+        zone=node.labels.get(ZONE, ""),
+        instance_type=node.labels.get(INSTANCE_TYPE, ""),
+        capacity_type=node.labels.get(CAPACITY_TYPE, ""),
+    )

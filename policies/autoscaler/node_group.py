@@ -1,13 +1,61 @@
-"""A node group: nodes that are alike, of which Cluster Autoscaler may add some."""
+"""A node group: nodes that are alike, of which an autoscaler may add some; and how it is reported."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, Final, NamedTuple
 
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.wire import Count
 from policies.model.node import Node
+from policies.model.quantity import read_amounts
 from policies.model.topology_keys import HOSTNAME
+from policies.scheduler.node_table import PODS
+
+#: How many pods a node takes where nothing is said: the kubelet's default.
+USUAL_PODS: Final = 110
+#: What is said of new nodes, of which it is not known what the pods of DaemonSets take.
+DAEMONS: Final = "what pods of DaemonSets take of new nodes"
+
+
+class AutoscalerName(StrEnum):
+    """What adds nodes."""
+
+    CLUSTER_AUTOSCALER = "Cluster Autoscaler"
+    KARPENTER = "Karpenter"
+
+
+class GroupState(NamedTuple):
+    """A node group, or a NodePool, as it is reported.
+
+    Attributes:
+        name: Its name.
+        origin: Where it comes from.
+        zone: Its zone; empty without one, or with several.
+        size: How many nodes it has.
+        max_size: How many it may have; None where nothing limits them.
+    """
+
+    name: str
+    origin: str
+    zone: str
+    size: int
+    max_size: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelaxedPreference:
+    """A preference that Karpenter gave up for some pods.
+
+    Attributes:
+        preference: The preference.
+        pods: How many pods.
+    """
+
+    preference: str
+    pods: Count
 
 
 class GroupOrigin(StrEnum):
@@ -47,3 +95,8 @@ class ScaledGroup:
     def node(self, name: str) -> Node:
         """Return a new node of the group."""
         return self.template._replace(name=name, labels={**self.template.labels, HOSTNAME: name}, images=())
+
+
+def described_amounts(raw: Mapping[str, Any]) -> dict[str, int]:
+    """Return what a described node has; its document has no errors."""
+    return {PODS: USUAL_PODS, **read_amounts(raw, FieldPath(), ErrorList())}

@@ -13,9 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
-from policies.autoscaler.node_group import GroupOrigin, ScaledGroup
+from policies.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, KarpenterReader
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from policies.autoscaler.node_group import USUAL_PODS, GroupOrigin, ScaledGroup, described_amounts
 from policies.autoscaler.scale_up import MOST_NODES, AutoscalerSettings
-from policies.config import node_groups
+from policies.config import instance_types, node_groups
 from policies.config.node_groups import CloudProvider, GroupEntry, NodeGroups
 from policies.config.node_groups_loader import build_node_groups, node_groups_errors
 from policies.manifests.documents import ManifestObject
@@ -39,12 +41,10 @@ from policies.model.node import Node, without_transient
 from policies.model.quantity import read_amounts
 from policies.model.scaling import KARPENTER_GROUP, KARPENTER_NODE_LABEL
 from policies.model.taints import Taint, TaintEffect, read_taints
-from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.model.topology_keys import HOSTNAME, INSTANCE_TYPE, ZONE
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import PODS
 
-#: How many pods a node takes where nothing is said: the kubelet's default.
-USUAL_PODS: Final = 110
 #: The group of Cluster API, and its kinds that Cluster Autoscaler scales.
 _CAPI_GROUP: Final = "cluster.x-k8s.io"
 _CAPI_KINDS: Final = ("MachineDeployment", "MachineSet", "MachinePool")
@@ -62,13 +62,19 @@ _ANNOTATIONS: Final = METADATA.child("annotations")
 #: The rules that documents break.
 NOT_MODELED: Final = "not-modeled"
 #: What is said of documents without a node group.
-NO_GROUP: Final = f"no node group: neither {node_groups.KIND} nor an object with {_MIN} and {_MAX}"
+NO_GROUP: Final = (
+    f"no node group: neither {node_groups.KIND}, nor a {NODE_POOL}, nor an object with {_MIN} and {_MAX}"
+)
+#: What is said of documents for both autoscalers.
+BOTH: Final = "NodePools are Karpenter's, the other groups Cluster Autoscaler's: give those of one of them"
+#: How the API groups of Karpenter's providers start.
+_OF_PROVIDERS: Final = "karpenter."
 #: What is said where no node is in a group.
 NONE_DEDUCED: Final = "the cluster has no node of a node group"
 
 
 class AutoscalerReader:
-    """Reads documents that describe Cluster Autoscaler, one after another.
+    """Reads documents that describe Cluster Autoscaler or Karpenter, one after another.
 
     Args:
         cluster: Whose nodes are counted for groups that do not say how many they have.
@@ -78,6 +84,7 @@ class AutoscalerReader:
         self._cluster = cluster
         self._groups: list[ScaledGroup] = []
         self._document: NodeGroups | None = None
+        self._karpenter = KarpenterReader()
 
     def take(self, value: Mapping[str, Any]) -> list[FieldError]:
         """Take a document in, unless something is wrong with it, which is returned."""
@@ -95,21 +102,32 @@ class AutoscalerReader:
         elif api_group == _CAPI_GROUP and kind in _CAPI_KINDS:
             for group in _of_cluster_api(value, found):
                 self._add(group, NAME, found)
-        elif api_group == KARPENTER_GROUP:
-            text = f"{kind} of Karpenter is not modeled: --autoscale is Cluster Autoscaler"
-            found.add(invalid_value(FieldPath(("kind",)), kind, text, NOT_MODELED))
-        else:
-            kinds = (node_groups.KIND, *_CAPI_KINDS)
+        elif api_group == KARPENTER_GROUP or kind == instance_types.KIND:
+            found.extend(self._karpenter.take(value, NOT_MODELED))
+        elif not (kind.endswith(NODE_CLASS) and api_group.startswith(_OF_PROVIDERS)):
+            kinds = (node_groups.KIND, *_CAPI_KINDS, NODE_POOL, instance_types.KIND)
             found.add(unsupported_value(FieldPath(("kind",)), value.get("kind"), kinds, NOT_MODELED))
+        self._check_one(kind, found)
         return found.errors
+
+    def _check_one(self, kind: str, found: ErrorList) -> None:
+        """Record that there are documents of both autoscalers."""
+        if self._karpenter.has_pools and self._groups:
+            found.add(invalid_value(FieldPath(("kind",)), kind, BOTH, NOT_MODELED))
 
     def _add(self, group: ScaledGroup, path: FieldPath, found: ErrorList) -> None:
         if any(group.name == other.name for other in self._groups):
             found.add(duplicate_value(path, group.name, NAME_TAKEN))
         self._groups.append(group)
 
-    def autoscaler(self) -> ClusterAutoscaler | None:
-        """Return Cluster Autoscaler as the documents describe it; None if there is no node group."""
+    def autoscaler(self) -> NodeAutoscaler | None:
+        """Return the autoscaler that the documents describe; None if there is no node group and no NodePool.
+
+        Raises:
+            DocumentError: NodePools have no instance type.
+        """
+        if self._karpenter.has_pools:
+            return self._karpenter.karpenter(self._cluster)
         if not self._groups:
             return None
         return ClusterAutoscaler(groups=tuple(self._groups), settings=_settings(self._document))
@@ -129,14 +147,14 @@ _NOT_SCALED: Final = (
     "node-role.kubernetes.io/master",
     KARPENTER_NODE_LABEL,
 )
-_INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 
 
-def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) -> ClusterAutoscaler:
-    """Return Cluster Autoscaler as documents of a file describe it.
+def read_autoscaler(objects: Iterable[ManifestObject], cluster: ClusterIndex) -> NodeAutoscaler:
+    """Return Cluster Autoscaler or Karpenter as documents of a file describe it.
 
     Args:
-        objects: One NodeGroups document at most, and objects of Cluster API.
+        objects: One NodeGroups document at most, and objects of Cluster API; or NodePools, and one
+            InstanceTypes document at most.
         cluster: Whose nodes are counted for groups that do not say how many they have.
 
     Raises:
@@ -169,16 +187,12 @@ def _settings(document: NodeGroups | None) -> AutoscalerSettings:
 
 def _group_of(entry: GroupEntry, cluster: ClusterIndex) -> ScaledGroup:
     labels = {**entry.labels, **({ZONE: entry.zone} if entry.zone else {})}
-    allocatable = _amounts(entry.allocatable)
-    capacity = allocatable if entry.capacity is None else _amounts(entry.capacity)
+    allocatable = described_amounts(entry.allocatable)
+    capacity = allocatable if entry.capacity is None else described_amounts(entry.capacity)
     taints = tuple(Taint(taint.key, taint.value, taint.effect) for taint in entry.taints)
     node = Node(entry.name, labels, taints, unschedulable=False, allocatable=allocatable)
     size = _count(labels, cluster) if entry.size is None else entry.size
     return ScaledGroup(name=entry.name, template=node, capacity=capacity, size=size, max_size=entry.max_size)
-
-
-def _amounts(raw: Mapping[str, Any]) -> dict[str, int]:
-    return {PODS: USUAL_PODS, **read_amounts(raw, FieldPath(), ErrorList())}
 
 
 def _count(labels: Mapping[str, str], cluster: ClusterIndex) -> int:
@@ -311,7 +325,7 @@ def _groups(shapes: dict[_Shape, list[Node]]) -> Iterable[ScaledGroup]:
     taken = Counter[str]()
     for shape, nodes in shapes.items():
         labels = dict(shape.labels)
-        parts = (shape.pool or labels.get(_INSTANCE_TYPE, "") or "nodes", shape.zone)
+        parts = (shape.pool or labels.get(INSTANCE_TYPE, "") or "nodes", shape.zone)
         name = "-".join(filter(None, parts))
         taken[name] += 1
         name = name if taken[name] == 1 else f"{name}-{taken[name]}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from policies.config import node_groups, spread_policy
+from policies.config import instance_types, node_groups, spread_policy
+from policies.config.instance_types_loader import instance_types_errors
 from policies.config.loader import build, repeated_name_errors
 from policies.config.node_groups_loader import node_groups_errors
 from policies.config.policy_advice import PolicyEnvironment, config_advice, policy_advice
@@ -17,7 +18,12 @@ from policies.scheduler import configuration
 from policies.scheduler.configuration import SchedulerConfig
 
 #: The kinds of documents that are inspected here.
-KINDS: Final = (spread_policy.KIND, configuration.KIND, node_groups.KIND)
+KINDS: Final = (spread_policy.KIND, configuration.KIND, node_groups.KIND, instance_types.KIND)
+#: The kinds that describe nodes which an autoscaler may add, with what finds their errors.
+_DESCRIBED: Final[Mapping[str, Callable[[object], list[FieldError]]]] = {
+    node_groups.KIND: node_groups_errors,
+    instance_types.KIND: instance_types_errors,
+}
 
 
 def is_known(document: ManifestObject) -> bool:
@@ -44,8 +50,9 @@ def inspect(
     configs: list[ManifestObject] = []
     found: list[Finding] = []
     for document in documents:
-        if document.value["kind"] == node_groups.KIND:
-            found += _errors(document, node_groups_errors(document.value))
+        described = _DESCRIBED.get(document.value["kind"])
+        if described is not None:
+            found += _errors(document, described(document.value))
         else:
             (configs if document.value["kind"] == configuration.KIND else policies).append(document)
     for document in configs:

@@ -76,12 +76,17 @@ def _group_errors(group: Mapping[str, Any], path: FieldPath, names: set[str]) ->
         if isinstance(effect, str) and effect not in list(TaintEffect):
             where = path.child("taints").index(number).child("effect")
             yield unsupported_value(where, effect, list(TaintEffect), VALUE_INVALID)
+    yield from amount_errors(group, path)
+
+
+def amount_errors(entry: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
+    """Yield what is wrong with what a described node has, and what of that is allocatable."""
     for field in ("allocatable", "capacity"):
-        if isinstance(group.get(field), dict):
+        if isinstance(entry.get(field), dict):
             amounts = ErrorList()
-            read_amounts(group[field], path.child(field), amounts)
+            read_amounts(entry[field], path.child(field), amounts)
             yield from amounts.errors
-            missing = (needed for needed in _NEEDED if needed not in group[field])
+            missing = (needed for needed in _NEEDED if needed not in entry[field])
             yield from (required_value(path.child(field).child(each), "", VALUE_INVALID) for each in missing)
 
 

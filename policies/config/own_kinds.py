@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.config import lint_config, node_groups, spread_policy
+from policies.config import instance_types, lint_config, node_groups, spread_policy
 from policies.manifests.fields import FieldError, FieldPath, unsupported_value
 
 #: The kinds that a document of the group can have.
-OWN_KINDS = (spread_policy.KIND, lint_config.KIND, node_groups.KIND)
+OWN_KINDS = (spread_policy.KIND, lint_config.KIND, node_groups.KIND, instance_types.KIND)
 
 
 def own_kind_errors(obj: object, rule: str) -> Iterator[FieldError]:
@@ -16,7 +16,7 @@ def own_kind_errors(obj: object, rule: str) -> Iterator[FieldError]:
 
     >>> (error,) = own_kind_errors({"apiVersion": "evenkeel.dev/v1alpha1", "kind": "Foo"}, "")
     >>> error.problem
-    'Unsupported value: "Foo": supported values: "SpreadPolicy", "LintConfig", "NodeGroups"'
+    'Unsupported value: "Foo": supported values: "SpreadPolicy", "LintConfig", "NodeGroups", "InstanceTypes"'
 
     Args:
         obj: The object.

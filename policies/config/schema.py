@@ -26,7 +26,14 @@ from typing import (
 
 import orjson
 
-from policies.config import lint_config, node_groups
+from policies.config import instance_types, lint_config, node_groups
+from policies.config.instance_types import (
+    MOST_OFFERINGS,
+    MOST_TYPES,
+    InstanceTypeEntry,
+    InstanceTypes,
+    OfferingEntry,
+)
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import (
     MOST_GROUPS,
@@ -49,7 +56,7 @@ from policies.config.type_schema import (
 )
 from policies.manifests.wire import document_name
 from policies.model.constraint import Constraint
-from policies.model.labels import SUBDOMAIN_LENGTH, LabelSelector, Operator
+from policies.model.labels import NAME_LENGTH, SUBDOMAIN_LENGTH, LabelSelector, Operator
 from policies.model.validation import INT32_MAX
 
 if TYPE_CHECKING:
@@ -62,6 +69,7 @@ _DOCUMENTS: Final[Mapping[type, tuple[str, str]]] = {
     SpreadPolicy: (KIND, SCHEMA_FILE),
     LintConfig: (lint_config.KIND, "lintconfig.schema.json"),
     NodeGroups: (node_groups.KIND, "nodegroups.schema.json"),
+    InstanceTypes: (instance_types.KIND, "instancetypes.schema.json"),
 }
 
 #: A DNS label.
@@ -184,6 +192,12 @@ _KEYWORDS: dict[tuple[type, str], dict[str, Any]] = {
     (GroupEntry, "size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
     (GroupTaint, "key"): {"minLength": 1},
     (GroupPriority, "names"): {"minItems": 1},
+    (InstanceTypes, "instance_types"): {"minItems": 1, "maxItems": MOST_TYPES},
+    (InstanceTypeEntry, "name"): {"minLength": 1, "maxLength": NAME_LENGTH},
+    (InstanceTypeEntry, "offerings"): {"minItems": 1, "maxItems": MOST_OFFERINGS},
+    (OfferingEntry, "zones"): {"maxItems": MOST_OFFERINGS},
+    (OfferingEntry, "capacity_type"): {"enum": ["on-demand", "spot", "reserved"]},
+    (OfferingEntry, "price"): {"minimum": 0},
     (PolicyException, "reason"): {"minLength": 1, "maxLength": 1000, "examples": ["moved by the end of May"]},
 }
 
@@ -192,7 +206,7 @@ def document_schema(kind: type) -> Schema:
     """Return the schema of a document: a SpreadPolicy has a name and a spec, the others neither.
 
     Args:
-        kind: The type of the document: SpreadPolicy, LintConfig or NodeGroups.
+        kind: The type of the document: SpreadPolicy, LintConfig, NodeGroups or InstanceTypes.
     """
     title, file = _DOCUMENTS[kind]
     fields_of = _object(kind)

@@ -37,6 +37,8 @@ KARPENTER_GROUP = "karpenter.sh"
 KARPENTER_LABELS = ("karpenter.sh/", "karpenter.k8s.")
 #: The label of the nodes that Karpenter adds.
 KARPENTER_NODE_LABEL = "karpenter.sh/nodepool"
+#: The label that says how a node that Karpenter adds is bought.
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
 #: The plugin of the descheduler that evicts pods by their constraints, in policies of v1alpha1 and v1alpha2.
 SPREAD_PLUGIN = "RemovePodsViolatingTopologySpreadConstraint"
 #: The option with which Cluster Autoscaler reads the scheduler's configuration.

@@ -15,6 +15,8 @@ ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
 #: The node label with the node's own name.
 HOSTNAME = "kubernetes.io/hostname"
+#: The node label of instance types.
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 #: What the labels of zones and regions were called before; volumes may still carry them.
 BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION = "failure-domain.beta.kubernetes.io/region"
@@ -22,7 +24,7 @@ BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 #: New names of labels that are deprecated since ``RENAMED_SINCE``: ``pkg/api/node/util.go``, Kubernetes 1.36.
 RENAMED = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
     "beta.kubernetes.io/os": "kubernetes.io/os",
     BETA_REGION: REGION,
     BETA_ZONE: ZONE,

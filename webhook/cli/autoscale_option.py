@@ -1,4 +1,4 @@
-"""The option that lets Cluster Autoscaler add nodes for pending pods."""
+"""The option that lets an autoscaler add nodes for pending pods."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from policies.manifests.errors import DocumentError
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
+    from policies.autoscaler.node_autoscaler import NodeAutoscaler
     from policies.scheduler.index import ClusterIndex
 
 
 with late_imports():
-    from policies.autoscaler import autoscaler, sources
+    from policies.autoscaler import sources
     from policies.manifests import documents as manifests_documents
     from webhook.lint import files
 
@@ -26,7 +27,8 @@ autoscale_option = click.option(
     "--autoscale",
     metavar=f"FILE|{DEDUCED}",
     help="Add nodes for pending pods as Cluster Autoscaler does, to the node groups of a file (NodeGroups, "
-    "or MachineDeployments of Cluster API with their annotations), or those that the cluster's nodes show.",
+    "or MachineDeployments of Cluster API with their annotations), or those that the cluster's nodes show; "
+    "or as Karpenter does, of the NodePools of a file, with InstanceTypes or those of the cluster's nodes.",
 )
 
 
@@ -40,8 +42,8 @@ class Autoscale:
 
     source: str | None
 
-    def read(self, cluster: ClusterIndex) -> autoscaler.ClusterAutoscaler | None:
-        """Return Cluster Autoscaler with its node groups; None without the option.
+    def read(self, cluster: ClusterIndex) -> NodeAutoscaler | None:
+        """Return what adds nodes; None without the option.
 
         Raises:
             DocumentError: The file cannot be read or is not what it should be, or there is no node group.

@@ -68,7 +68,7 @@ def command(
 
     A new revision over running pods replaces them: the headline says how its rollout ends.
 
-    With --autoscale the headline also says what Cluster Autoscaler would add for a pod that fits nowhere, or
+    With --autoscale the headline also says what the autoscaler would add for a pod that fits nowhere, or
     for the first replica that does not fit. The exit code is that without these nodes, which may not come.
 
     Exit codes: 0 the pod fits a node, or the rollout of a new revision leaves none pending, 1 otherwise,

@@ -36,7 +36,7 @@ with late_imports():
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """Check, show, test and emit SpreadPolicies; check KubeSchedulerConfigurations and NodeGroups."""
+    """Check, show, test and emit SpreadPolicies; check KubeSchedulerConfigurations and described nodes."""
 
 
 command.add_command(policy_samples.command)
@@ -64,7 +64,7 @@ def check(
     """Check documents: a file, a folder, builtin:NAME, or - for standard input.
 
     Errors go to stderr, warnings and notes to stdout. Exit codes: 0 no errors, 1 a document has errors,
-    2 a file cannot be read or has no SpreadPolicy, KubeSchedulerConfiguration or NodeGroups.
+    2 a file cannot be read or has no SpreadPolicy, KubeSchedulerConfiguration, NodeGroups or InstanceTypes.
     """
     scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
     if cluster is not None:
@@ -150,7 +150,7 @@ def _read_all(
             unreadable.append(
                 webhook_lint_files.unreadable(
                     lint_files.shown_file(name),
-                    "holds no SpreadPolicy, KubeSchedulerConfiguration or NodeGroups",
+                    "holds no SpreadPolicy, KubeSchedulerConfiguration, NodeGroups or InstanceTypes",
                 )
             )
     return documents, unreadable

@@ -156,7 +156,7 @@ def command(
     Other questions have commands of their own: evenkeel rollout, evenkeel scale, and evenkeel what-if for
     nodes that are lost, drained or added.
 
-    With --autoscale Cluster Autoscaler adds nodes for what is pending, loop after loop, and the scheduler
+    With --autoscale Cluster Autoscaler or Karpenter adds nodes for what is pending, and the scheduler
     goes on when they are ready: which nodes come, in which zones, and what stays pending all the same.
 
     With --jsonl each line of stdin is a simulate request, as for POST /v1/simulate, and gets one line on

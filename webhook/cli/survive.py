@@ -118,7 +118,7 @@ def command(
     limit evictions, not losses. DaemonSets, Jobs and Pods have no number of replicas to keep and are not
     checked.
 
-    With --autoscale the answer also says what would change with the nodes that Cluster Autoscaler adds for
+    With --autoscale the answer also says what would change with the nodes that an autoscaler adds for
     pods that are pending after a loss, in the domains that are left. Verdicts and the exit code are those
     without these nodes, which may not come.
 

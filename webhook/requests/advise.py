@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
 
-from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import (
@@ -158,9 +158,7 @@ def advise_request(body: bytes, server: AdmissionContext) -> Advice:
     return advice
 
 
-def _advise(
-    request: AdviseRequest, context: AdmissionContext, autoscaler: ClusterAutoscaler | None
-) -> Advice:
+def _advise(request: AdviseRequest, context: AdmissionContext, autoscaler: NodeAutoscaler | None) -> Advice:
     """Return advice on a workload.
 
     Raises:

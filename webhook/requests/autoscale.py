@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Final, Literal, TypeAlias
 
-from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.sources import NO_GROUP, NONE_DEDUCED, AutoscalerReader, deduce
 from policies.config.node_groups import MOST_GROUPS
+from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
     FIELD_MISSING,
     VALUE_INVALID,
@@ -29,7 +30,7 @@ AUTOSCALE: Final = FieldPath(("autoscale",))
 
 def autoscaler_of(
     field: AutoscaleField | None, cluster: ClusterIndex, found: ErrorList
-) -> ClusterAutoscaler | None:
+) -> NodeAutoscaler | None:
     """Return what adds nodes; None without the field, or where something is wrong with it.
 
     Args:
@@ -48,7 +49,13 @@ def autoscaler_of(
     for path, document in objects_of(field, AUTOSCALE, found):
         taken.append([replace(error, path=path + error.path) for error in reader.take(document)])
         found.extend(taken[-1])
-    autoscaler = reader.autoscaler()
-    if autoscaler is None and len(taken) == len(field) and not any(taken):
+    if any(taken):
+        return None
+    try:
+        autoscaler = reader.autoscaler()
+    except DocumentError as error:
+        found.add(required_value(AUTOSCALE, " ".join(error.problems), FIELD_MISSING))
+        return None
+    if autoscaler is None and len(taken) == len(field):
         found.add(required_value(AUTOSCALE, NO_GROUP, FIELD_MISSING))
     return autoscaler

@@ -92,7 +92,8 @@ class SimulationFields(Received):
             highest priority first, and after them the pods of the request.
         scale: To how many replicas the workload is scaled, from those that run; not with actions.
         autoscale: What adds nodes for pods that are pending: ``NodeGroups`` documents and objects of Cluster
-            API with their annotations for Cluster Autoscaler, or ``deduced`` for groups as the nodes of the
+            API with their annotations for Cluster Autoscaler, NodePools and an ``InstanceTypes`` document for
+            Karpenter, or ``deduced`` for groups as the nodes of the
             cluster show them.
     """
 
@@ -206,7 +207,7 @@ def run(
         for obj in objects:
             known(obj)
         return _roll_out(request, context, known, found)
-    groups = 0 if autoscaler is None else len(autoscaler.groups)
+    groups = 0 if autoscaler is None else autoscaler.width
     queue = _queue(request, context, groups, found)
     planned = PlannedActions(
         actions=actions_of(request.actions or (), _ACTIONS),

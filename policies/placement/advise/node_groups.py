@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.karpenter.karpenter import Karpenter
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext, listed_domains
 from policies.manifests.fields import shown
 from policies.manifests.words import listed
@@ -15,6 +16,11 @@ from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.core.actions import domains_of
 from policies.scheduler.index import ClusterIndex
 
+#: Why there are no groups of nodes that Karpenter may add.
+KARPENTER_CHOOSES: Final = (
+    "which nodes Karpenter adds depends on the pods: say how many nodes each domain may have (nodes), "
+    "and simulate what is advised with the NodePools"
+)
 #: What a described node has to give: that it has room for the pods is taken for granted.
 _PLENTY: Final = {"cpu": 10**9, "memory": 2**50, "ephemeral-storage": 2**50, "pods": 110}
 
@@ -84,7 +90,7 @@ def groups_for(
     return tuple(node_groups(context.cluster, domains_key(key), most, listed, enough))
 
 
-def scaled_groups(autoscaler: ClusterAutoscaler, key: str, enough: int) -> tuple[NodeGroup, ...]:
+def scaled_groups(autoscaler: NodeAutoscaler, key: str, enough: int) -> tuple[NodeGroup, ...]:
     """Return the node groups of an autoscaler that may get nodes, each in its domain.
 
     Args:
@@ -95,13 +101,18 @@ def scaled_groups(autoscaler: ClusterAutoscaler, key: str, enough: int) -> tuple
     key = domains_key(key)
     return tuple(
         NodeGroup(key, group.template.labels[key], group.template, min(group.room, enough))
-        for group in autoscaler.groups
+        for group in (() if isinstance(autoscaler, Karpenter) else autoscaler.groups)
         if group.room
     )
 
 
-def groups_lacking(autoscaler: ClusterAutoscaler, key: str) -> str:
-    """Return which node groups are in no domain of a goal's topology key, in words; empty if none is."""
+def groups_lacking(autoscaler: NodeAutoscaler, key: str) -> str:
+    """Return which node groups are in no domain of a goal's topology key, in words; empty if none is.
+
+    Of Karpenter none can be told, as it chooses nodes by the pods.
+    """
+    if isinstance(autoscaler, Karpenter):
+        return KARPENTER_CHOOSES
     key = domains_key(key)
     lacking = [group.name for group in autoscaler.groups if group.room and key not in group.template.labels]
     if not lacking:

@@ -1,7 +1,8 @@
-"""Nodes that Cluster Autoscaler adds for the pods of a queue, on which the scheduler then places them."""
+"""Nodes that an autoscaler adds for the pods of a queue, on which the scheduler then places them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -9,7 +10,8 @@ from typing import Annotated, Final
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler, Loop, NewNode, Unhelped, new_node
 from policies.autoscaler.balancing import similar
-from policies.autoscaler.node_group import ScaledGroup
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from policies.autoscaler.node_group import AutoscalerName, GroupState, RelaxedPreference
 from policies.autoscaler.pod_groups import PendingPod
 from policies.manifests.wire import INLINE, INTERNAL, Count
 from policies.model.topology_keys import HOSTNAME, ZONE
@@ -19,7 +21,7 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
 from policies.scheduler.skew import skew_of
 
-#: How often the scheduler may place pods otherwise than Cluster Autoscaler took it, so that more nodes come.
+#: How often the scheduler may place pods otherwise than the autoscaler took it, so that more nodes come.
 MOST_WAVES: Final = 20
 #: Pods times nodes up to which it is simulated what would be if something were otherwise: a second or two.
 MOST_COMPARED: Final = 100_000
@@ -55,16 +57,16 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSize:
-    """A node group, before and after.
+    """A node group or a NodePool, before and after.
 
     Attributes:
         name: Its name.
         origin: Whether a document describes it, or it is deduced from nodes, by the label of a managed group
             or since they are alike.
-        zone: Its zone; empty without one.
+        zone: Its zone; empty without one, or with several.
         size: How many nodes it had.
         added: How many it gets.
-        max_size: How many it may have.
+        max_size: How many it may have; null where nothing limits their number.
     """
 
     name: str
@@ -72,32 +74,38 @@ class GroupSize:
     zone: str
     size: Count
     added: Count
-    max_size: Count
+    max_size: Count | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autoscaled:
-    """What Cluster Autoscaler does for the pods of a queue.
+    """What an autoscaler does for the pods of a queue.
 
     Attributes:
-        loops: The loops that add nodes, in order.
+        autoscaler: Which it is.
+        loops: The loops of Cluster Autoscaler that add nodes, in order. Karpenter adds all at once.
         waves: How often the scheduler went on when new nodes were ready.
-        groups: The node groups.
+        groups: The node groups, or the NodePools.
         nodes: The new nodes, in the order in which they are added.
         unhelped: The pods for which no node was added, with the reasons.
         complete: Whether another loop would add nothing.
+        given_up: The preferences that Karpenter gave up; those of the last pods of a wave.
+        not_modeled: What the autoscaler looks at besides, and is not part of this.
         alternatives: What would be if something were otherwise; nothing where that was not simulated.
         karpenter_nodes: How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not
             modeled; known only where node groups are deduced.
         stopped: Whether it was to stop before that was known, so that what is pending may yet get a node.
     """
 
+    autoscaler: AutoscalerName
     loops: tuple[Loop, ...]
     waves: Count
     groups: tuple[GroupSize, ...]
     nodes: tuple[NewNode, ...]
     unhelped: tuple[Unhelped, ...]
     complete: bool
+    given_up: tuple[RelaxedPreference, ...] = ()
+    not_modeled: tuple[str, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     karpenter_nodes: Count = 0
     stopped: Annotated[bool, INTERNAL] = False
@@ -105,7 +113,7 @@ class Autoscaled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithNewNodes:
-    """What becomes of a pod that fits nowhere if Cluster Autoscaler adds nodes for it.
+    """What becomes of a pod that fits nowhere if an autoscaler adds nodes for it.
 
     Attributes:
         step: Where the scheduler then puts it, or why it stays pending.
@@ -119,7 +127,7 @@ class WithNewNodes:
 def with_new_nodes(
     pod: QueuedPod,
     cluster: ClusterIndex,
-    autoscaler: ClusterAutoscaler,
+    autoscaler: NodeAutoscaler,
     stop: Callable[[], bool] = lambda: False,
 ) -> WithNewNodes:
     """Add nodes for one pod, and let the scheduler place it.
@@ -127,7 +135,7 @@ def with_new_nodes(
     Args:
         pod: The pod, which fits no node.
         cluster: The cluster, which stays as it is.
-        autoscaler: Cluster Autoscaler.
+        autoscaler: What adds the nodes.
         stop: Whether to end before another loop.
     """
     simulation = ClusterSimulation.of(cluster)
@@ -141,7 +149,7 @@ def autoscale(
     queue: Sequence[QueuedPod],
     steps: list[Step],
     simulation: ClusterSimulation,
-    autoscaler: ClusterAutoscaler,
+    autoscaler: NodeAutoscaler,
 ) -> tuple[list[Step], Autoscaled]:
     """Add nodes for the pods of a queue that are pending, and let the scheduler place them.
 
@@ -149,13 +157,14 @@ def autoscale(
         queue: The pods.
         steps: What became of them before any node was added.
         simulation: The cluster with them, which gets the nodes and further pods.
-        autoscaler: Cluster Autoscaler.
+        autoscaler: What adds the nodes.
 
     Returns:
         What becomes of the pods then.
     """
     steps, loops, nodes, current = list(steps), list[Loop](), list[NewNode](), autoscaler
     waves, tried = 0, True
+    given_up = Counter[str]()
     while tried:
         waiting = [number for number, step in enumerate(steps) if step.node is None]
         pods = [
@@ -166,6 +175,7 @@ def autoscale(
             break
         waves += 1
         loops += found.loops
+        given_up.update({each.preference: each.pods for each in found.given_up})
         nodes += (new_node(node, group) for node, group in found.nodes)
         current = current.grown(found.nodes)
         for node, _ in found.nodes:
@@ -175,22 +185,27 @@ def autoscale(
             steps[number] = step
         tried = len(again) == len(waiting)
     return steps, Autoscaled(
+        autoscaler=autoscaler.name,
         loops=tuple(loops),
         waves=waves,
-        groups=tuple(map(_size, autoscaler.groups, current.groups)),
+        groups=tuple(map(_size, autoscaler.states(), current.states())),
         nodes=tuple(nodes),
         unhelped=found.unhelped,
         complete=found.complete and not found.nodes,
         stopped=found.stopped or not tried,
+        given_up=tuple(RelaxedPreference(preference=text, pods=number) for text, number in given_up.items()),
+        not_modeled=autoscaler.not_modeled(
+            PendingPod(entry.name, entry.request, entry.owner) for entry in queue
+        ),
         karpenter_nodes=autoscaler.karpenter_nodes,
     )
 
 
-def _size(before: ScaledGroup, after: ScaledGroup) -> GroupSize:
+def _size(before: GroupState, after: GroupState) -> GroupSize:
     return GroupSize(
         name=before.name,
-        origin=before.origin.value,
-        zone=before.template.labels.get(ZONE, ""),
+        origin=before.origin,
+        zone=before.zone,
         size=before.size,
         added=after.size - before.size,
         max_size=before.max_size,
@@ -198,7 +213,7 @@ def _size(before: ScaledGroup, after: ScaledGroup) -> GroupSize:
 
 
 def alternatives(
-    queue: Sequence[QueuedPod], start: Callable[[], ClusterSimulation], autoscaler: ClusterAutoscaler
+    queue: Sequence[QueuedPod], start: Callable[[], ClusterSimulation], autoscaler: NodeAutoscaler
 ) -> tuple[Alternative, ...]:
     """Return what would be if constraints had minDomains, and if there were node groups in all zones.
 
@@ -207,13 +222,14 @@ def alternatives(
     Args:
         queue: The pods.
         start: Returns the cluster before any of them was scheduled.
-        autoscaler: Cluster Autoscaler.
+        autoscaler: What adds the nodes.
     """
     found = list[Alternative | None]()
     required = with_min_domains(queue, start(), autoscaler)
     if required is not None:
         found.append(_alternative(AlternativeKind.MIN_DOMAINS, required, start(), autoscaler))
-    everywhere = in_all_zones(autoscaler, start())
+    # NodePools are in all zones that they allow.
+    everywhere = in_all_zones(autoscaler, start()) if isinstance(autoscaler, ClusterAutoscaler) else None
     if everywhere is not None:
         found.append(_alternative(AlternativeKind.ALL_ZONES, queue, start(), everywhere))
     return tuple(each for each in found if each is not None)
@@ -223,7 +239,7 @@ def _alternative(
     what: AlternativeKind,
     queue: Sequence[QueuedPod],
     simulation: ClusterSimulation,
-    autoscaler: ClusterAutoscaler,
+    autoscaler: NodeAutoscaler,
 ) -> Alternative | None:
     """Return the end; None where the simulation was to stop before."""
     first = simulation.schedule_all(queue)
@@ -243,18 +259,18 @@ def _alternative(
 
 
 def with_min_domains(
-    queue: Sequence[QueuedPod], simulation: ClusterSimulation, autoscaler: ClusterAutoscaler
+    queue: Sequence[QueuedPod], simulation: ClusterSimulation, autoscaler: NodeAutoscaler
 ) -> list[QueuedPod] | None:
     """Return pods whose constraints require as many domains as there may be; None if they do so already."""
     labels = [node.labels for node in simulation.cluster.nodes.listed()]
-    labels += [group.template.labels for group in autoscaler.groups]
 
     def required(applied: AppliedConstraint) -> AppliedConstraint:
         constraint, of_pod = (
             applied.constraint,
             applied.origin in (ConstraintOrigin.POD, ConstraintOrigin.POLICY),
         )
-        domains = len({each[constraint.topology_key] for each in labels if constraint.topology_key in each})
+        key = constraint.topology_key
+        domains = len(autoscaler.domains(key).union(each[key] for each in labels if key in each))
         if not (applied.is_hard and of_pod and domains > constraint.min_domains):
             return applied
         if constraint.topology_key == HOSTNAME:

@@ -25,7 +25,7 @@ from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.volume_deadlocks import VolumeDeadlock, find_deadlocks
 
 if TYPE_CHECKING:
-    from policies.autoscaler.autoscaler import ClusterAutoscaler
+    from policies.autoscaler.node_autoscaler import NodeAutoscaler
     from policies.placement.core.autoscaling import WithNewNodes
 
 #: The rule that an object breaks for whose pods no autoscaler adds nodes.
@@ -49,7 +49,7 @@ class Explained:
         stuck_message: The condition of the first replica that does not fit; empty if all do.
         replaced: What it replaces where it is applied; None for nothing.
         autoscaled: What becomes of the pod that fits nowhere, or of the first replica that does not fit, if
-            Cluster Autoscaler adds nodes for it; None where that was not requested, where all fits, and where
+            an autoscaler adds nodes for it; None where that was not requested, where all fits, and where
             other pods are evicted for it.
         node: The node that the pod is on, though it is placed as if it were scheduled again; empty for none.
     """
@@ -79,7 +79,7 @@ def explain_object(
     *,
     namespace: str = "",
     examples: int = EXAMPLES,
-    autoscaler: ClusterAutoscaler | None = None,
+    autoscaler: NodeAutoscaler | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Explained:
     """Evaluate the next pod of an object as ``evaluate_workload`` does, and explain the result.
@@ -129,7 +129,7 @@ def explain_object(
 
 
 def _autoscaled(
-    stuck: Placement, autoscaler: ClusterAutoscaler | None, stop: Callable[[], bool]
+    stuck: Placement, autoscaler: NodeAutoscaler | None, stop: Callable[[], bool]
 ) -> WithNewNodes | None:
     """Return what becomes of a pod if nodes are added; None if it fits, or others are evicted for it."""
     result = stuck.result

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
     NAME_TAKEN,
@@ -138,7 +138,7 @@ class PlannedActions:
     actions: tuple[Action, ...] = ()
     running: PodObjects | None = None
     others: int = MOST_OTHERS
-    autoscaler: ClusterAutoscaler | None = None
+    autoscaler: NodeAutoscaler | None = None
 
 
 #: No actions, and no objects of the cluster's pods.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.manifests.wire import INLINE, Count, sent
 from policies.placement.core.autoscaling import Autoscaled, autoscale
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
@@ -19,7 +19,7 @@ from policies.scheduler.skew import skew_of
 MOST_COUNTED: Final = 20
 #: What may change the course of a real cluster and is not part of any simulation.
 NOT_LOOKED_AT: Final = ("nodes that an autoscaler adds", "other pods that are pending")
-#: The same where Cluster Autoscaler is a part of it.
+#: The same where an autoscaler is a part of it.
 NOT_LOOKED_AT_BESIDE: Final = ("nodes that are taken away again", *NOT_LOOKED_AT[1:])
 #: What is left out where only the index of a cluster is known, as of the server's own: objects of pods would
 #: take several times its memory.
@@ -72,7 +72,7 @@ class Simulation:
         all_counted: Whether there are no more different pods.
         unmodeled: What else the scheduler looks at, in these pods or by its profile.
         evicted: The pods of the cluster that were evicted for these, or for what replaces others of them.
-        autoscaled: What Cluster Autoscaler does for them; None where it is not simulated.
+        autoscaled: What the autoscaler does for them; None where it is not simulated.
     """
 
     steps: tuple[Step, ...]
@@ -99,7 +99,7 @@ def simulate(
     queue: Sequence[QueuedPod],
     simulation: ClusterSimulation,
     again: Rescheduling | None = None,
-    autoscaler: ClusterAutoscaler | None = None,
+    autoscaler: NodeAutoscaler | None = None,
 ) -> Simulation:
     """Schedule pods one after another; those that fit nowhere stay pending, and the next is tried.
 

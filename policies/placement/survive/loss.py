@@ -126,7 +126,7 @@ class Loss:
         others: What it does to other pods; None where it displaces no replica and was not tried.
         evicted: The pods that were evicted for those that it displaces, and what became of them.
         unmodeled: What else a scheduler looks at in what was scheduled again.
-        autoscaled: What becomes of the pods that it leaves pending if Cluster Autoscaler adds nodes; null
+        autoscaled: What becomes of the pods that it leaves pending if an autoscaler adds nodes; null
             where that was not requested, and where it leaves none. No verdict counts these nodes.
     """
 

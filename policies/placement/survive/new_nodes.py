@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
-from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.manifests.wire import INLINE, Count
 from policies.placement.core.autoscaling import Autoscaled, autoscale
 from policies.placement.core.cluster_simulation import ClusterSimulation
@@ -15,7 +15,7 @@ from policies.placement.core.recovery import Recovery
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossWithNewNodes:
-    """The pods that a loss leaves pending, if Cluster Autoscaler adds nodes for them.
+    """The pods that a loss leaves pending, if an autoscaler adds nodes for them.
 
     Attributes:
         running: How many replicas of each workload run then, in the order of the workloads.
@@ -28,16 +28,10 @@ class LossWithNewNodes:
     scaled: Annotated[Autoscaled, INLINE]
 
 
-def without_domain(autoscaler: ClusterAutoscaler, key: str, domain: str) -> ClusterAutoscaler:
-    """Return an autoscaler that can add no nodes in a domain, which is lost."""
-    groups = tuple(each for each in autoscaler.groups if each.template.labels.get(key) != domain)
-    return replace(autoscaler, groups=groups)
-
-
 def add_nodes(
     recovery: Recovery,
     simulation: ClusterSimulation,
-    autoscaler: ClusterAutoscaler,
+    autoscaler: NodeAutoscaler,
     running: Sequence[int],
 ) -> LossWithNewNodes | None:
     """Return what becomes of the pods that a loss leaves pending if nodes are added; None if it leaves none.

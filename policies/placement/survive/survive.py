@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Annotated, Final
 
-from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
@@ -29,7 +29,7 @@ from policies.placement.core.recovery import (
 )
 from policies.placement.core.replicas import replicas_of, revision_selector
 from policies.placement.survive.loss import Loss, OtherPods, PendingMessages, WorkloadLoss
-from policies.placement.survive.new_nodes import LossWithNewNodes, add_nodes, without_domain
+from policies.placement.survive.new_nodes import LossWithNewNodes, add_nodes
 from policies.scheduler.binding import Step
 from policies.scheduler.index import ClusterIndex
 
@@ -122,7 +122,7 @@ class LossOptions:
     allowed_missing: int = 0
     unreachable: bool = False
     others: int = MOST_OTHERS
-    autoscaler: ClusterAutoscaler | None = None
+    autoscaler: NodeAutoscaler | None = None
 
 
 def why_unjudged(workload: Workload) -> str:
@@ -374,7 +374,7 @@ class Survival:
         autoscaler = self.options.autoscaler
         if autoscaler is None:
             return None
-        autoscaler = without_domain(autoscaler, self.options.key, domain)
+        autoscaler = autoscaler.without(self.options.key, domain)
         return add_nodes(recovery, simulation, autoscaler, [each.running for each in workloads])
 
     def _judge(self, number: int, simulation: ClusterSimulation, recovery: Recovery) -> WorkloadLoss:

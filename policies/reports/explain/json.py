@@ -68,7 +68,7 @@ class ExplainAnswer:
         preemption: On which node room would be made for a pod that fits nowhere, and who is evicted; null for
             a pod that fits, and where preemption is not tried.
         autoscaled: What becomes of the pod that fits nowhere, or of the first replica that does not fit, if
-            Cluster Autoscaler adds nodes for it; null where that was not requested, where all fits, and where
+            an autoscaler adds nodes for it; null where that was not requested, where all fits, and where
             other pods are evicted for it.
         policy: The SpreadPolicy that gave the constraints.
         why_no_constraints: Why no constraint is in force; null if there is one.

@@ -114,12 +114,12 @@ def headline(explained: Explained) -> Text:
     if autoscaled is None:
         return text
     pod = "the first replica that does not fit" if explained.placement.result.feasible_count else "it"
-    nodes, step = autoscaled.scaled.nodes, autoscaled.step
+    nodes, step, adding = autoscaled.scaled.nodes, autoscaled.step, autoscaled.scaled.autoscaler
     if autoscaled.scaled.stopped:
-        return text.append("; ended early: what Cluster Autoscaler adds is not known")
+        return text.append(f"; ended early: what {adding} adds is not known")
     if not nodes:
-        return text.append(f"; Cluster Autoscaler adds no node for {pod}")
-    adds = f"; if Cluster Autoscaler adds {plural(len(nodes), 'node')}, {pod}"
+        return text.append(f"; {adding} adds no node for {pod}")
+    adds = f"; if {adding} adds {plural(len(nodes), 'node')}, {pod}"
     return text.append(f"{adds} {'stays pending' if step.node is None else f'goes to {one_line(step.node)}'}")
 
 

@@ -45,7 +45,8 @@ class PolicyCheckReport(TypedDict):
         schema: The form's name; its number changes when a field is renamed, goes away or means something
             else.
         version: The number of the form's name, from before it had one.
-        documents: How many SpreadPolicy, KubeSchedulerConfiguration and NodeGroups documents were checked.
+        documents: How many SpreadPolicy, KubeSchedulerConfiguration, NodeGroups and InstanceTypes documents
+            were checked.
         findings: What was found, by file and line.
     """
 

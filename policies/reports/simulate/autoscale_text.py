@@ -1,7 +1,8 @@
-"""What Cluster Autoscaler does, as text: the nodes that come, loop by loop, and what would be otherwise."""
+"""What an autoscaler does, as text: the nodes that come, loop by loop, and what would be otherwise."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
@@ -9,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.autoscaler.autoscaler import Loop, Unhelped
+from policies.autoscaler.node_group import DAEMONS, AutoscalerName, RelaxedPreference
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.placement.core.autoscaling import AlternativeKind, Autoscaled
@@ -33,13 +35,15 @@ def autoscaled_text(
     """Yield which nodes come and where, what gets none, and what would be if something were otherwise.
 
     Args:
-        scaled: What Cluster Autoscaler does.
+        scaled: What the autoscaler does.
         domains: The domains before and after, of each constraint of the first pod and of others.
         pending: How many pods of the queue stay pending.
     """
-    yield from section("Nodes that Cluster Autoscaler adds", _nodes(scaled))
+    yield from section(f"Nodes that {scaled.autoscaler} adds", _nodes(scaled))
     if scaled.loops:
         yield from section(f"In {plural(len(scaled.loops), 'loop')}", [_loops(scaled.loops)])
+    if scaled.given_up:
+        yield from section("Preferences that Karpenter gave up", [_given_up(scaled.given_up)])
     if scaled.unhelped:
         others = " for the others" if scaled.nodes else ""
         yield from section(f"Why no node comes{others}", unhelped_text(scaled.unhelped))
@@ -53,6 +57,9 @@ def _nodes(scaled: Autoscaled) -> Iterator[RenderableType]:
         yield Text("None.")
         return
     yield Text(f"{plural(len(scaled.nodes), 'node')}: {listed([node.name for node in scaled.nodes])}")
+    if scaled.autoscaler is AutoscalerName.KARPENTER:
+        yield _by_type(scaled)
+        return
     table = plain_table()
     table.add_column("NODE GROUP", overflow="fold")
     table.add_column("ZONE", overflow="fold")
@@ -60,12 +67,38 @@ def _nodes(scaled: Autoscaled) -> Iterator[RenderableType]:
         table.add_column(title, justify="right")
     grown = [group for group in scaled.groups if group.added]
     for group in grown[:IN_TABLE]:
-        limit = f"{group.max_size:,}" if group.origin == "document" else "not known"
+        known = group.origin == "document" and group.max_size is not None
+        limit = f"{group.max_size:,}" if known else "not known"
         row = (one_line(group.name), one_line(group.zone), f"{group.size:,}", f"{group.added:,}", limit)
         table.add_row(*row)
     if (rest := len(grown) - IN_TABLE) > 0:
         table.add_row(more(rest))
     yield table
+
+
+def _by_type(scaled: Autoscaled) -> Table:
+    """Return how many nodes of each instance type Karpenter adds, by NodePool and zone."""
+    table = plain_table()
+    for title in ("NODEPOOL", "INSTANCE TYPE", "CAPACITY", "ZONE"):
+        table.add_column(title, overflow="fold")
+    table.add_column("ADDED", justify="right")
+    added = Counter((each.group, each.instance_type, each.capacity_type, each.zone) for each in scaled.nodes)
+    for row, count in list(added.items())[:IN_TABLE]:
+        table.add_row(*map(one_line, row), f"{count:,}")
+    if (rest := len(added) - IN_TABLE) > 0:
+        table.add_row(more(rest))
+    return table
+
+
+def _given_up(given_up: Sequence[RelaxedPreference]) -> Table:
+    table = plain_table()
+    table.add_column("PREFERENCE", overflow="fold")
+    table.add_column("OF PODS", justify="right")
+    for each in given_up[:IN_TABLE]:
+        table.add_row(one_line(each.preference), f"{each.pods:,}")
+    if (rest := len(given_up) - IN_TABLE) > 0:
+        table.add_row(more(rest))
+    return table
 
 
 def _loops(loops: Sequence[Loop]) -> Table:
@@ -88,7 +121,7 @@ def _counts(nodes: Mapping[str, int]) -> str:
 
 
 def unhelped_text(unhelped: Sequence[Unhelped]) -> Iterator[RenderableType]:
-    """Yield pods for which no node was added, with the reasons."""
+    """Yield pods for which no node was added, with the reasons of node groups or NodePools."""
     for entry in unhelped[:IN_TABLE]:
         yield Text(f"{len(entry.pods):,}: {listed(entry.pods)}")
         by_reason: dict[str, list[str]] = {}
@@ -131,8 +164,13 @@ def _notes(scaled: Autoscaled) -> Iterator[RenderableType]:
         )
         yield from ("", Text(text, "yellow"))
     if scaled.karpenter_nodes:
-        text = f"Not modeled: Karpenter, which has {plural(scaled.karpenter_nodes, 'node')} here."
+        text = (
+            f"Karpenter has {plural(scaled.karpenter_nodes, 'node')} here, and is not a part of this: a file "
+            "with its NodePools makes it one."
+        )
         yield from ("", Text(text, "yellow"))
+    if besides := [text for text in scaled.not_modeled if text != DAEMONS]:
+        yield from ("", Text(f"Not modeled: {'; '.join(map(one_line, besides))}.", "yellow"))
     if not scaled.complete:
         yield from ("", Text("Not played to the end: further nodes may come.", "yellow"))
     if scaled.nodes:

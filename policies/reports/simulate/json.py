@@ -76,7 +76,7 @@ class SimulateAnswer:
         what_if: What the actions change, the first time; null without any.
         rollout: How the workload was rolled out or scaled, the rest being of the likely course; null if
             neither was requested.
-        autoscaled: What Cluster Autoscaler does for the pods, the first time; null where that was not
+        autoscaled: What the autoscaler does for the pods, the first time; null where that was not
             requested.
         evicted: The pods that were evicted for pods of higher priority, and what became of them; those that
             were evicted for displaced pods are among these, in ``whatIf``. In a rollout those of other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rich.console import RenderableType
@@ -92,15 +92,20 @@ def _headline(report: SurvivalReport, number: int, deployed: DeployedWorkload) -
     return Text.assemble(whose, " ", (verdict, style), rest, f" (Kubernetes {report.version})")
 
 
-def _would_survive(losses: Iterable[Loss], number: int, failed: int) -> str:
+def _would_survive(losses: Sequence[Loss], number: int, failed: int) -> str:
     """Return how many of the losses that a workload does not survive it would, with nodes that are added."""
     helped = [loss for loss in _failed(losses, number) if loss.survives_with_nodes(number)]
     if not helped:
-        return ", nor with the nodes that Cluster Autoscaler adds"
+        return f", nor with the nodes that {_autoscaler(losses)} adds"
     most = max(_nodes_added(loss) for loss in helped)
     nodes = "1 node" if most == 1 else f"up to {plural(most, 'node')}"
     which = "all of these" if len(helped) == failed else f"{len(helped):,} of these"
-    return f"; it would survive {which} if Cluster Autoscaler adds {nodes}"
+    return f"; it would survive {which} if {_autoscaler(losses)} adds {nodes}"
+
+
+def _autoscaler(losses: Iterable[Loss]) -> str:
+    """Return what adds nodes after losses; empty where nothing does."""
+    return next((loss.autoscaled.scaled.autoscaler for loss in losses if loss.autoscaled is not None), "")
 
 
 def _failed(losses: Iterable[Loss], number: int) -> list[Loss]:
@@ -199,7 +204,7 @@ def _with_nodes(losses: Iterable[Loss], number: int) -> Iterator[RenderableType]
             table.add_row(*row)
     if (rest := len(failed) - IN_TABLE) > 0:
         table.add_row(more(rest))
-    yield from section("If Cluster Autoscaler adds nodes", [table])
+    yield from section(f"If {_autoscaler(failed)} adds nodes", [table])
     yield from _why_no_nodes(failed, number)
 
 
@@ -275,7 +280,8 @@ def _assumptions(report: SurvivalReport) -> Iterator[str]:
     for workload, why in report.unjudged:
         yield f"Not evaluated: {one_line(workload.title)}: {why}."
     if any(loss.autoscaled is not None for loss in report.losses):
-        yield "No verdict counts nodes that Cluster Autoscaler adds: none may come, or not in time."
+        adding = _autoscaler(report.losses)
+        yield f"No verdict counts nodes that {adding} adds: none may come, or not in time."
     if not report.complete:
         yield f"Ended early: only {len(report.losses):,} of {len(survival.domains):,} losses were tried."
     elif report.stopped:

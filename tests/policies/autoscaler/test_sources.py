@@ -52,12 +52,15 @@ spec:
       taints: [{key: team, value: other, effect: NoSchedule}, {key: late, value: "1", effect: NoExecute}]
 """
 NODE_POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
+NODE_CLAIM = NODE_POOL.replace("NodePool", "NodeClaim")
 
 
 def _read(text: str, *nodes: dict[str, Any]) -> ClusterAutoscaler:
     cluster = _cluster(*nodes)
     objects = [entry for document in load_strictly(text, "f.yaml") for entry in objects_or_itself(document)]
-    return read_autoscaler(objects, cluster)
+    found = read_autoscaler(objects, cluster)
+    assert isinstance(found, ClusterAutoscaler)
+    return found
 
 
 def _cluster(*nodes: dict[str, Any]) -> ClusterIndex:
@@ -95,7 +98,10 @@ def test_cluster_api() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param(NODE_POOL, ["f.yaml:2: kind: "], id="a NodePool of Karpenter is refused"),
+        pytest.param(NODE_CLAIM, ["f.yaml:2: kind: "], id="another object of Karpenter"),
+        pytest.param(NODE_POOL.replace("v1", "v1beta1"), ["f.yaml:1: apiVersion: "], id="an older NodePool"),
+        pytest.param(NODE_POOL, ["no instance type is known: "], id="a NodePool without instance types"),
+        pytest.param(f"{GROUPS}---\n{NODE_POOL}", ["f.yaml:16: kind: "], id="both autoscalers"),
         pytest.param("kind: Node\napiVersion: v1\n", ["f.yaml:1: kind: "], id="another kind"),
         pytest.param(
             GROUPS.replace("  maxSize: 5", "  maxSize: -5").replace("web-b", "web-a"),

@@ -162,6 +162,67 @@ def test_survive(folder: Path, sizes: dict[str, int], headline: str, running: di
         assert lost not in [node["zone"] for node in loss["autoscaled"]["nodes"]]
 
 
+@pytest.fixture
+def node_pool(folder: Path) -> Path:
+    """A file with a NodePool that lists zone c, too, in which its instance type cannot be had."""
+    zones = {"key": ZONE, "operator": "In", "values": ["a", "b", "c"]}
+    pool = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "general"},
+        "spec": {"template": {"spec": {"requirements": [zones]}}},
+    }
+    kind = {
+        "name": "m",
+        "allocatable": {"cpu": "4", "memory": "8Gi"},
+        "offerings": [{"zones": ["a", "b"]}],
+    }
+    document = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "InstanceTypes", "instanceTypes": [kind]}
+    node_class = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "x"}}
+    path = folder / "pools.yaml"
+    path.write_text(yaml.safe_dump_all([pool, document, node_class]))
+    return path
+
+
+def test_karpenter(folder: Path, node_pool: Path) -> None:
+    """Karpenter counts a zone that a NodePool lists, and adds no node for pods that spread over it."""
+    web = yaml.safe_load((folder / "web.yaml").read_text())
+    (constraint,) = web["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    answer = _answer(folder, str(node_pool))
+    (unhelped,) = answer["autoscaled"]["unhelped"]
+    constraint["whenUnsatisfiable"] = "ScheduleAnyway"
+    (folder / "web.yaml").write_text(yaml.safe_dump(web))
+    soft = _answer(folder, str(node_pool))["autoscaled"]
+    _, text, _ = _run(folder, "--autoscale", str(node_pool))
+
+    assert (4, []) == (answer["pending"], answer["autoscaled"]["nodes"])
+    assert unhelped["why"]["general"].endswith(
+        f"is offered as the NodePool and the pod require; {ZONE} In [c]"
+    )
+    assert [("m", "on-demand")] * 4 == [
+        (node["instanceType"], node["capacityType"]) for node in soft["nodes"]
+    ]
+    assert [{"preference": f"ScheduleAnyway over {ZONE}", "pods": 4}] == soft["givenUp"]
+    assert "prices: the smallest instance type is taken" in soft["notModeled"]
+    for part in (
+        "Nodes that Karpenter adds",
+        "Preferences that Karpenter gave up",
+        "Not modeled: NodeClasses",
+    ):
+        assert part in text
+
+
+def test_karpenter_in_other_commands(folder: Path, node_pool: Path) -> None:
+    """A pod and a lost zone have its name; advice refuses what it cannot tell beforehand."""
+    _, explained, _ = _run(folder, "--autoscale", str(node_pool), command="explain")
+    given = ("-f", "web.yaml", "--cluster", "cluster.json", "--autoscale", str(node_pool))
+    advised = evenkeel("advise", *given, "--one-a-node", folder=folder)
+
+    assert "; Karpenter adds no node for" in " ".join(explained.splitlines()[:3])
+    assert advised.returncode == 2
+    assert b"which nodes Karpenter adds depends on the pods" in b" ".join(advised.stderr.split())
+
+
 def test_survive_of_a_whole_cluster(folder: Path) -> None:
     """It takes no autoscaler, and says so."""
     given = ("survive", "zone", "--all", "--cluster", "cluster.json", "--autoscale", "deduced")

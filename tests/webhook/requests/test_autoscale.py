@@ -26,6 +26,7 @@ GROUPS = {
         for zone in "ab"
     ],
 }
+NODE_POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
 
 
 def _request(**fields: Any) -> dict[str, Any]:
@@ -69,6 +70,8 @@ def test_pending_replicas_get_nodes(autoscale: object) -> None:
         pytest.param(
             {"autoscale": "deduced", "cluster": {"nodes": []}}, ["autoscale"], id="no nodes to deduce from"
         ),
+        pytest.param({"autoscale": [NODE_POOL]}, ["autoscale"], id="no instance type is known"),
+        pytest.param({"autoscale": [GROUPS, NODE_POOL]}, ["autoscale[1].kind"], id="both autoscalers"),
         pytest.param({"autoscale": "deduced", "rollout": True}, ["autoscale"], id="with a rollout"),
         pytest.param({"autoscale": "deduced", "scale": 3}, ["autoscale"], id="with a scale"),
     ],
@@ -100,7 +103,9 @@ def test_explain() -> None:
 def test_what_is_wrong_with_an_explanation() -> None:
     """The field and the pod are told of at once."""
     with pytest.raises(RequestError) as caught:
-        _explain(autoscale=[{"kind": "NodePool", "apiVersion": "karpenter.sh/v1"}], workload={"kind": "Shop"})
+        _explain(
+            autoscale=[{"kind": "NodeClaim", "apiVersion": "karpenter.sh/v1"}], workload={"kind": "Shop"}
+        )
 
     assert ["autoscale[0].kind", "pod.kind"] == [str(error.path) for error in caught.value.errors]
 

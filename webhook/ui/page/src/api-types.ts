@@ -314,7 +314,7 @@ export interface ExplainAnswer {
   replicaMessage: string;
   /** On which node room would be made for a pod that fits nowhere, and who is evicted; null for a pod that fits, and where preemption is not tried. */
   preemption: Preemption | null;
-  /** What becomes of the pod that fits nowhere, or of the first replica that does not fit, if Cluster Autoscaler adds nodes for it; null where that was not requested, where all fits, and where other pods are evicted for it. */
+  /** What becomes of the pod that fits nowhere, or of the first replica that does not fit, if an autoscaler adds nodes for it; null where that was not requested, where all fits, and where other pods are evicted for it. */
   autoscaled: WithNewNodes | null;
   /** The SpreadPolicy that gave the constraints. */
   policy: string | null;
@@ -408,15 +408,17 @@ export interface Preemption {
   message: string;
 }
 
-/** What becomes of a pod that fits nowhere if Cluster Autoscaler adds nodes for it. */
+/** What becomes of a pod that fits nowhere if an autoscaler adds nodes for it. */
 export interface WithNewNodes {
   /** Where the scheduler then puts it, or why it stays pending. */
   step: BoundStep | PendingStep;
-  /** The loops that add nodes, in order. */
+  /** Which it is. */
+  autoscaler: "Cluster Autoscaler" | "Karpenter";
+  /** The loops of Cluster Autoscaler that add nodes, in order. Karpenter adds all at once. */
   loops: Loop[];
   /** How often the scheduler went on when new nodes were ready. */
   waves: number;
-  /** The node groups. */
+  /** The node groups, or the NodePools. */
   groups: GroupSize[];
   /** The new nodes, in the order in which they are added. */
   nodes: NewNode[];
@@ -424,6 +426,10 @@ export interface WithNewNodes {
   unhelped: Unhelped[];
   /** Whether another loop would add nothing. */
   complete: boolean;
+  /** The preferences that Karpenter gave up; those of the last pods of a wave. */
+  givenUp: RelaxedPreference[];
+  /** What the autoscaler looks at besides, and is not part of this. */
+  notModeled: string[];
   /** What would be if something were otherwise; nothing where that was not simulated. */
   alternatives: Alternative[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
@@ -476,30 +482,34 @@ export interface Loop {
   pods: number;
 }
 
-/** A node group, before and after. */
+/** A node group or a NodePool, before and after. */
 export interface GroupSize {
   /** Its name. */
   name: string;
   /** Whether a document describes it, or it is deduced from nodes, by the label of a managed group or since they are alike. */
   origin: string;
-  /** Its zone; empty without one. */
+  /** Its zone; empty without one, or with several. */
   zone: string;
   /** How many nodes it had. */
   size: number;
   /** How many it gets. */
   added: number;
-  /** How many it may have. */
-  maxSize: number;
+  /** How many it may have; null where nothing limits their number. */
+  maxSize: number | null;
 }
 
 /** A node that was added. */
 export interface NewNode {
   /** Its name, which is made up. */
   name: string;
-  /** Its node group. */
+  /** Its node group, or its NodePool. */
   group: string;
   /** Its zone; empty without one. */
   zone: string;
+  /** Its instance type; empty where no label says it. */
+  instanceType: string;
+  /** How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it. */
+  capacityType: string;
 }
 
 /** Pods that are alike and for which no node was added. */
@@ -508,6 +518,14 @@ export interface Unhelped {
   pods: string[];
   /** What keeps them off the nodes of each node group. */
   why: Record<string, string>;
+}
+
+/** A preference that Karpenter gave up for some pods. */
+export interface RelaxedPreference {
+  /** The preference. */
+  preference: string;
+  /** How many pods. */
+  pods: number;
 }
 
 /** The end if something were otherwise. */
@@ -1096,7 +1114,7 @@ export interface WhatIfBody {
   actions?: ActionBody[] | null;
   /** To how many replicas the workload is scaled, from those that run; not with actions. */
   scale?: number | null;
-  /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, or "deduced" for groups as the nodes of the cluster show them. */
+  /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
   autoscale?: "deduced" | Record<string, unknown>[] | null;
   /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
   applied?: boolean | null;
@@ -1182,7 +1200,7 @@ export interface SimulateAnswer {
   whatIf: WhatIf | null;
   /** How the workload was rolled out or scaled, the rest being of the likely course; null if neither was requested. */
   rollout: RolloutFields | null;
-  /** What Cluster Autoscaler does for the pods, the first time; null where that was not requested. */
+  /** What the autoscaler does for the pods, the first time; null where that was not requested. */
   autoscaled: Autoscaled | null;
   /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". In a rollout those of other workloads, in its likely course. */
   evicted: DisplacedPod[];
@@ -1492,13 +1510,15 @@ export interface RolloutChange {
   givenUp: GivenUp[];
 }
 
-/** What Cluster Autoscaler does for the pods of a queue. */
+/** What an autoscaler does for the pods of a queue. */
 export interface Autoscaled {
-  /** The loops that add nodes, in order. */
+  /** Which it is. */
+  autoscaler: "Cluster Autoscaler" | "Karpenter";
+  /** The loops of Cluster Autoscaler that add nodes, in order. Karpenter adds all at once. */
   loops: Loop[];
   /** How often the scheduler went on when new nodes were ready. */
   waves: number;
-  /** The node groups. */
+  /** The node groups, or the NodePools. */
   groups: GroupSize[];
   /** The new nodes, in the order in which they are added. */
   nodes: NewNode[];
@@ -1506,6 +1526,10 @@ export interface Autoscaled {
   unhelped: Unhelped[];
   /** Whether another loop would add nothing. */
   complete: boolean;
+  /** The preferences that Karpenter gave up; those of the last pods of a wave. */
+  givenUp: RelaxedPreference[];
+  /** What the autoscaler looks at besides, and is not part of this. */
+  notModeled: string[];
   /** What would be if something were otherwise; nothing where that was not simulated. */
   alternatives: Alternative[];
   /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
@@ -1676,7 +1700,7 @@ export interface ReportBody {
   actions?: ActionBody[] | null;
   /** To how many replicas the workload is scaled, from those that run; not with actions. */
   scale?: number | null;
-  /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, or "deduced" for groups as the nodes of the cluster show them. */
+  /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
   autoscale?: "deduced" | Record<string, unknown>[] | null;
   /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
   applied?: boolean | null;

@@ -1,0 +1,162 @@
+"""What a pod wants of nodes, and how Karpenter gives its preferences up, one after another.
+
+Source: ``scheduling/preferences.go`` and ``NewPodRequirements``, Karpenter 1.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from policies.autoscaler.karpenter.requirements import (
+    LabelRequirement,
+    Requirements,
+    combine,
+    of_expressions,
+    of_labels,
+)
+from policies.autoscaler.karpenter.topology import CountedNodes
+from policies.model.constraint import NodeInclusionPolicy
+from policies.model.interpod_terms import InterPodTerm
+from policies.model.node_affinity import NodeRequirement
+from policies.model.pod import Pod
+from policies.model.taints import TaintEffect, Toleration
+from policies.scheduler.node_table import PODS
+from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
+
+#: What tolerates all taints that are mere preferences.
+_NO_PREFERENCE: Final = Toleration(operator="Exists", effect=TaintEffect.PREFER_NO_SCHEDULE)
+#: Constraints that the pod has itself, whoever wrote them.
+OF_POD: Final = frozenset({ConstraintOrigin.POD, ConstraintOrigin.POLICY})
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Wishes:
+    """What a pod wants, with the preferences that it still has. Alike pods share one.
+
+    Attributes:
+        pod: The pod.
+        constraints: Its spread constraints.
+        required: The terms of its required node affinity, of which one must hold: the first is tried.
+        preferred: Those of its preferred node affinity, the heaviest first: the first is tried.
+        near: The terms of its preferred pod affinity, the heaviest first.
+        apart: The same of its anti-affinity.
+        tolerations: What it tolerates.
+        softens: Whether it may come to tolerate taints that are mere preferences.
+        given_up: The preference that it has no more; empty at first.
+    """
+
+    pod: Pod
+    constraints: tuple[AppliedConstraint, ...]
+    required: tuple[tuple[NodeRequirement, ...], ...]
+    preferred: tuple[tuple[NodeRequirement, ...], ...]
+    near: tuple[InterPodTerm, ...]
+    apart: tuple[InterPodTerm, ...]
+    tolerations: tuple[Toleration, ...]
+    softens: bool
+    given_up: str = ""
+
+    @classmethod
+    def of(cls, request: SchedulingRequest, *, softens: bool) -> Wishes:
+        """Return what a pod wants at first: preferences count as if they were required.
+
+        Args:
+            request: The pod, and the constraints in force for it. Those of the scheduler are not known to
+                Karpenter.
+            softens: Whether any NodePool has a taint that is a mere preference.
+        """
+        pod = request.pod
+        preferred = sorted(pod.affinity.preferred, key=lambda entry: -entry[0])
+        return cls(
+            pod=pod,
+            constraints=tuple(each for each in request.constraints if each.origin in OF_POD),
+            required=tuple(term.expressions for term in pod.affinity.terms or ()),
+            preferred=tuple(term.expressions for _, term in preferred),
+            near=_heaviest_first(pod.terms.preferred_affinity),
+            apart=_heaviest_first(pod.terms.preferred_anti_affinity),
+            tolerations=pod.tolerations,
+            softens=softens,
+        )
+
+    @cached_property
+    def relaxed(self) -> Wishes | None:
+        """The same with one preference less; None if it has none left."""
+        if len(self.required) > 1:
+            return replace(self, required=self.required[1:], given_up="a term of the required node affinity")
+        if self.near:
+            term = self.near[0]
+            return replace(self, near=self.near[1:], given_up=_named("preferred pod affinity", term))
+        if self.apart:
+            term = self.apart[0]
+            return replace(self, apart=self.apart[1:], given_up=_named("preferred pod anti-affinity", term))
+        if self.preferred:
+            return replace(
+                self, preferred=self.preferred[1:], given_up="a term of the preferred node affinity"
+            )
+        for position, applied in enumerate(self.constraints):
+            if not applied.is_hard:
+                return self._without(position)
+        if self.softens and _NO_PREFERENCE not in self.tolerations:
+            tolerations = (*self.tolerations, _NO_PREFERENCE)
+            return replace(self, tolerations=tolerations, given_up="taints of PreferNoSchedule")
+        return None
+
+    def _without(self, position: int) -> Wishes:
+        """Return the same without a constraint, in whose place the last comes."""
+        *others, last = self.constraints
+        key = self.constraints[position].constraint.topology_key
+        if position < len(others):
+            others[position] = last
+        return replace(self, constraints=tuple(others), given_up=f"ScheduleAnyway over {key}")
+
+    @cached_property
+    def strict(self) -> dict[str, LabelRequirement]:
+        """What it requires of the labels of nodes, its preferences apart."""
+        first = self.required[0] if self.required else ()
+        return combine(of_labels(dict(self.pod.affinity.node_selector)).items(), of_expressions(first))
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        """The same with the preference that is tried."""
+        first = self.preferred[0] if self.preferred else ()
+        return combine(self.strict.items(), of_expressions(first))
+
+    @cached_property
+    def amounts(self) -> dict[str, int]:
+        """What it takes of a node."""
+        return {PODS: 1, **dict(self.pod.requests)}
+
+    def counted_nodes(self, applied: AppliedConstraint) -> CountedNodes:
+        """Return the nodes whose pods count for one of its constraints."""
+        constraint, alternatives = applied.constraint, None
+        if constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:
+            own = of_labels(dict(self.pod.affinity.node_selector))
+            terms = self.required or ((),)
+            alternatives = tuple(combine(own.items(), of_expressions(term)) for term in terms)
+        honors = constraint.node_taints_policy is NodeInclusionPolicy.HONOR
+        return CountedNodes(alternatives, self.tolerations if honors else None)
+
+    def counted_key(self, applied: AppliedConstraint) -> tuple[object, ...]:
+        """Return what makes the counts of a constraint one with those of another: not ``minDomains``."""
+        constraint = applied.constraint
+        return (
+            constraint.topology_key, constraint.max_skew, self.pod.namespace, applied.selector,
+            constraint.node_affinity_policy, constraint.node_taints_policy, self.tolerations,
+            self.pod.affinity.node_selector, self.required,
+        )  # fmt: skip
+
+
+def _heaviest_first(terms: Iterable[InterPodTerm]) -> tuple[InterPodTerm, ...]:
+    return tuple(sorted(terms, key=lambda term: -term.weight))
+
+
+def _named(what: str, term: InterPodTerm) -> str:
+    return f"{what} over {term.topology_key}"
+
+
+def in_queue(wishes: Sequence[Wishes]) -> list[int]:
+    """Return the positions of pods in the order in which they are tried: by CPU, then memory, most first."""
+    asked = [(each.amounts.get("cpu", 0), each.amounts.get("memory", 0)) for each in wishes]
+    return sorted(range(len(wishes)), key=lambda position: (-asked[position][0], -asked[position][1]))

@@ -1,0 +1,61 @@
+"""The InstanceTypes document: the instance types that Karpenter may choose among."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+#: The kind of the document.
+KIND: Final = "InstanceTypes"
+#: The most instance types of a document: more than any provider has.
+MOST_TYPES: Final = 2_000
+#: The most zones and ways to buy one.
+MOST_OFFERINGS: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferingEntry:
+    """Zones in which an instance type can be had at one price.
+
+    Attributes:
+        zones: The zones, as the label topology.kubernetes.io/zone; without any, its nodes have no zone.
+        capacity_type: How it is bought: on-demand, spot or reserved.
+        price: What a node costs an hour, in any currency. If any is missing, the smallest instance type is
+            taken, not the cheapest.
+    """
+
+    zones: tuple[str, ...] = field(default=(), metadata={"examples": [["eu-west-1a", "eu-west-1b"]]})
+    capacity_type: str = "on-demand"
+    price: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceTypeEntry:
+    """One instance type.
+
+    Attributes:
+        name: Its name, as the label node.kubernetes.io/instance-type.
+        labels: The other labels of its nodes. Without those of kubernetes.io/arch and kubernetes.io/os it is
+            amd64 and linux.
+        allocatable: What pods may request of a node: cpu, memory and others. Without pods it takes 110.
+        capacity: What a node has in all, which limits of NodePools count; without it, what is allocatable.
+        offerings: Where it can be had.
+    """
+
+    name: str = field(metadata={"examples": ["m6i.xlarge"]})
+    labels: Mapping[str, str] = field(default_factory=dict)
+    allocatable: Mapping[str, Any] = field(metadata={"examples": [{"cpu": "3920m", "memory": "14Gi"}]})
+    capacity: Mapping[str, Any] | None = None
+    offerings: tuple[OfferingEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceTypes:
+    """The instance types that Karpenter may choose among.
+
+    Attributes:
+        instance_types: The instance types.
+    """
+
+    instance_types: tuple[InstanceTypeEntry, ...]
