@@ -160,6 +160,9 @@ def schedule(
     if found is None:
         if request.pod.claim_templates:
             request = replace(request, pod=with_claims(request.pod, name))
+        elif request.pod.name != name and cluster.nominated_pods():
+            # A pod leaves room for all that wait for it but itself; pods that are alike share a request.
+            request = replace(request, pod=replace(request.pod, name=name))
         if repeated is None or sampler is not None:
             result = evaluate(request, cluster, sampler)
         else:
