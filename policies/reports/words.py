@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import MAX_LENGTH, one_line
-from policies.manifests.words import plural
+from policies.manifests.words import IN_SENTENCE, more, plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.replica_number import ReplicaOrigin
+from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
 from policies.placement.core.placement import Placement, PreparedPod
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
@@ -24,6 +25,7 @@ from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout import Rollout
 from policies.scheduler.releases import newer_than_known
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
+from policies.scheduler.volume_deadlocks import LostVolume
 
 #: The placeholder for the name of an object that has none.
 NO_NAME: Final = "(no name)"
@@ -233,6 +235,34 @@ def end_of_evicted(entry: DisplacedPod) -> str:
     if entry.step is not None and entry.step.node is not None:
         return f"on {entry.step.node}"
     return entry.why or "pending"
+
+
+def lost_volumes_text(lost: Iterable[LostVolume]) -> Iterator[str]:
+    """Yield, for each volume that no node reaches, what it leaves pending until when.
+
+    >>> volume = LostVolume(
+    ...     pod="web-0",
+    ...     claim="data-web-0",
+    ...     volume="pv",
+    ...     reached_from="topology.kubernetes.io/zone in (a)",
+    ...     label=("topology.kubernetes.io/zone", "a"),
+    ... )
+    >>> list(lost_volumes_text([volume]))
+    ["web-0's volume is in zone a, which is lost: it stays pending until the zone is back"]
+    """
+    named = list(lost)
+    for each in named[:IN_SENTENCE]:
+        whose = f"{one_line(each.pod)}'s volume"
+        key, value = each.label or ("", "")
+        kind = "node" if key == HOSTNAME else key.rpartition("/")[2]
+        if kind in {"node", "zone", "region"}:
+            at = f"{'on' if kind == 'node' else 'in'} {kind} {one_line(value)}"
+            yield f"{whose} is {at}, which is lost: it stays pending until the {kind} is back"
+        else:
+            where = f"from nodes with {one_line(each.reached_from)}"
+            yield f"{whose} is reached {where}, of which there is none: it stays pending until there is one"
+    if (rest := len(named) - IN_SENTENCE) > 0:
+        yield more(rest, "volume")
 
 
 def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:

@@ -27,6 +27,7 @@ from policies.scheduler.pod_claims import with_claims
 from policies.scheduler.repeated import RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
+from policies.scheduler.volume_deadlocks import LostVolume, find_lost_volumes
 
 #: Chooses one of the nodes with the best total, of which there is at least one, sorted by name.
 TieBreaker: TypeAlias = Callable[[Sequence[str]], str]
@@ -73,6 +74,8 @@ class PendingStep:
         evicted: The pods that were evicted for it all the same, as namespace/name; absent if none.
         would_evict: The pods that kube-scheduler would evict for it and that were not, on each of the equally
             good nodes; absent if none.
+        lost_volumes: Its volumes that no node reaches, so that it stays pending until one does; absent if
+            none.
     """
 
     name: str
@@ -81,6 +84,7 @@ class PendingStep:
     condition: str
     evicted: Annotated[tuple[str, ...] | None, OPTIONAL]
     would_evict: Annotated[Mapping[str, tuple[str, ...]] | None, OPTIONAL]
+    lost_volumes: Annotated[tuple[LostVolume, ...] | None, OPTIONAL]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +104,7 @@ class Step:
         evicted: The pods that were evicted for it, as namespace/name.
         nominated_node: The node on which it waits for the room that they leave; empty if it does not.
         room: The nodes on which evictions would make room for it equally well, each with those that would go.
+        lost_volumes: The volumes of a pending pod that no node reaches.
     """
 
     namespace: str
@@ -113,6 +118,7 @@ class Step:
     evicted: tuple[str, ...] = ()
     nominated_node: str = ""
     room: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    lost_volumes: tuple[LostVolume, ...] = ()
 
     def wire_form(self) -> BoundStep | PendingStep:
         """Return the step as it is sent."""
@@ -124,6 +130,7 @@ class Step:
                 condition=self.condition,
                 evicted=self.evicted or None,
                 would_evict=dict(self.room) or None,
+                lost_volumes=self.lost_volumes or None,
             )
         return BoundStep(
             name=self.name,
@@ -160,6 +167,9 @@ def schedule(
     if found is None:
         if request.pod.claim_templates:
             request = replace(request, pod=with_claims(request.pod, name))
+        elif request.pod.name != name and cluster.nominated_pods():
+            # A pod leaves room for all that wait for it but itself; pods that are alike share a request.
+            request = replace(request, pod=replace(request.pod, name=name))
         if repeated is None or sampler is not None:
             result = evaluate(request, cluster, sampler)
         else:
@@ -188,6 +198,7 @@ def _bind(result: SchedulingResult, cluster: ClusterIndex, name: str, choose: Ti
             message=result.message,
             condition=result.condition,
             room=tuple((name, found.victims[name]) for name in found.nominated) if found else (),
+            lost_volumes=find_lost_volumes(result, cluster, name),
         )
     tied = tuple(map(result.names.__getitem__, best))
     node, feasible = choose(tied), result.feasible_count

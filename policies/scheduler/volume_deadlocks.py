@@ -1,4 +1,4 @@
-"""Volumes that tie a pod to nodes on which its hard constraints allow none."""
+"""Volumes that leave a pod no node: no node reaches them, or hard constraints allow none of those that do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated
 
 import numpy as np
 
-from policies.manifests.wire import Count, SentAs
+from policies.manifests.wire import INTERNAL, Count, SentAs
+from policies.model.node_affinity import NodeOperator
+from policies.model.storage_objects import PersistentVolume
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.volumebinding import reaching
@@ -34,6 +36,50 @@ class VolumeDeadlock:
     reached_from: str
     reaching: Annotated[Count, SentAs("reachingNodes")]
     constraints: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostVolume:
+    """A volume of a pending pod that no node reaches: its zone is lost, or its node.
+
+    Attributes:
+        pod: The name of the pod.
+        claim: The claim that is bound to the volume.
+        volume: Its name.
+        reached_from: Which nodes would reach it, as requirements of their labels.
+        label: The label that alone decides it, and its value; None where it takes more than one.
+    """
+
+    pod: str
+    claim: str
+    volume: str
+    reached_from: str
+    label: Annotated[tuple[str, str] | None, INTERNAL]
+
+
+def find_lost_volumes(result: SchedulingResult, index: ClusterIndex, name: str) -> tuple[LostVolume, ...]:
+    """Return the volumes of a pod that no node reaches; none for a pod that fits.
+
+    Args:
+        result: The result.
+        index: The cluster that was evaluated, unchanged since.
+        name: What the pod is called.
+    """
+    pod = result.request.pod
+    if result.feasible_count or not pod.volumes.claims:
+        return ()
+    with index.reading():
+        return tuple(
+            LostVolume(
+                pod=name,
+                claim=each.claim,
+                volume=each.volume,
+                reached_from=each.reached_from,
+                label=_only_label(index.storage.volume(each.volume)),
+            )
+            for each in _deadlocks(result, NodeView(index, pod))
+            if not each.reaching
+        )
 
 
 def find_deadlocks(result: SchedulingResult, index: ClusterIndex) -> tuple[VolumeDeadlock, ...]:
@@ -68,3 +114,18 @@ def _deadlocks(result: SchedulingResult, view: NodeView) -> Iterator[VolumeDeadl
             reaching=int(np.count_nonzero(reached)),
             constraints=tuple(at for at, spread in hard if (reached & ~spread.satisfied).any()),
         )
+
+
+def _only_label(volume: PersistentVolume | None) -> tuple[str, str] | None:
+    """Return the label and the value that a node needs to reach a volume, if that is all it needs."""
+    if volume is None:
+        return None
+    terms = volume.site.terms or ()
+    wanted = [(entry.key, entry.operator, entry.values) for term in terms for entry in term.expressions]
+    if any(term.fields for term in terms):
+        return None
+    wanted += [(key, NodeOperator.IN, tuple(values)) for key, values in volume.site.zones]
+    match wanted:
+        case [(key, NodeOperator.IN, (value,))]:
+            return key, value
+    return None

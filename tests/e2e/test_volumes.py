@@ -88,24 +88,26 @@ def _volume(storage_class: str, name: str, zone: str) -> Manifest:
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
 
 
-def _stateful_set(storage_class: str) -> Manifest:
-    made = deployment(replicas=2, constraints=[constraint()])
+def _stateful_set(storage_class: str, name: str = "web", replicas: int = 2) -> Manifest:
+    made = deployment(
+        name, replicas=replicas, constraints=[constraint(labelSelector={"matchLabels": {"app": name}})]
+    )
     made["spec"]["template"]["spec"]["schedulerName"] = SCHEDULER
     template = _claim(storage_class, "data")
     # No kubelet makes a pod ready: only so is there a second one.
     own = {
-        "serviceName": "web",
+        "serviceName": name,
         "podManagementPolicy": "Parallel",
         "volumeClaimTemplates": [{"metadata": template["metadata"], "spec": template["spec"]}],
     }
     return made | {"kind": "StatefulSet", "spec": made["spec"] | own}
 
 
-def _explained(kubectl: Kubectl, config: Path, folder: Path, space: str) -> dict[str, Any]:
-    """Return the output of ``evenkeel explain`` for the StatefulSet and the objects as they are."""
+def _told(kubectl: Kubectl, config: Path, folder: Path, space: str, *command: str) -> dict[str, Any]:
+    """Return the output of a command of evenkeel for the objects as they are."""
     cluster = folder / "cluster.json"
     cluster.write_text(kubectl.do("get", LISTS, "-A", "-o", "json"))
-    words = ["explain", "statefulset/web", "-n", space, f"--cluster={cluster}", "-o", "json"]
+    words = [*command, "-n", space, f"--cluster={cluster}", "-o", "json"]
     done = subprocess.run(
         [sys.executable, "-m", "evenkeel", *words, f"--scheduler-config={config}"],
         capture_output=True,
@@ -137,7 +139,7 @@ def test_a_volume_against_a_constraint(
 
     (pending,) = eventually(stuck, what=lambda: kubectl.do("describe", "pods"))
     claim, volume = f"data-{pending}", f"{storage}-{pending[-1]}"
-    told = _explained(kubectl, scheduler, tmp_path, storage)
+    told = _told(kubectl, scheduler, tmp_path, storage, "explain", "statefulset/web")
     message = kubectl.get("pod", pending)["status"]["conditions"][0]["message"]
     (change,) = (entry for entry in told["changes"] if entry["kinds"] == ["persistentVolumeClaim"])
     kubectl.do("delete", "pvc", *change["inCluster"]["claims"], "-n", storage)
@@ -154,6 +156,33 @@ def test_a_volume_against_a_constraint(
     assert change["caution"]
     assert nodes()[pending] in set(change["examples"])
     assert {"node-b1", "node-c1"} == set(change["examples"])
+
+
+def test_a_volume_in_a_lost_zone(scheduler: Path, storage: str, kubectl: Kubectl, tmp_path: Path) -> None:
+    """The replica that has it stays pending with the told message, and the others get a node."""
+    claim, volume = "data-db-0", f"{storage}-lost"
+    lost = _volume(storage, volume, "zone-lost")
+    lost["spec"]["claimRef"] = {"namespace": storage, "name": claim}
+    kubectl.do("create", "-f", "-", stdin=[lost, _claim(storage, claim, volumeName=volume)])
+    eventually(lambda: "Bound" == kubectl.get("pvc", claim)["status"].get("phase"))
+    kubectl.do("create", "-f", "-", stdin=_stateful_set(storage, "db", replicas=0))
+    told = _told(kubectl, scheduler, tmp_path, storage, "scale", "statefulset/db", "--replicas=3")
+    kubectl.do("scale", "statefulset/db", "--replicas=3", "-n", storage)
+
+    def settled() -> dict[str, Manifest]:
+        pods = {pod["metadata"]["name"]: pod for pod in kubectl.get("pods")["items"]}
+        waits = [name for name, pod in pods.items() if not pod["spec"].get("nodeName")]
+        return pods if len(pods) == 3 and waits == ["db-0"] and _is_unschedulable(pods["db-0"]) else {}
+
+    pods = eventually(settled, what=lambda: kubectl.do("describe", "pods"))
+    kubectl.do("delete", "pv", volume, "--wait=false")
+    likely = told["rollout"]["likely"]
+
+    assert [("db-0", claim, volume)] == [
+        (entry["pod"], entry["claim"], entry["volume"]) for entry in likely["lostVolumes"]
+    ]
+    assert pods["db-0"]["status"]["conditions"][0]["message"] == likely["condition"]
+    assert {"db-0"} == {step["pod"] for step in likely["trace"] if step["node"] is None}
 
 
 def _is_unschedulable(pod: Manifest) -> bool:

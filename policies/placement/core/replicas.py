@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from policies.manifests.fields import ErrorList, FieldPath, descend, invalid_value
 from policies.manifests.wire import Count
+from policies.model.controller_labels import pod_name
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
@@ -171,10 +172,19 @@ def revision_selector(prepared: PreparedPod) -> LabelSelector | None:
     return replace(selector, match_expressions=(*selector.match_expressions, revision))
 
 
-def replicas_of(prepared: PreparedPod, count: int) -> list[QueuedPod]:
-    """Return so many replicas of a workload, with the names of ``free_names``."""
-    request = prepared.request
-    names = free_names(request.pod.name, prepared.cluster, request.pod.namespace)
-    workload = prepared.workload
+def replicas_of(prepared: PreparedPod, count: int, cluster: ClusterIndex | None = None) -> list[QueuedPod]:
+    """Return so many replicas of a workload, with the names of ``free_names``.
+
+    Args:
+        prepared: The workload.
+        count: How many.
+        cluster: Whose pods have the names that are taken; None for the cluster that it was prepared for.
+    """
+    request, workload = prepared.request, prepared.workload
+    first = request.pod.name
+    if request.pod.claim_templates:
+        # The pod has the ordinal that comes next, and pods below may be gone from the cluster.
+        first = pod_name(workload.obj, workload.kind, workload.name)
+    names = free_names(first, cluster or prepared.cluster, request.pod.namespace)
     owner = "" if workload.kind.is_pod else f"{workload.kind.kind}/{workload.name}"
     return [QueuedPod(next(names), request, owner) for _ in range(count)]

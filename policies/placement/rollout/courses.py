@@ -17,6 +17,7 @@ from policies.placement.rollout.choices import (
 )
 from policies.placement.rollout.replica_pods import RolloutStep
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.volume_deadlocks import LostVolume
 
 #: Courses that a search takes at most, and steps of all of them together, each as dear as so many nodes more
 #: than there are: together about half a second.
@@ -64,6 +65,7 @@ class Course:
         steps: What happens.
         pending: The pods that have no node at the end.
         message: Why the first of them has none, from its PodScheduled condition.
+        lost_volumes: The volumes of those pods that no node reaches at the end.
         evicted: The pods of other workloads that were evicted for those of this one, or for what replaces
             others of them, and what became of them. Its own are among the steps.
         attempts: How often pods of other workloads were scheduled.
@@ -84,6 +86,7 @@ class Course:
     steps: Annotated[tuple[RolloutStep, ...], INTERNAL]
     pending: Annotated[tuple[str, ...], INTERNAL]
     message: Annotated[str, SentAs("condition")]
+    lost_volumes: tuple[LostVolume, ...] = ()
     evicted: tuple[DisplacedPod, ...] = ()
     attempts: Annotated[int, INTERNAL] = 0
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()

@@ -24,6 +24,7 @@ from policies.scheduler.binding import Step
 from policies.scheduler.domain_tally import DomainTally
 from policies.scheduler.index import PodOnNode
 from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.volume_deadlocks import LostVolume
 
 
 class PodAction(StrEnum):
@@ -118,8 +119,8 @@ class ReplicaPods:
         self._starting = {
             pod.name: pod for pod in self if pod.node is not None and not pod.ready and pod.revision == new
         }
-        #: Why the next pod of a revision would stay pending, until something changes.
-        self._stuck: dict[str, Step] = {}
+        #: Why the next pod that is alike would stay pending, until something changes.
+        self._stuck: dict[Hashable, Step] = {}
         self._numbers: dict[str, int] = {}
         self._are_named = False
         self.before = self.tally.counts()
@@ -144,9 +145,15 @@ class ReplicaPods:
     def message(self) -> str:
         """Why the oldest pending pod has no node, from its PodScheduled condition; empty without one."""
         for pod in self._pending.values():
-            if pod.revision in self._stuck:
-                return self._stuck[pod.revision].condition
+            if (known := self._stuck.get(self._like(pod))) is not None:
+                return known.condition
         return ""
+
+    @property
+    def lost_volumes(self) -> tuple[LostVolume, ...]:
+        """The volumes of pending pods that no node reaches."""
+        known = (self._stuck.get(self._like(pod)) for pod in self.pending)
+        return tuple(volume for step in known if step is not None for volume in step.lost_volumes)
 
     @property
     def displaced(self) -> tuple[DisplacedPod, ...]:
@@ -193,7 +200,7 @@ class ReplicaPods:
             for _ in range(count):
                 pod = Replica(name or self._free_name(revision), revision, labels)
                 self._pods[pod.name] = self._pending[pod.name] = pod
-                known = self._stuck.get(revision)
+                known = self._stuck.get(self._like(pod))
                 # A pod like one that has just found no node is not tried.
                 step = self._schedule(pod) if known is None else replace(known, name=pod.name, evicted=())
                 self._record(PodAction.CREATED, pod, step)
@@ -224,7 +231,7 @@ class ReplicaPods:
     def _retry_own(self) -> bool:
         progress = False
         for pod in self.pending:
-            if pod.revision in self._stuck:
+            if self._like(pod) in self._stuck:
                 continue
             step = self._schedule(pod)
             if step.node is not None:
@@ -305,11 +312,18 @@ class ReplicaPods:
             if name not in taken and name not in self._pods:
                 return name
 
+    def _like(self, pod: Replica) -> Hashable:
+        """Return a key that pods share which fit the same nodes: a claim that exists ties its pod alone."""
+        request, storage = self._requests[pod.revision].pod, self.cluster.storage
+        claims = (f"{template.name}-{pod.name}" for template in request.claim_templates)
+        is_tied = any(storage.claim(request.namespace, name) is not None for name in claims)
+        return pod.revision, pod.name if is_tied else ""
+
     def _schedule(self, pod: Replica) -> Step:
         step = self._simulation.schedule(self._requests[pod.revision], pod.name)
         self._lose_evicted()
         if step.node is None:
-            self._stuck[pod.revision] = step
+            self._stuck[self._like(pod)] = step
             return step
         pod.node = step.node
         del self._pending[pod.name]

@@ -150,6 +150,7 @@ def _course(plan: RolloutPlan, choices: Choices) -> Course:
         steps=tuple(pods.steps),
         pending=tuple(pod.name for pod in pods.pending),
         message=pods.message,
+        lost_volumes=pods.lost_volumes,
         evicted=pods.displaced,
         attempts=pods.attempts,
         unmodeled=pods.unmodeled,

@@ -11,6 +11,7 @@ from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.survive.new_nodes import LossWithNewNodes
 from policies.scheduler.binding import Step
+from policies.scheduler.volume_deadlocks import LostVolume
 
 
 class PendingMessages(NamedTuple):
@@ -19,15 +20,17 @@ class PendingMessages(NamedTuple):
     Attributes:
         message: Its FitError; empty if all fit.
         condition: The message of its PodScheduled condition; empty if all fit.
+        lost_volumes: Its volumes that no node reaches then.
     """
 
     message: str = ""
     condition: str = ""
+    lost_volumes: tuple[LostVolume, ...] = ()
 
     @classmethod
     def of(cls, pending: Step | None) -> Self:
         """Return the messages of a replica; empty ones of None."""
-        return cls() if pending is None else cls(pending.message, pending.condition)
+        return cls() if pending is None else cls(pending.message, pending.condition, pending.lost_volumes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -249,7 +249,7 @@ class Survival:
         everything = self.cluster.count_pods(namespace, own)
         used = self._use(number, prepared, own)
         replaced = everything - self.cluster.count_pods(namespace, own)
-        queue = replicas_of(prepared, max(workload.replicas - used, 0))
+        queue = replicas_of(prepared, max(workload.replicas - used, 0), self.cluster)
         steps = tuple(self._simulation.schedule_all(queue))
         self._own |= {(step.namespace, step.name): number for step in steps if step.node is not None}
         return DeployedWorkload(

@@ -23,6 +23,7 @@ from policies.reports.plan.words import (
     domains_text,
     evicted_lines,
     force_text,
+    lost_volume_lines,
     pending_messages,
     pods_text,
     rollout_text,
@@ -97,6 +98,8 @@ def _workload(workload: PlannedWorkload) -> Iterator[RenderableType]:
         yield _indented(Text(domains_text(domains)), 4)
     for count, why in pending_messages(workload):
         yield sentence(f"  {plural(count, 'pod')} pending: {why}")
+    for line in lost_volume_lines(workload):
+        yield _indented(Text(line))
 
 
 def _finding(sign: str, style: str, finding: Finding, *, was: Severity | None = None) -> Text:

@@ -20,7 +20,7 @@ from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines
 from policies.reports.rollout.words import NOT_IN_ROLLOUT, left_over, placed_first, strategy
-from policies.reports.words import NO_NAME, end_of_evicted, ending, evictions_text
+from policies.reports.words import NO_NAME, end_of_evicted, ending, evictions_text, lost_volumes_text
 from policies.scheduler.request import ConstraintOrigin
 
 #: Lines of a trace that are listed, half of them from its start.
@@ -167,6 +167,11 @@ def pending_messages(workload: PlannedWorkload) -> Iterator[tuple[int, str]]:
         counts[step.message] = counts.get(step.message, 0) + 1
     for message in list(counts)[:IN_SENTENCE]:
         yield counts[message], message
+
+
+def lost_volume_lines(workload: PlannedWorkload) -> Iterator[str]:
+    """Yield which volumes keep pods pending since no node reaches them, as far as they are listed."""
+    yield from lost_volumes_text(lost for step in workload.pending for lost in step.lost_volumes)
 
 
 def evicted_lines(workload: PlannedWorkload) -> Iterator[str]:

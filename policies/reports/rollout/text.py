@@ -36,6 +36,7 @@ from policies.reports.words import (
     ending,
     evictions_text,
     item,
+    lost_volumes_text,
     plain_table,
     print_all,
     replica_origin_text,
@@ -190,6 +191,7 @@ def _course(title: str, course: Course, rollout: Rollout) -> Iterator[Renderable
             "red",
         )
         yield sentence(course.message)
+        yield from map(Text, lost_volumes_text(course.lost_volumes))
     if course.outcome is Outcome.DEADLOCK:
         yield Text(_why_stuck(course, rollout), "red")
     yield from evicted_text(course.evicted)

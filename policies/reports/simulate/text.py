@@ -24,6 +24,7 @@ from policies.reports.words import (
     domain_name,
     dropped,
     item,
+    lost_volumes_text,
     plain_table,
     print_all,
     replica_origin_text,
@@ -227,13 +228,14 @@ def _by_node(steps: Iterable[Step]) -> Table:
 
 def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
     """Yield the scheduler's words on the pods that it leaves, those of equal words together."""
-    left: dict[str, list[str]] = {}
+    left: dict[str, list[Step]] = {}
     for step in steps:
         if step.node is None:
-            left.setdefault(step.message, []).append(step.name)
-    for message, names in list(left.items())[:IN_TABLE]:
-        yield Text(f"{len(names):,}: {listed(names)}")
+            left.setdefault(step.message, []).append(step)
+    for message, alike in list(left.items())[:IN_TABLE]:
+        yield Text(f"{len(alike):,}: {listed(step.name for step in alike)}")
         yield sentence(message)
+        yield from map(Text, lost_volumes_text(lost for step in alike for lost in step.lost_volumes))
     if (rest := len(left) - IN_TABLE) > 0:
         yield Text(f"and {plural(rest, 'other message')}")
 

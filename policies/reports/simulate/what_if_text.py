@@ -18,6 +18,7 @@ from policies.reports.words import (
     domain_name,
     end_of_evicted,
     item,
+    lost_volumes_text,
     plain_table,
     section,
     sentence,
@@ -142,16 +143,19 @@ def _groups(
     show: Callable[[str], Text],
 ) -> Iterator[RenderableType]:
     """Yield the pods of an outcome, those of one reason together; nothing if there are none."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[str, list[DisplacedPod]] = {}
     for entry in displaced:
         if entry.outcome is outcome:
-            by_reason.setdefault(reason(entry), []).append(f"{entry.pod.namespace}/{entry.pod.name}")
+            by_reason.setdefault(reason(entry), []).append(entry)
     if not by_reason:
         return
     yield from section(title, ())
-    for text, names in list(by_reason.items())[:IN_TABLE]:
-        yield Text(f"{len(names):,}: {listed(names)}")
+    for text, alike in list(by_reason.items())[:IN_TABLE]:
+        names = (f"{entry.pod.namespace}/{entry.pod.name}" for entry in alike)
+        yield Text(f"{len(alike):,}: {listed(names)}")
         yield show(one_line(text))
+        steps = (entry.step for entry in alike if entry.step is not None)
+        yield from map(Text, lost_volumes_text(lost for step in steps for lost in step.lost_volumes))
     if (rest := len(by_reason) - IN_TABLE) > 0:
         yield Text(f"and {plural(rest, 'other reason')}")
 

@@ -21,6 +21,7 @@ from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
 from policies.reports.words import (
     domain_name,
+    lost_volumes_text,
     plain_table,
     print_all,
     replica_origin_text,
@@ -30,6 +31,7 @@ from policies.reports.words import (
     unmodeled_note,
     workload_title,
 )
+from policies.scheduler.binding import Step
 
 #: Messages of the scheduler that are repeated for one workload.
 MOST_MESSAGES: Final = 3
@@ -170,17 +172,19 @@ def _cells(numbers: tuple[int, int, int, bool]) -> list[Text]:
 
 def _pending(losses: Iterable[Loss], number: int) -> Iterator[RenderableType]:
     """Yield the scheduler's words on replicas that must run and do not, those of equal words together."""
-    by_message: dict[str, list[str]] = {}
+    by_message: dict[str, dict[str, Step]] = {}
     for loss in losses:
         entry = loss.workloads[number]
         if not entry.survives and entry.pending is not None:
-            by_message.setdefault(entry.pending.message, []).append(loss.domain)
+            by_message.setdefault(entry.pending.message, {})[loss.domain] = entry.pending
     if not by_message:
         return
     yield from section("Why replicas stay pending", ())
-    for message, domains in list(by_message.items())[:MOST_MESSAGES]:
-        yield Text(f"Without {listed(sorted(domains))}:")
+    for message, pending in list(by_message.items())[:MOST_MESSAGES]:
+        yield Text(f"Without {listed(sorted(pending))}:")
         yield sentence(message)
+        lost = (volume for domain in sorted(pending) for volume in pending[domain].lost_volumes)
+        yield from map(Text, lost_volumes_text(lost))
     if (rest := len(by_message) - MOST_MESSAGES) > 0:
         yield Text(f"and {plural(rest, 'other message')}")
 

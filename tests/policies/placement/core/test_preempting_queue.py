@@ -98,3 +98,14 @@ def test_replicas_take_the_room_that_others_leave() -> None:
     assert ("n1", ("n1",), ("shop/old-n1",)) == (second.node, second.tied, second.evicted)
     assert (None, ()) == (third.node, third.evicted)
     assert {"shop/web-0", "shop/web-1"} == {each.preemptor for each in simulation.preempted}
+
+
+def test_replicas_that_are_alike_leave_each_other_the_room() -> None:
+    """The room that is made for one replica stays its own, though the next one has the same request."""
+    index = an_index([*NODES[:1], a_pod("low", "n0", cpu="4", priority=0)])
+    simulation = ClusterSimulation.of(index)
+    simulation.preempts = True
+    request = a_request(a_pod("new-1", cpu="3", priority=1), {}, index)
+    first, second = simulation.schedule_all([QueuedPod(name, request) for name in ("new-1", "new-2")])
+
+    assert [("new-1", "n0"), ("new-2", None)] == [(step.name, step.node) for step in (first, second)]

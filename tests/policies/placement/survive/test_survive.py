@@ -283,6 +283,27 @@ def test_victims_before_a_loss() -> None:
     assert survival.deployed[0].pending is not None
 
 
+def test_replicas_of_a_stateful_set_keep_their_volumes() -> None:
+    """Those that a rollout would replace come back under their names, each tied to the zone of its claim."""
+    web = _web(2, kind="StatefulSet")
+    template = storage.a_claim("data")
+    web["spec"]["volumeClaimTemplates"] = [{name: template[name] for name in ("metadata", "spec")}]
+    around = [*(storage.a_csi_node(node) for node in ("n1", "n2", "n3")), storage.a_class()]
+    for number, zone in enumerate("ab"):
+        claim, volume = f"data-web-{number}", f"v-{number}"
+        around += [storage.a_claim(claim, volume), storage.a_volume(volume, claim, zone)]
+        labels = {"app": "web", "controller-revision-hash": "old"}
+        spec = {"nodeName": f"n{number + 1}", "volumes": storage.using(claim)}
+        around.append(a_pod(name=f"web-{number}", labels=labels, spec=spec))
+    survival, losses = _survival([web], [*NODES, *around])
+    lost = {domain: loss.workloads[0].messages.lost_volumes for domain, loss in losses.items()}
+
+    assert [(2, 2)] == [(each.running, each.replaced) for each in survival.deployed]
+    assert {"a": [("web-0", "v-0")], "b": [("web-1", "v-1")], "c": []} == {
+        domain: [(each.pod, each.volume) for each in found] for domain, found in lost.items()
+    }
+
+
 def test_each_loss_finds_the_volumes_as_they_were() -> None:
     """What one loss gives a claim is free again in the next: the one volume left is for whoever needs it."""
     claims = [storage.a_claim(name) for name in ("of-a", "of-b")]

@@ -468,6 +468,20 @@ export interface PendingStep {
   evicted?: string[];
   /** The pods that kube-scheduler would evict for it and that were not, on each of the equally good nodes; absent if none. */
   wouldEvict?: Record<string, string[]>;
+  /** Its volumes that no node reaches, so that it stays pending until one does; absent if none. */
+  lostVolumes?: LostVolume[];
+}
+
+/** A volume of a pending pod that no node reaches: its zone is lost, or its node. */
+export interface LostVolume {
+  /** The name of the pod. */
+  pod: string;
+  /** The claim that is bound to the volume. */
+  claim: string;
+  /** Its name. */
+  volume: string;
+  /** Which nodes would reach it, as requirements of their labels. */
+  reachedFrom: string;
 }
 
 /** One loop that adds nodes. */
@@ -1354,6 +1368,8 @@ export interface DisplacedPod {
   condition?: string;
   /** The pods that kube-scheduler would evict for it and that were not, on each of the equally good nodes; absent if none. */
   wouldEvict?: Record<string, string[]>;
+  /** Its volumes that no node reaches, so that it stays pending until one does; absent if none. */
+  lostVolumes?: LostVolume[];
   /** The pod that it was evicted for, as namespace/name; null if it was not. */
   evictedFor?: string;
   /** The node that it lost. */
@@ -1438,6 +1454,8 @@ export interface RolloutCourse {
   outcome: "complete" | "waitsForDeletion" | "pending" | "deadlock";
   /** Why the first of them has none, from its PodScheduled condition. */
   condition: string;
+  /** The volumes of those pods that no node reaches at the end. */
+  lostVolumes: LostVolume[];
   /** The pods of other workloads that were evicted for those of this one, or for what replaces others of them, and what became of them. Its own are among the steps. */
   evicted: DisplacedPod[];
   /** Pods of old revisions that are left over at the end. */
