@@ -18,7 +18,11 @@ from tests.policies.reports.lint.lint_runs import TEXTS
 from tests.policies.scheduler.clusters import an_index
 
 _SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
-_NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c", unschedulable=True)]
+_NODES = [
+    a_node("n1", "a", pods="10"),
+    a_node("n2", "b", pods="10"),
+    a_node("n3", "c", pods="10", unschedulable=True),
+]
 
 
 def an_audit_run(top: int | None = None, left: int = 0) -> AuditRun:

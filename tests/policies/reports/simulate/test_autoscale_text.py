@@ -66,7 +66,7 @@ def test_deduced_groups_and_karpenter() -> None:
     text = " ".join(text_of(deduce(an_index(*nodes)), *nodes).split())
 
     assert "The node groups are deduced from nodes that are alike" in text
-    assert "Not modeled: Karpenter, which has 1 node here." in text
+    assert "Karpenter has 1 node here, and is not a part of this" in text
     assert "not known" in text
 
 

@@ -25,6 +25,7 @@ function course(after: Record<string, number>, steps = TRACE.length): RolloutFie
     steps,
     pending: [],
     condition: "",
+    lostVolumes: [],
     oldPods: 0,
     oldPending: 0,
     running: 2,
