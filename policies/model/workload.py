@@ -345,6 +345,11 @@ class Workload:
         return any((entry.get("topologyKey"), entry.get("whenUnsatisfiable")) == pair for _, entry in entries)
 
     @property
+    def is_parallel(self) -> bool:
+        """Whether the pods of a StatefulSet need not wait for each other (``podManagementPolicy``)."""
+        return member(self.obj, "spec").get("podManagementPolicy") == "Parallel"
+
+    @property
     def is_patch(self) -> bool:
         """Whether it is only a part of a workload, as Kustomize's patches are.
 

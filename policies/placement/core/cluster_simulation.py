@@ -220,7 +220,12 @@ class ClusterSimulation:
         return is_any
 
     def schedule_fitting(
-        self, request: SchedulingRequest, most: int, names: Iterator[str] | None = None
+        self,
+        request: SchedulingRequest,
+        most: int,
+        names: Iterator[str] | None = None,
+        *,
+        apart: bool = False,
     ) -> list[Step]:
         """Schedule pods that are alike until one fits nowhere, which is the last step then.
 
@@ -228,13 +233,14 @@ class ClusterSimulation:
             request: The pod.
             most: How many.
             names: What they are called; None for names that no pod has.
+            apart: Whether those after one that fits nowhere are scheduled all the same.
         """
         steps = list[Step]()
         while len(steps) < most and not self.stop():
             # No pod has such a name; nor has one that was scheduled here before.
             name = f"/{self.cluster.pod_count}" if names is None else next(names)
             steps.append(self.schedule(request, name))
-            if steps[-1].node is None:
+            if steps[-1].node is None and not apart:
                 break
         return steps
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from policies.manifests.fields import ErrorList, FieldPath, descend, invalid_value
-from policies.manifests.wire import Count
+from policies.manifests.wire import INTERNAL, Count
 from policies.model.controller_labels import pod_name
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
@@ -36,12 +36,15 @@ class Replicas:
         placed: Pods of the revision that have a node.
         fitting: Those, and as many of the missing ones as fit one after another.
         complete: Whether all missing ones were tried; otherwise ``fitting`` is as far as the counting went.
+        apart: Whether each missing one is tried though one before it fits nowhere: those of a parallel
+            StatefulSet, whose volumes may be in other places.
     """
 
     wanted: Count
     placed: Count
     fitting: Count
     complete: bool = True
+    apart: Annotated[bool, INTERNAL] = False
 
     @property
     def enough(self) -> bool:
@@ -129,7 +132,8 @@ def running_replicas(prepared: PreparedPod) -> Replicas | None:
     if wanted is None or wanted < 0 or selector is None:
         return None
     placed = prepared.cluster.count_pods(prepared.workload.namespace, selector)
-    return Replicas(wanted=wanted, placed=placed, fitting=placed)
+    apart = bool(prepared.request.pod.claim_templates) and prepared.workload.is_parallel
+    return Replicas(wanted=wanted, placed=placed, fitting=placed, apart=apart)
 
 
 def fill(
@@ -151,15 +155,10 @@ def fill(
     # Which claims a replica of a StatefulSet has depends on its name.
     pod = request.pod
     names = free_names(pod.name, simulation.cluster, pod.namespace) if pod.claim_templates else None
-    steps = simulation.schedule_fitting(request, min(missing, MOST_PLACED), names)
+    steps = simulation.schedule_fitting(request, min(missing, MOST_PLACED), names, apart=start.apart)
     more = count_bound(steps)
-    replicas = Replicas(
-        wanted=start.wanted,
-        placed=start.placed,
-        fitting=start.fitting + more,
-        complete=more < len(steps) or more == missing,
-    )
-    return replicas, simulation.cluster
+    all_tried = len(steps) == missing or (more < len(steps) and not start.apart)
+    return replace(start, fitting=start.fitting + more, complete=all_tried), simulation.cluster
 
 
 def revision_selector(prepared: PreparedPod) -> LabelSelector | None:

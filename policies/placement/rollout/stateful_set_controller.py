@@ -48,7 +48,7 @@ def stateful_update(workload: Workload, replicas: int) -> StatefulUpdate:
     resolved = None if unavailable is None else resolve_share(unavailable, replicas, up=False)
     return StatefulUpdate(
         start=_number(member(spec, "ordinals"), "start"),
-        parallel=spec.get("podManagementPolicy") == "Parallel",
+        parallel=workload.is_parallel,
         on_delete=strategy.get("type") == "OnDelete",
         partition=_number(rolling, "partition"),
         unavailable=None if resolved is None else max(resolved, 1),

@@ -41,6 +41,21 @@ def a_stateful_set(*, replicas: int = 3, **fields: Any) -> Object:
     }
 
 
+@pytest.mark.parametrize(
+    ("policy", "fitting"),
+    [("OrderedReady", 0), ("Parallel", 2)],
+    ids=["in order: none after one that fits nowhere", "parallel: 2 of 3, each by its own volume"],
+)
+def test_replicas_of_a_lost_zone(policy: str, fitting: int) -> None:
+    """Whether other replicas get a node while the volume of the first is lost is up to the controller."""
+    obj = a_stateful_set(whenUnsatisfiable="ScheduleAnyway")
+    obj["spec"]["podManagementPolicy"] = policy
+    found = explained(obj, *bound("lost", "a", "b"))
+
+    assert found.replicas is not None
+    assert (3, fitting, True) == (found.replicas.wanted, found.replicas.fitting, found.replicas.complete)
+
+
 def bound(*places: str) -> list[Object]:
     """Return the claims of the first replicas, with volumes in zones."""
     claims = [a_claim(f"data-web-{number}", f"v{number}") for number in range(len(places))]
