@@ -158,6 +158,8 @@ def test_a_registration_that_is_gone(installed: Installation, kubectl: Kubectl) 
         return [installed.gauge(port, name) for port in installed.replicas for name in series]
 
     eventually(lambda: all(registered()))
+    # What drills before left behind is over.
+    eventually(lambda: not any("warnings" in installed.health(port)[1] for port in installed.replicas))
     for kind in CONFIGURATIONS:
         kubectl.do("delete", kind, NAME)
     try:
