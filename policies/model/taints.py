@@ -44,6 +44,14 @@ class Taint(NamedTuple):
     value: str
     effect: str
 
+    def __str__(self) -> str:
+        """Return it as kubectl writes it.
+
+        >>> str(Taint("team", "data", "NoSchedule")), str(Taint("team", "", "NoSchedule"))
+        ('team=data:NoSchedule', 'team:NoSchedule')
+        """
+        return f"{self.key}{'=' if self.value else ''}{self.value}:{self.effect}"
+
 
 #: What a pod must tolerate to go to a cordoned node.
 CORDON_TAINT = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCHEDULE.value)

@@ -144,7 +144,7 @@ def _barred(topology: WorkloadTopology, constraint: Constraint, barred: list[Eli
 def _reason(topology: WorkloadTopology, node: Node) -> str:
     taint = topology.taint(node)
     if taint is not None:
-        return f"taint {taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
+        return f"taint {taint}"
     return "outside the pod's node affinity"
 
 

@@ -177,8 +177,7 @@ def rejection_lines(result: SchedulingResult, rejection: Rejection) -> Iterator[
     """Yield why a plugin refuses a group of nodes, with its numbers; a line for each reason."""
     words = f"{rejection.plugin}: {one_line(', '.join(rejection.texts))}"
     if rejection.taint is not None:
-        key, value, effect = rejection.taint
-        yield f"{words}: {one_line(f'{key}={value}' if value else key)}:{effect}"
+        yield f"{words}: {one_line(str(rejection.taint))}"
     elif rejection.shortages:
         for shortage in rejection.shortages:
             yield f"{rejection.plugin}: {_shortage(shortage)}"

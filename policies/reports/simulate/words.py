@@ -33,8 +33,7 @@ def action_text(action: Action) -> str:
         case CordonNode(node=node):
             return f"{one_line(node)} is cordoned"
         case TaintNode(node=node, taint=taint):
-            value = f"={taint.value}" if taint.value else ""
-            return f"{one_line(node)} gets the taint {one_line(f'{taint.key}{value}:{taint.effect}')}"
+            return f"{one_line(node)} gets the taint {one_line(str(taint))}"
         case AddNodes(like=like, count=count):
             return f"{plural(count, 'node')} like {one_line(like)} {'is' if count == 1 else 'are'} added"
 

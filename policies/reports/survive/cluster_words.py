@@ -53,8 +53,7 @@ def _disruption(action: Action) -> str:
         case CordonNode(node=node):
             return f"the cordon of {one_line(node)}"
         case TaintNode(node=node, taint=taint):
-            value = f"={taint.value}" if taint.value else ""
-            return f"the taint {one_line(f'{taint.key}{value}:{taint.effect}')} of {one_line(node)}"
+            return f"the taint {one_line(str(taint))} of {one_line(node)}"
         case AddNodes(like=like, count=count):
             return f"the addition of {plural(count, 'node')} like {one_line(like)}"
 
