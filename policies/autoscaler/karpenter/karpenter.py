@@ -176,13 +176,7 @@ def _without(kind: InstanceType, key: str, domain: str) -> InstanceType:
     """Return an instance type that is not offered in a zone, if that is what the label is."""
     if key != ZONE:
         return kind
-    return InstanceType(
-        name=kind.name,
-        labels=kind.labels,
-        allocatable=kind.allocatable,
-        capacity=kind.capacity,
-        offerings=tuple(each for each in kind.offerings if each.zone != domain),
-    )
+    return replace(kind, offerings=tuple(each for each in kind.offerings if each.zone != domain))
 
 
 def _unhelped(found: Provisioned, pods: Sequence[PendingPod]) -> Iterator[Unhelped]:

@@ -157,21 +157,17 @@ def pools_in_order(pools: Iterable[NodePool]) -> list[NodePool]:
     return sorted(sorted(pools, key=lambda pool: pool.name, reverse=True), key=lambda pool: -pool.weight)
 
 
-def allowed_types(
-    types: Iterable[InstanceType], wanted: Requirements, amounts: Mapping[str, int]
-) -> list[InstanceType]:
+def allowed_types(types: Iterable[InstanceType], wanted: Requirements) -> list[InstanceType]:
     """Return the instance types for a node: none if they are fewer than ``minValues`` requires.
 
     Args:
         types: The instance types there are.
         wanted: What the labels of the node may be.
-        amounts: What its pods request.
     """
     found = [
         each
         for each in types
-        if each.holds(amounts)
-        and all(each.requirements[key].meets(wanted[key]) for key in each.requirements if key in wanted)
+        if all(each.requirements[key].meets(wanted[key]) for key in each.requirements if key in wanted)
         and each.offered(wanted)
     ]
     for key, requirement in wanted.items():

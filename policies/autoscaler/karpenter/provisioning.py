@@ -246,15 +246,15 @@ class Provisioner:
     def _fit(self, claim: NewClaim, wishes: Wishes, groups: Sequence[CountedGroup]) -> _Fitting | str:
         """Return what the labels and the instance types of a new node may be with a pod, else why not."""
         pool, pod = claim.pool, wishes.pod
+        if not tolerates(pool.taints, wishes.tolerations):
+            return _TAINTED
+        if why := conflict(claim.labels, wishes.requirements, self._known):
+            return why
         amounts = {
             name: claim.amounts.get(name, 0) + wishes.amounts.get(name, 0)
             for name in (*claim.amounts, *wishes.amounts)
         }
         roomy = [kind for kind in claim.types if kind.holds(amounts)]
-        if not tolerates(pool.taints, wishes.tolerations):
-            return _TAINTED
-        if why := conflict(claim.labels, wishes.requirements, self._known):
-            return why
         if not roomy or conflicting(pod.ports, claim.ports, sidecars=True):
             return _TOO_SMALL
         labels = combine(claim.labels.items(), wishes.requirements.items())
@@ -263,7 +263,7 @@ class Provisioner:
         )
         if against is not None:
             return _unsatisfied(against)
-        types = allowed_types(roomy, labels, amounts)
+        types = allowed_types(roomy, labels)
         if not types:
             narrowed = {group.key: labels[group.key] for group in groups if group.key != HOSTNAME}
             return "; ".join([_NOT_OFFERED, *(f"{key} {each}" for key, each in narrowed.items())])

@@ -175,7 +175,7 @@ class KarpenterReader:
                 taints=pool.taints,
                 limits=pool.limits,
                 weight=pool.weight,
-                types=tuple(allowed_types(types, pool.requirements, {})),
+                types=tuple(allowed_types(types, pool.requirements)),
             )
             for pool in self._pools
         ]
