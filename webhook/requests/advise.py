@@ -30,7 +30,6 @@ from policies.placement.advise.node_groups import groups_for, groups_lacking, sc
 from policies.placement.core.actions import MOST_ADDED, domains_of, topology_key
 from policies.placement.core.limits import MOST_ADVISED
 from policies.placement.core.placement import read_workload
-from policies.scheduler.index import ClusterIndex
 from webhook.requests.autoscale import AUTOSCALE, AutoscaleField, autoscaler_of
 from webhook.requests.frame import ApiObject, Name, RequestError, read_request, refuse
 from webhook.requests.placement import PlacementFields, try_placing
@@ -149,8 +148,7 @@ def advise_request(body: bytes, server: AdmissionContext) -> Advice:
     found = ErrorList()
     request = read_request(AdviseRequest, body, found)
     context = request.context(server, found)
-    nodes = ClusterIndex() if context.cluster is None else context.cluster
-    autoscaler = autoscaler_of(request.autoscale, nodes, found)
+    autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
     refuse(found)
     advice = try_placing(partial(_advise, request, context, autoscaler), _WORKLOAD, found)
     if advice is None:

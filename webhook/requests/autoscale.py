@@ -29,17 +29,18 @@ AUTOSCALE: Final = FieldPath(("autoscale",))
 
 
 def autoscaler_of(
-    field: AutoscaleField | None, cluster: ClusterIndex, found: ErrorList
+    field: AutoscaleField | None, known: ClusterIndex | None, found: ErrorList
 ) -> NodeAutoscaler | None:
     """Return what adds nodes; None without the field, or where something is wrong with it.
 
     Args:
         field: The field.
-        cluster: The cluster of the request.
+        known: The cluster of the request; None if it has none.
         found: Takes what is wrong.
     """
     if field is None:
         return None
+    cluster = ClusterIndex() if known is None else known
     if isinstance(field, str):
         groups = deduce(cluster)
         if not groups.groups:

@@ -8,7 +8,6 @@ from functools import partial
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList
 from policies.placement.explain.explain import Explained, explain_object
-from policies.scheduler.index import ClusterIndex
 from webhook.requests.autoscale import AutoscaleField, autoscaler_of
 from webhook.requests.frame import read_request
 from webhook.requests.score import ScoreRequest, evaluate_pod
@@ -39,7 +38,6 @@ def explain_request(body: bytes, server: AdmissionContext, examples: int) -> Exp
     found = ErrorList()
     request = read_request(ExplainRequest, body, found)
     context = request.context(server, found)
-    cluster = ClusterIndex() if context.cluster is None else context.cluster
-    autoscaler = autoscaler_of(request.autoscale, cluster, found)
+    autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
     explain = partial(explain_object, examples=examples, autoscaler=autoscaler)
     return evaluate_pod(request, context, found, explain)

@@ -39,7 +39,6 @@ from policies.placement.simulate.scheduling_queue import (
 from policies.placement.simulate.what_if import ActionError
 from policies.reports.simulate.words import happening_text
 from policies.scheduler.binding import TieBreaker, first_by_name
-from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.requests.actions import MOST_ACTIONS, ActionBody, actions_of
 from webhook.requests.autoscale import AutoscaleField, autoscaler_of
@@ -201,8 +200,7 @@ def run(
         # Whether anything is evicted depends on priorities, also of classes, that are known only then.
         known = KnownPods(running=PodObjects(lambda: objects))
     context = request.context(server, found, objects.append)
-    nodes = ClusterIndex() if context.cluster is None else context.cluster
-    autoscaler = autoscaler_of(request.autoscale, nodes, found)
+    autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
     if request.rolls_out:
         for obj in objects:
             known(obj)
