@@ -1,17 +1,14 @@
 """One round of Karpenter: pending pods on the nodes there are, and on nodes that it will add.
 
-Source: ``scheduling/scheduler.go``, ``nodeclaim.go``, ``existingnode.go`` and ``queue.go``, Karpenter 1.9.
+Source: ``scheduling/scheduler.go``, ``nodeclaim.go`` and ``queue.go``, Karpenter 1.9.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from policies.autoscaler.karpenter.node_pool import (
     NODES,
@@ -21,35 +18,29 @@ from policies.autoscaler.karpenter.node_pool import (
     allowed_types,
 )
 from policies.autoscaler.karpenter.pending import Wishes, in_queue
+from policies.autoscaler.karpenter.present_nodes import PresentNode, PresentNodes
 from policies.autoscaler.karpenter.requirements import (
     LabelRequirement,
     Requirements,
     combine,
     conflict,
-    of_labels,
     one_of,
 )
 from policies.autoscaler.karpenter.topology import (
-    EVERY_NODE,
     CountedGroup,
     DomainUniverse,
-    GroupKind,
     KarpenterTopology,
     tolerates,
 )
+from policies.autoscaler.karpenter.topology_groups import TopologyGroups
 from policies.autoscaler.pod_groups import PendingPod
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.container_needs import HostPort
-from policies.model.interpod_terms import InterPodTerm
-from policies.model.labels import LabelSelector
-from policies.model.pod import Pod
 from policies.model.scaling import KARPENTER_NODE_LABEL
-from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
+from policies.model.taints import Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME, INSTANCE_TYPE
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.nodeports import conflicting
-from policies.scheduler.request import AppliedConstraint
 
 #: Why a NodePool adds no node for a pod.
 _TAINTED: Final = "its taints are not tolerated"
@@ -58,25 +49,6 @@ _TOO_SMALL: Final = "no instance type has room for the pod"
 _NOT_OFFERED: Final = "no instance type with room for the pod is offered as the NodePool and the pod require"
 #: Why nothing is added where there is no NodePool whose requirements any instance type meets.
 NO_POOL: Final = "no instance type meets the requirements of a NodePool"
-
-
-@dataclass(slots=True, eq=False)
-class PresentNode:
-    """A node of the cluster.
-
-    Attributes:
-        name: Its name.
-        position: Its position in the cluster.
-        taints: Its taints.
-        labels: What its labels are.
-        ports: The ports that pods take that were put on it.
-    """
-
-    name: str
-    position: int
-    taints: tuple[Taint, ...]
-    labels: Requirements
-    ports: list[HostPort] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
@@ -148,26 +120,19 @@ class Provisioner:
         types: Sequence[InstanceType],
         choose: Callable[[Sequence[str]], str],
     ) -> None:
-        self._cluster, self._choose, self._known = cluster, choose, KnownLabels.of(types)
+        self._choose, self._known = choose, KnownLabels.of(types)
         self._pools = [pool for pool in pools if pool.types]
         self._topology = KarpenterTopology(DomainUniverse(pools, types))
-        self._namespaces = {name: space.labels for name, space in cluster.snapshot.namespaces.items()}
         soft = any(taint.effect == TaintEffect.PREFER_NO_SCHEDULE for pool in pools for taint in pool.taints)
         made: dict[int, Wishes] = {}
         self.wishes = [made.setdefault(id(pod.request), Wishes.of(pod.request, softens=soft)) for pod in pods]
-        self._nodes = self._present_nodes()
-        self._view = NodeView(cluster, pods[0].request.pod)
-        self._room: dict[str, NDArray[np.int64]] = {}
-        self._open: dict[int, NDArray[np.bool_]] = {}
-        self._groups: dict[int, list[CountedGroup]] = {}
-        self._owned: dict[int, list[CountedGroup]] = {}
+        self._present = PresentNodes(cluster, pods[0].request.pod)
+        self._groups = TopologyGroups(cluster, self._topology, self._present)
         self._claims: list[NewClaim] = []
         self._left = _left(pools, types, cluster)
-        for group_term in cluster.anti_affinity.counts.items():
-            self._keep_away(*group_term)
         for wishes in made.values():
-            self._groups_of(wishes)
-        for node in self._nodes:
+            self._groups.of(wishes)
+        for node in self._present.listed:
             self._topology.register_host(_host(node.labels))
 
     def run(self, stop: Callable[[], bool]) -> Provisioned:
@@ -211,9 +176,10 @@ class Provisioner:
         Returns:
             The node of the cluster; None if it is one that is added; why no NodePool adds one.
         """
-        groups = [*self._groups_of(wishes), *self._topology.keeping_away(wishes.pod)]
-        node = self._present(wishes, groups)
+        groups = [*self._groups.of(wishes), *self._topology.keeping_away(wishes.pod)]
+        node = self._present.take(wishes, groups, self._choose)
         if node is not None:
+            self._record(wishes, node.taints, node.labels)
             return node
         self._claims.sort(key=lambda claim: len(claim.pods))
         for claim in self._claims:
@@ -274,176 +240,10 @@ class Provisioner:
         claim.ports.extend(wishes.pod.ports)
         claim.pods.append(number)
         self._topology.register_host(_host(claim.labels))
-        self._topology.record(wishes.pod, self._owned_by(wishes), claim.pool.taints, claim.labels)
+        self._record(wishes, claim.pool.taints, claim.labels)
 
-    def _present(self, wishes: Wishes, groups: Sequence[CountedGroup]) -> PresentNode | None:
-        """Return the first node of the cluster that takes a pod, and put it there; None if none does."""
-        pod = wishes.pod
-        fitting = self._open_to(wishes).copy()
-        for name, amount in wishes.amounts.items():
-            if amount:
-                fitting &= self._room_of(name) >= amount
-        told: dict[tuple[int, str], bool] = {}
-        for place in np.flatnonzero(fitting).tolist():
-            node = self._nodes[place]
-            if node.ports and conflicting(pod.ports, node.ports, sidecars=True):
-                continue
-            if all(self._allows(group, wishes, node, told) for group in groups):
-                for name, amount in wishes.amounts.items():
-                    self._room_of(name)[place] -= amount
-                node.ports.extend(pod.ports)
-                self._topology.record(pod, self._owned_by(wishes), node.taints, node.labels)
-                return node
-        return None
-
-    def _allows(
-        self, group: CountedGroup, wishes: Wishes, node: PresentNode, told: dict[tuple[int, str], bool]
-    ) -> bool:
-        """Return whether a group lets a pod on a node of the cluster, once for each domain."""
-        label = node.labels.get(group.key)
-        if label is None:
-            return False
-        domain = next(iter(label.values))
-        found = told.get((id(group), domain))
-        if found is None:
-            of_pod = wishes.strict.get(group.key, LabelRequirement(complement=True))
-            allowed = group.allowed(wishes.pod, of_pod, label, self._choose)
-            found = told[id(group), domain] = allowed.allows(domain)
-        return found
-
-    def _open_to(self, wishes: Wishes) -> NDArray[np.bool_]:
-        """Return the nodes whose taints and labels let a pod on, and whose ports are free."""
-        found = self._open.get(id(wishes))
-        if found is None:
-            index, pod = self._cluster, wishes.pod
-            with index.reading():
-                taken = index.ports.count(pod.ports, index.nodes.slots, sidecars=True)[self._view.slots] > 0
-            found = self._open[id(wishes)] = np.array(
-                [
-                    not taken[node.position]
-                    and tolerates(node.taints, wishes.tolerations)
-                    and not conflict(node.labels, wishes.requirements)
-                    for node in self._nodes
-                ],
-                np.bool_,
-            )
-        return found
-
-    def _room_of(self, name: str) -> NDArray[np.int64]:
-        """Return what each node has left of a resource, in the order of the nodes."""
-        found = self._room.get(name)
-        if found is None:
-            allocatable, used = self._view.resource(name)
-            found = self._room[name] = (allocatable - used)[[node.position for node in self._nodes]]
-        return found
-
-    def _present_nodes(self) -> list[PresentNode]:
-        nodes = []
-        for position, node in enumerate(self._cluster.nodes.listed()):
-            labels = {HOSTNAME: node.name, **node.labels}
-            taints = (*node.taints, CORDON_TAINT) if node.unschedulable else node.taints
-            nodes.append(PresentNode(node.name, position, taints, of_labels(labels)))
-        return sorted(nodes, key=lambda node: node.name)
-
-    def _groups_of(self, wishes: Wishes) -> list[CountedGroup]:
-        """Return the groups of a pod; those that no pod had before are counted in the cluster as it is."""
-        found = self._groups.get(id(wishes))
-        if found is None:
-            found = [self._spread(wishes, applied) for applied in wishes.constraints]
-            terms = wishes.pod.terms
-            near, apart = (*terms.affinity, *wishes.near), (*terms.anti_affinity, *wishes.apart)
-            found += [self._of_term(GroupKind.AFFINITY, wishes, term) for term in near]
-            found += [self._of_term(GroupKind.ANTI_AFFINITY, wishes, term) for term in apart]
-            # A constraint that stands twice counts once.
-            found = self._groups[id(wishes)] = list(dict.fromkeys(found))
-            self._owned_by(wishes)
-        return found
-
-    def _spread(self, wishes: Wishes, applied: AppliedConstraint) -> CountedGroup:
-        constraint, selector, namespace = applied.constraint, applied.selector, wishes.pod.namespace
-
-        def selects(pod: Pod) -> bool:
-            return selector is not None and pod.namespace == namespace and selector.matches(pod.labels)
-
-        def make() -> CountedGroup:
-            passes = wishes.counted_nodes(applied)
-            domains = self._topology.universe.domains(constraint.topology_key, passes.tolerations)
-            group = CountedGroup(
-                GroupKind.SPREAD, constraint.topology_key, selects, passes, domains,
-                max_skew=constraint.max_skew, min_domains=constraint.min_domains,
-            )  # fmt: skip
-            # Without a selector it counts every pod of the namespace that is there, and none that comes.
-            table, slots = self._cluster.pods_of(namespace), self._cluster.nodes.slots
-            counts = (
-                None
-                if table is None
-                else table.count_by_node(selector or LabelSelector.parse({}), slots=slots)
-            )
-            self._count_present(group, None if counts is None else counts[self._view.slots])
-            return group
-
-        return self._topology.group(wishes.counted_key(applied), make)
-
-    def _of_term(self, kind: GroupKind, wishes: Wishes, term: InterPodTerm) -> CountedGroup:
-        def make() -> CountedGroup:
-            group = self._term_group(kind, term, wishes)
-            slots, counts = self._cluster.nodes.slots, np.zeros(self._cluster.nodes.slots, np.int64)
-            for namespace, table in self._cluster.pod_tables():
-                covered = term.covers(namespace, self._namespaces.get(namespace, {}))
-                if covered and term.selector is not None:
-                    counts += table.count_by_node(term.selector, slots=slots)
-            self._count_present(group, counts[self._view.slots])
-            return group
-
-        return self._topology.group((kind, _alike(term)), make)
-
-    def _term_group(self, kind: GroupKind, term: InterPodTerm, wishes: Wishes | None) -> CountedGroup:
-        """Return the group of a term, without any pod: of affinity, taints narrow the domains."""
-
-        def selects(pod: Pod) -> bool:
-            return term.selects(pod.namespace, self._namespaces.get(pod.namespace, {}), pod.labels)
-
-        tolerations = () if wishes is None else wishes.tolerations
-        domains = self._topology.universe.domains(term.topology_key, tolerations)
-        return CountedGroup(kind, term.topology_key, selects, EVERY_NODE, domains)
-
-    def _count_present(self, group: CountedGroup, counts: NDArray[np.int64] | None) -> None:
-        """Count the pods of the cluster, and add the domains of its nodes."""
-        for node in self._nodes:
-            label = node.labels.get(group.key)
-            if label is None or not group.passes.passes(node.taints, node.labels):
-                continue
-            domain = next(iter(label.values))
-            group.count(domain, 0 if counts is None else int(counts[node.position]))
-
-    def _owned_by(self, wishes: Wishes) -> list[CountedGroup]:
-        """Return the groups of the pods that have the anti-affinity terms of a pod."""
-        terms = wishes.pod.terms.anti_affinity
-        found = self._owned.get(id(terms))
-        if found is None:
-            kind = GroupKind.ANTI_AFFINITY
-            found = self._owned[id(terms)] = [
-                self._topology.inverse(_alike(term), lambda term=term: self._term_group(kind, term, wishes))  # type: ignore[misc]
-                for term in terms
-            ]
-        return found
-
-    def _keep_away(self, term: InterPodTerm, holders: Mapping[int, int]) -> None:
-        """Add the group of the pods of the cluster that have an anti-affinity term."""
-        kind = GroupKind.ANTI_AFFINITY
-        group = self._topology.inverse(_alike(term), lambda: self._term_group(kind, term, None))
-        of_slot = {int(slot): position for position, slot in enumerate(self._view.slots.tolist())}
-        by_position = {node.position: node for node in self._nodes}
-        for slot, pods in holders.items():
-            node = by_position.get(of_slot.get(slot, -1))
-            label = None if node is None else node.labels.get(term.topology_key)
-            if label is not None:
-                group.count(next(iter(label.values)), pods)
-
-
-def _alike(term: InterPodTerm) -> Hashable:
-    """Return what terms have in common that count the same pods."""
-    return (term.topology_key, term.selector, term.namespaces, term.namespace_selector)
+    def _record(self, wishes: Wishes, taints: Iterable[Taint], labels: Requirements) -> None:
+        self._topology.record(wishes.pod, self._groups.owned_by(wishes), taints, labels)
 
 
 def _host(labels: Requirements) -> str:
