@@ -19,6 +19,9 @@ from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.lint.git import make_repository
 from webhook.lint.reports import FORMATS, PAGE
 
+# Programs are started: git and helm.
+pytestmark = pytest.mark.slow
+
 #: Options that give a cluster to what needs one; its one workload is in no manifest.
 CLUSTER = ("--cluster", "cluster.json")
 POLICY = """\

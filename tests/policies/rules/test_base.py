@@ -177,6 +177,7 @@ def test_a_rule_that_fails(body: str, tmp_path: Path, monkeypatch: pytest.Monkey
         assert [f"in rule {rule.id}"] == raised.value.__notes__
 
 
+@pytest.mark.slow
 def test_no_other_module_lists_rules() -> None:
     """An id stands in its own module, and where errors of the API are made, files are read, or CEL is."""
     ids = {rule.id for rule in all_rules().values()}

@@ -29,6 +29,7 @@ PLUGINS = (
 NOT_MODELED = {"gated", "antiaffinity-required-host", "matchlabelkeys-trap"}
 
 
+@pytest.mark.slow
 def test_recorded_schedules() -> None:
     """The oracle agrees with kube-scheduler 1.36.2 on every node of all 1,200 clusters."""
     cases = list(recorded_schedules())

@@ -73,6 +73,7 @@ def test_arrays_say_what_loops_say(case: dict[str, Any]) -> None:
     assert agreed(oracle_profile.evaluate(case), result_of(case))
 
 
+@pytest.mark.slow
 @examples(300)
 @given(profile_cases(), scheduler_profiles())
 def test_other_profiles(case: dict[str, Any], raw: dict[str, Any]) -> None:

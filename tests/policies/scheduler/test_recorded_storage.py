@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.result import SchedulingResult
 from tests.policies.scheduler.clusters import a_request, objects_of, with_storage
 from tests.recorded import recorded_storage
 
 
+@pytest.mark.slow
 def test_recorded_verdicts() -> None:
     """Nodes, totals, conditions, nominated nodes and victims are those of kube-scheduler 1.36."""
     recorded = list(recorded_storage())
