@@ -28,7 +28,7 @@ from benchmarks.samples import review
 from benchmarks.servers import Running
 from tests.security.combinations import CHOICES, an_object
 from tests.security.reviewing import cluster_objects, review_of
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 #: Milliseconds within which 99 of 100 ordinary reviews must be answered beside them: the project's aim.
 AIM_MS: Final = 100.0

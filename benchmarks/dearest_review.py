@@ -15,7 +15,7 @@ from benchmarks.shapes import AIM_MS, NODES, cheapest
 from policies.config.context import AdmissionContext
 from tests.security.combinations import CHOICES, an_object, changed, drawn
 from tests.security.reviewing import MAX_BODY_BYTES, a_context, review_of
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 #: Combinations that are tried.
 TRIES: Final = 2_000

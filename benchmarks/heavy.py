@@ -27,7 +27,7 @@ from benchmarks.clusters import USUAL, Cluster, probe_pod, write_list
 from benchmarks.load import Target, medians, send
 from benchmarks.samples import review
 from benchmarks.servers import Running
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 #: Who asks at once, beside the reviews. The project's aim names four.
 CALLERS = 4

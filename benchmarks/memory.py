@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks import servers
 from benchmarks.load import Target, send
 from benchmarks.samples import review
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 #: Reviews before the first look, and until the second.
 WARM_UP = 5_000

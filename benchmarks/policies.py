@@ -15,7 +15,7 @@ from typing import Any
 from policies.config.policy_resource import read_policy_resource
 from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import SpreadPolicy
-from webhook.policy_controller.resources import PolicyResources, policies_of
+from webhook.policy_controller.controller import PolicyResources, policies_of
 
 POLICIES, NAMESPACES = 1_000, 10_000
 #: Microseconds that finding the policies of an object may cost: the project's aim.

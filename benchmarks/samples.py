@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 #: Bytes of the pod in a review, as the project's targets name it; the API server sends 1 to 12 KB in all.
 POD_BYTES = 2048

@@ -18,7 +18,7 @@ from benchmarks import servers
 from benchmarks.load import Load, Target, send
 from benchmarks.samples import review
 from benchmarks.servers import Running
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 #: Connections of the load generator: some more than the 5 that the API server kept in normal work.
 CONNECTIONS = 8

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from policies.config.context import AdmissionContext
 from tests.security.reviewing import MAX_BODY_BYTES, Answer, a_context, answer, review_of, variants
 from tests.security.shapes import SIZES, Shape, shapes
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 #: Milliseconds that a review may cost, besides reading its JSON: the project's aim.
 AIM_MS: Final = 50.0

@@ -23,8 +23,7 @@ from policies.placement.audit.audit import audit
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.workload_store import WorkloadStore
-from webhook.skew.controller import SHARE
-from webhook.skew.sweep import SweepEndedError, Throttle, sweep
+from webhook.skew.controller import SHARE, SweepEndedError, Throttle, sweep
 from webhook.telemetry.metrics import Telemetry
 from webhook.telemetry.skew_metrics import SkewExporter, SkewReport
 

@@ -12,7 +12,7 @@ from benchmarks import servers
 from benchmarks.samples import review
 from benchmarks.servers import Running
 from tests.security.slow_clients import CROWD, Misbehavior, beside, pipelined
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 #: Milliseconds within which 99 of 100 answers must come beside them: the project's aim.
 AIM_MS = 100.0

@@ -1,4 +1,4 @@
-"""Create the CA that signs Evenkeel's serving certificates, and check one that was given.
+"""Create the CA of Evenkeel, check one that was given, and issue serving certificates by it.
 
 Its certificate is the ``caBundle`` of the webhook configurations. Pure but for the randomness of keys and
 serial numbers: the clock is an argument, files are the store's business.
@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs import pem
-from certs.clocks import BACKDATE, CA_LIFETIME
+from certs.clocks import BACKDATE, CA_LIFETIME, SERVING_LIFETIME
 from certs.errors import CertificateError
 from certs.keypair import KeyPair
+from certs.names import SubjectNames
 
 #: Every use that a certificate can allow. RFC 5280 section 4.2.1.3.
 _KEY_USES = (
@@ -104,3 +105,46 @@ def require_ca(ca: KeyPair, now: datetime) -> None:
 def signature_hash(key: pem.PrivateKey) -> hashes.SHA256 | None:
     """Return the hash that a key signs with; EdDSA has its own."""
     return None if isinstance(key, ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey) else hashes.SHA256()
+
+
+def issue(
+    ca: KeyPair, names: SubjectNames, *, now: datetime, lifetime: timedelta = SERVING_LIFETIME
+) -> KeyPair:
+    """Issue an ECDSA P-256 serving certificate.
+
+    Args:
+        ca: The CA that signs.
+        names: What clients may call the server.
+        now: The current time, with a time zone.
+        lifetime: How long from now it is valid, at most until the CA expires: no client trusts it after that.
+
+    Raises:
+        CertificateError: The CA cannot sign.
+    """
+    require_ca(ca, now)
+    key = ec.generate_private_key(ec.SECP256R1())
+    alternative = [*map(x509.DNSName, names.dns), *map(x509.IPAddress, names.addresses)]
+    certificate = (
+        certificate_builder(now, not_after=min(now + lifetime, ca.not_after))
+        # Clients ignore the common name, which could not hold every Service's name anyway.
+        .subject_name(subject("evenkeel"))
+        .issuer_name(ca.certificate.subject)
+        .public_key(key.public_key())
+        .add_extension(x509.SubjectAlternativeName(alternative), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(key_usage("digital_signature"), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(_authority_key_identifier(ca.certificate), critical=False)
+        .sign(ca.key, signature_hash(ca.key))
+    )
+    return KeyPair(certificate=certificate, key=key)
+
+
+def _authority_key_identifier(ca: x509.Certificate) -> x509.AuthorityKeyIdentifier:
+    """Return the CA's own key identifier; it need not be the hash that we would compute."""
+    try:
+        identifier = ca.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+    except x509.ExtensionNotFound:
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(ca.public_key())  # type: ignore[arg-type]
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier.value)

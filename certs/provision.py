@@ -11,10 +11,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from certs import store
-from certs.ca import create_ca
+from certs.ca import create_ca, issue
 from certs.clocks import BACKDATE, CA_LIFETIME, SERVING_LIFETIME
 from certs.errors import CertificateError, UnreadableError
-from certs.issue import issue
 from certs.keypair import KeyPair, dns_names, ip_addresses
 from certs.keyring import Keyring, parse_keyring, serving_data
 from certs.names import SubjectNames, parse_hosts, parse_names

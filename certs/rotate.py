@@ -23,11 +23,10 @@ from enum import StrEnum
 
 from cryptography import x509
 
-from certs.ca import ca_problem, create_ca
+from certs.ca import ca_problem, create_ca, issue
 from certs.clocks import BACKDATE, SERVING_LIFETIME, clock_problem
 from certs.errors import CertificateError
 from certs.inspect import leads_to, signer_of
-from certs.issue import issue
 from certs.keypair import KeyPair
 from certs.keyring import Keyring, still_valid
 from certs.names import SubjectNames

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.case import ConformanceCase
 from conformance.corpus import Corpus, open_corpus
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 DATA = Path(__file__).parent / "data"
 

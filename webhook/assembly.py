@@ -95,7 +95,7 @@ def _watch_policies(settings: Settings, controller: PolicyController, *, has_sch
     from webhook.kube.backoff import Backoff  # noqa: PLC0415
     from webhook.kube.reflector import Reflector  # noqa: PLC0415
     from webhook.kube.watched_resources import SPREAD_POLICIES  # noqa: PLC0415
-    from webhook.policy_controller.resources import PolicyResources  # noqa: PLC0415
+    from webhook.policy_controller.controller import PolicyResources  # noqa: PLC0415
 
     resources = PolicyResources(controller.changed, has_scheduler_config=has_scheduler_config)
     # The definition may be installed at any time.

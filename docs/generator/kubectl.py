@@ -17,8 +17,8 @@ from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
 from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply
-from webhook.admission.request import Phase, ReviewRequest
 from webhook.admission.respond import respond
+from webhook.admission.review import Phase, ReviewRequest
 from webhook.kube.snapshot import SnapshotFile
 
 

@@ -1,7 +1,8 @@
-"""JSON Patch operations (RFC 6902) and JSON Pointers (RFC 6901)."""
+"""JSON Patch operations (RFC 6902), JSON Pointers (RFC 6901), and JSON merge patches (RFC 7386)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Literal, NotRequired, TypedDict
@@ -87,3 +88,25 @@ def difference(old: object, new: object, path: tuple[str | int, ...] = ()) -> It
             yield {"op": "add", "path": pointer((*path, position)), "value": new[position]}
     elif type(old) is not type(new) or old != new:
         yield {"op": "replace", "path": pointer(path), "value": new}
+
+
+def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return the patch from one object to another; lists are replaced as a whole.
+
+    >>> merge_patch({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 4, "d": 3}, "e": [5]})
+    {'a': None, 'b': {'c': 4}, 'e': [5]}
+    """
+    patch: dict[str, Any] = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name)
+        if isinstance(before, dict) and isinstance(value, dict):
+            if below := merge_patch(before, value):
+                patch[name] = below
+        elif name not in old or _text(before) != _text(value):
+            patch[name] = value
+    return patch
+
+
+def _text(value: Any) -> str:
+    """Return a value as JSON: to Python 0 and false are equal."""
+    return json.dumps(value, sort_keys=True)

@@ -1,4 +1,4 @@
-"""The terms of affinity and the host ports that running pods hold, by node.
+"""Terms of affinity, host ports, claims and disks of running pods by node, and the volumes attached there.
 
 A cluster has few distinct terms, whatever the number of its pods: each is kept once, with its pods on each
 node slot.
@@ -10,13 +10,16 @@ from collections import defaultdict
 from collections.abc import Hashable, ItemsView, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.container_needs import EVERY_ADDRESS, HostPort
 from policies.model.interpod_terms import InterPodTerm, InterPodTerms
+from policies.model.pod_volumes import ClaimVolume, CsiVolume, InlineDisk, PodVolumes
+from policies.model.storage import Storage
+from policies.scheduler.node_table import NodeTable
 
 T = TypeVar("T", bound=Hashable)
 
@@ -161,3 +164,136 @@ class PortTable:
             for address, sidecar in product(addresses, holders):
                 taken += self._counts.by_slot(port._replace(address=address, sidecar=sidecar), slots)
         return taken
+
+
+class VolumeTable:
+    """The volumes of running pods.
+
+    Attributes:
+        claims: The claims, with the pods that use each on every slot.
+        disks: The disks that pods name themselves.
+    """
+
+    __slots__ = ("_attached", "_inline", "claims", "disks")
+
+    def __init__(self) -> None:
+        self.claims: SlotCounts[ClaimVolume] = SlotCounts()
+        self.disks: SlotCounts[InlineDisk] = SlotCounts()
+        self._inline: SlotCounts[CsiVolume] = SlotCounts()
+        self._attached: AttachedVolumes | None = None
+
+    def add(self, volumes: PodVolumes, slot: int, amount: int) -> None:
+        """Add the volumes of a pod on a node slot, or take them away."""
+        attached = self._attached
+        for claim in volumes.claims:
+            self.claims.add(claim, slot, amount)
+            if attached is not None:
+                attached.add_claim(claim, slot, amount)
+        for disk in volumes.disks:
+            self.disks.add(disk, slot, amount)
+        for volume in volumes.inline:
+            self._inline.add(volume, slot, amount)
+            if attached is not None:
+                attached.add(volume, slot, amount)
+
+    def copy(self) -> VolumeTable:
+        """Return a table of its own."""
+        fork = VolumeTable()
+        fork.claims, fork.disks = self.claims.copy(), self.disks.copy()
+        fork._inline = self._inline.copy()
+        return fork
+
+    def attached(self, storage: Storage, nodes: NodeTable) -> AttachedVolumes:
+        """Return the volumes that nodes have attached: those of their pods, and VolumeAttachments."""
+        if self._attached is None or not self._attached.is_of(storage, nodes):
+            self._attached = AttachedVolumes(storage, nodes)
+            for claim, slots in self.claims.items():
+                for slot, amount in slots.items():
+                    self._attached.add_claim(claim, slot, amount)
+            for volume, slots in self._inline.items():
+                for slot, amount in slots.items():
+                    self._attached.add(volume, slot, amount)
+        return self._attached
+
+
+#: The limit of a node that has none: more than any count.
+UNLIMITED: Final = 2**62
+
+
+class AttachedVolumes:
+    """The distinct volumes of each CSI driver on every node slot."""
+
+    def __init__(self, storage: Storage, nodes: NodeTable) -> None:
+        self._storage, self._version, self._order = storage, storage.version, nodes.order()
+        #: How many pods use each volume on every slot.
+        self._users: SlotCounts[CsiVolume] = SlotCounts()
+        #: How many volumes of each driver are attached, by slot.
+        self._counts: dict[str, NDArray[np.int64]] = {}
+        #: How many volumes of a driver each slot takes, of drivers that were asked for.
+        self._limits: dict[str, NDArray[np.int64]] = {}
+        #: The slots that VolumeAttachments name for each volume.
+        self._attachments: defaultdict[CsiVolume, set[int]] = defaultdict(set)
+        slots = self._slots = dict(zip(nodes.names(), self._order.tolist(), strict=True))
+        for attachment in storage.attachments():
+            volume, slot = storage.volume(attachment.volume), slots.get(attachment.node)
+            # One of an in-tree plugin is not translated here.
+            if slot is None or volume is None or volume.csi is None or volume.site.plugin is not None:
+                continue
+            attached = CsiVolume(attachment.driver, volume.csi.handle)
+            if slot not in self._attachments[attached]:
+                self._attachments[attached].add(slot)
+                self._count(attached.driver, slot, 1)
+
+    def is_of(self, storage: Storage, nodes: NodeTable) -> bool:
+        """Return whether it was made of storage and nodes as they are now."""
+        return storage is self._storage and storage.version == self._version and nodes.order() is self._order
+
+    def add_claim(self, used: ClaimVolume, slot: int, amount: int) -> None:
+        """Add the volume of a claim that pods use, or take it away; a claim that is missing has none."""
+        claim = self._storage.claim(used.namespace, used.name)
+        volume = None if claim is None else self._storage.csi_volume(claim)
+        if volume is not None:
+            self.add(volume, slot, amount)
+
+    def add(self, volume: CsiVolume, slot: int, amount: int) -> None:
+        """Add users of a volume on a slot, or take them away."""
+        before = self._users.holders(volume).get(slot, 0)
+        self._users.add(volume, slot, amount)
+        after = self._users.holders(volume).get(slot, 0)
+        if bool(before) != bool(after) and slot not in self._attachments.get(volume, ()):
+            self._count(volume.driver, slot, 1 if after else -1)
+
+    def _count(self, driver: str, slot: int, amount: int) -> None:
+        counts = self._counts.get(driver)
+        if counts is None or len(counts) <= slot:
+            counts = self._counts[driver] = _longer(counts, 2 * (slot + 1))
+        counts[slot] += amount
+
+    def count(self, driver: str, slots: int) -> NDArray[np.int64]:
+        """Count the volumes of a driver on every slot, shape ``(s,)``; valid until the next change."""
+        counts = self._counts.get(driver)
+        return counts[:slots] if counts is not None and len(counts) >= slots else _longer(counts, slots)
+
+    def limits(self, driver: str, slots: int) -> NDArray[np.int64]:
+        """Return how many volumes of a driver each slot takes, shape ``(s,)``."""
+        found = self._limits.get(driver)
+        if found is None or len(found) < slots:
+            found = self._limits[driver] = np.full(slots, UNLIMITED, np.int64)
+            for name, limit in self._storage.limits(driver).items():
+                if name in self._slots:
+                    found[self._slots[name]] = limit
+        return found[:slots]
+
+    def used(self, volume: CsiVolume, slots: int) -> NDArray[np.bool_]:
+        """Return on which slots a pod uses a volume already, shape ``(s,)``."""
+        used = np.zeros(slots, np.bool_)
+        used[list(self._users.holders(volume))] = True
+        return used
+
+
+def _longer(counts: NDArray[np.int64] | None, size: int) -> NDArray[np.int64]:
+    """Return a copy of some counts, or of none, that has so many."""
+    found = np.zeros(size, np.int64)
+    if counts is not None:
+        found[: len(counts)] = counts
+    return found

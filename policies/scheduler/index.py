@@ -24,11 +24,10 @@ from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot, kind_of
 from policies.model.storage import Storage
 from policies.model.storage_readers import READERS as STORAGE_READERS
 from policies.model.workload import DEFAULT_NAMESPACE
-from policies.scheduler.holdings import PortTable, TermTable, signed_preferences
+from policies.scheduler.holdings import PortTable, TermTable, VolumeTable, signed_preferences
 from policies.scheduler.node_table import NodeTable
 from policies.scheduler.pod_holding import Holding, HoldingNumbers
 from policies.scheduler.pod_table import PodFields, PodTable
-from policies.scheduler.volume_table import VolumeTable
 
 #: What reads the kinds that are kept as they are read.
 READERS: Final[Mapping[Kind, Reader[Any]]] = STORAGE_READERS | {

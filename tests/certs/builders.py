@@ -11,8 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from certs import pem, store
-from certs.ca import certificate_builder, create_ca, subject
-from certs.issue import issue
+from certs.ca import certificate_builder, create_ca, issue, subject
 from certs.keypair import KeyPair
 from certs.keyring import Keyring, serving_data
 from certs.names import parse_hosts

@@ -14,10 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certs import pem, store
-from certs.ca import certificate_builder, create_ca, key_usage, signature_hash
+from certs.ca import certificate_builder, create_ca, issue, key_usage, signature_hash
 from certs.clocks import BACKDATE, SERVING_LIFETIME
 from certs.errors import CertificateError
-from certs.issue import issue
 from certs.keypair import KeyPair
 from certs.names import LABEL, Service, parse_names
 from tests.certs.builders import CA, DAY, NOW, a_folder, a_pair

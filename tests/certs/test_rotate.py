@@ -12,10 +12,9 @@ from cryptography import x509
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certs.ca import create_ca
+from certs.ca import create_ca, issue
 from certs.errors import CertificateError
 from certs.inspect import signer_of
-from certs.issue import issue
 from certs.keypair import KeyPair
 from certs.keyring import Keyring, parse_keyring
 from certs.names import Service, parse_names

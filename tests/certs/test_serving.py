@@ -16,9 +16,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from certs import store
-from certs.ca import create_ca
+from certs.ca import create_ca, issue
 from certs.errors import CertificateError, MismatchedKeyError, UnreadableError
-from certs.issue import issue
 from certs.keypair import KeyPair, parse_keypair
 from certs.names import parse_hosts
 from certs.serving import ServingContext

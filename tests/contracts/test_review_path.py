@@ -24,7 +24,7 @@ from tests.policies.config.contexts import a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.running import review_of
 from webhook.admission.current_context import CurrentContext
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 from webhook.http.application import HttpApplication
 from webhook.http.state import ServerState
 from webhook.settings import LogFormat, LogLevel, Settings

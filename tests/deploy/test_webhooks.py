@@ -20,9 +20,8 @@ from policies.scheduler.index import ClusterIndex
 from tests.deploy.manifests import DEPLOY, Manifests, base, missing, render, template
 from tests.recorded import phase_of, recorded_reviews
 from tests.webhook.reviewing import a_review_request
-from webhook.admission.request import Phase
 from webhook.admission.respond import decide
-from webhook.admission.review import Review
+from webhook.admission.review import Phase, Review
 
 KINDS = {Phase.MUTATE: "MutatingWebhookConfiguration", Phase.VALIDATE: "ValidatingWebhookConfiguration"}
 #: Without these namespaces a cluster, or Evenkeel in it, may not start.

@@ -20,8 +20,8 @@ from tests.builders import kind_of
 from tests.security.combinations import CHOICES, an_object, drawn
 from tests.security.reviewing import a_context, review_of
 from tests.webhook.reviewing import a_review_request
-from webhook.admission.request import Phase
 from webhook.admission.respond import respond
+from webhook.admission.review import Phase
 
 #: Bytes of a review that are tried: each is read, whatever is judged, and calls cost ten times as much here.
 MAX_BYTES = 60_000

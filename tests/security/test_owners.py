@@ -24,7 +24,7 @@ from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.emit.api_server import EmittedPolicy
 from tests.policies.emit.requests import a_request, decided
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 ACCOUNT = "system:serviceaccount:"
 NODE = "system:node:n1"

@@ -15,7 +15,7 @@ from policies.config.context import AdmissionContext
 from tests.for_each import for_each
 from tests.security.reviewing import MAX_BODY_BYTES, Answer, a_context, answer, review_of
 from tests.security.shapes import Shape, a_rich_workload, shapes
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 #: Nodes of the cluster.
 NODES = 200

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webhook.served_certificate import ServedCertificate
+from webhook.server import ServedCertificate
 
 
 @dataclass

@@ -19,8 +19,15 @@ from policies.manifests.sanitize import cut, printable_lines
 from policies.manifests.words import plural
 from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
-from webhook.admission.request import Phase, ReviewRequest
-from webhook.admission.review import API_VERSION, SPREAD_POLICY, Review, ReviewAnswer, ReviewResponse
+from webhook.admission.review import (
+    API_VERSION,
+    SPREAD_POLICY,
+    Phase,
+    Review,
+    ReviewAnswer,
+    ReviewRequest,
+    ReviewResponse,
+)
 from webhook.registration import PROBE_ANNOTATION, probe_answer
 from webhook.telemetry.logs import Value
 

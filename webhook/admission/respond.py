@@ -10,18 +10,31 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Final, NamedTuple, TypeAlias
 
-from policies.admission.decision import IGNORED, AdmissionVerdict, CacheMiss, Decision, NamespaceChange
+from policies.admission.decision import (
+    IGNORED,
+    UNREVIEWABLE,
+    AdmissionVerdict,
+    CacheMiss,
+    Decision,
+    NamespaceChange,
+    decide_unreviewable,
+)
 from policies.admission.injection import decide_mutation
 from policies.admission.policy_review import decide_namespace, decide_policy
-from policies.admission.unreviewable import UNREVIEWABLE, decide_unreviewable
 from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
 from policies.config.spread_policy import SpreadPolicy
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from policies.model.workload import Workload
 from webhook.admission.reply import Reply, reply_to
-from webhook.admission.request import Phase, ReviewRequest
-from webhook.admission.review import SPREAD_POLICY, Review, ReviewError, UnreadableReviewError
+from webhook.admission.review import (
+    SPREAD_POLICY,
+    Phase,
+    Review,
+    ReviewError,
+    ReviewRequest,
+    UnreadableReviewError,
+)
 from webhook.telemetry.logs import LOGGER
 
 #: What is reviewed that makes no pods.

@@ -6,6 +6,7 @@ Source: ``k8s.io/api/admission/v1``, Kubernetes 1.36.
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from itertools import islice
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict
@@ -21,6 +22,7 @@ from policies.manifests.fields import (
     wrong_type,
 )
 from policies.manifests.json_bytes import JsonError, read_json_within
+from webhook.admission.budget import Budget
 
 #: Values of a review that are read; ordinary ones have some hundreds. This many take some 30 ms, during which
 #: every client waits.
@@ -225,3 +227,24 @@ class ReviewAnswer(TypedDict):
     apiVersion: Annotated[str, Keywords(const=API_VERSION)]
     kind: Annotated[str, Keywords(const="AdmissionReview")]
     response: ReviewResponse
+
+
+class Phase(StrEnum):
+    """Which of the two webhooks is called."""
+
+    MUTATE = "mutate"
+    VALIDATE = "validate"
+
+
+class ReviewRequest(NamedTuple):
+    """A request whose body has come.
+
+    Attributes:
+        body: The AdmissionReview, or its beginning.
+        phase: Which webhook is called.
+        budget: The time that the request has.
+    """
+
+    body: bytes
+    phase: Phase
+    budget: Budget

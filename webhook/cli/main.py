@@ -1,4 +1,4 @@
-"""Finds the command of ``evenkeel`` and says what went wrong.
+"""Finds the command of ``evenkeel`` and says what went wrong, be it an extra that is not installed.
 
 A command's module is imported when the command is used, so that ``evenkeel --help`` and shell completion
 do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` is set.
@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections import defaultdict
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -28,8 +30,8 @@ from webhook.late_imports import late_imports
 with late_imports():
     from importlib import metadata
 
-    from webhook.cli import extras
-
+#: The extra of commands that need more than the first module that they miss.
+OF_COMMANDS: Final[Mapping[str, str]] = {"doctor": "live", "serve": "server"}
 #: Every command, by what people come for: a module below ``webhook.cli``.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Check files": ("lint", "fix", "plan", "rule"),
@@ -45,6 +47,34 @@ COMMANDS: Final = tuple(name for names in GROUPS.values() for name in names)
 APART: Final[Mapping[str, str]] = {"conformance": "conformance.command"}
 #: Modules with another name than their command.
 _MODULES: Final[Mapping[str, str]] = {"options": "shared_options", "what-if": "what_if"}
+
+
+class MissingExtraError(CannotRunError):
+    """A command needs an extra that is not installed."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"{module} is not installed, and this needs it: pip install 'evenkeel[{extra}]'")
+
+
+def missing_extra(module: str | None, command: str | None) -> MissingExtraError | None:
+    """Return the error for a module that could not be imported; None where no extra brings it.
+
+    Args:
+        module: The full name of the module, as ``ModuleNotFoundError.name`` has it.
+        command: The command that needs it.
+    """
+    top = (module or "").partition(".")[0]
+    brought: dict[str, set[str]] = defaultdict(set)
+    for requirement in metadata.requires("evenkeel") or ():
+        # As in ``prometheus-client<1,>=0.21; extra == "server"``.
+        needed, _, extra = requirement.partition("; extra == ")
+        name = "".join(takewhile(lambda letter: letter.isalnum() or letter in "-_.", needed))
+        brought[extra.strip("'\"")].add(name.lower().replace("-", "_"))
+    extras = [extra for extra in brought if extra and top in brought[extra]]
+    if not extras:
+        return None
+    smallest = min(extras, key=lambda extra: (len(brought[extra]), extra == "all", extra))
+    return MissingExtraError(top, OF_COMMANDS.get(command or "", smallest))
 
 
 class MissingDistributionError(CannotRunError):
@@ -90,7 +120,7 @@ class _LazyGroup(click.Group):
         except ModuleNotFoundError as error:
             if error.name in (APART.get(name), APART.get(name, "").partition(".")[0]):
                 raise MissingDistributionError(name) from error
-            raise extras.missing_extra(error.name, name) or error from error
+            raise missing_extra(error.name, name) or error from error
         for parameter in (each for each in command.params if isinstance(each, click.Option)):
             if any(parameter.name in table.get(name, ()) for table in (renames.MOVED, renames.SPLIT)):
                 parameter.hidden = True
@@ -101,7 +131,7 @@ class _LazyGroup(click.Group):
         try:
             return super().invoke(context)
         except ModuleNotFoundError as error:
-            raise extras.missing_extra(error.name, context.invoked_subcommand) or error from error
+            raise missing_extra(error.name, context.invoked_subcommand) or error from error
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         for title, names in GROUPS.items():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 with late_imports():
     from policies.manifests import edits as manifests_edits
-    from policies.manifests import merge_patch as manifests_merge_patch
+    from policies.manifests import json_patch as manifests_merge_patch
     from policies.manifests import rewrite
     from policies.reports import patch as reports_patch
     from webhook.cli import manifest

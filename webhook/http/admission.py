@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Final
 from policies.admission.admission_rules import rules_at_admission
 from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply, log_fields
-from webhook.admission.request import Phase, ReviewRequest
 from webhook.admission.respond import (
     MustWait,
     NeedsPreview,
@@ -30,6 +29,7 @@ from webhook.admission.respond import (
     respond,
     respond_unreviewable,
 )
+from webhook.admission.review import Phase, ReviewRequest
 from webhook.http.body import (
     BodyReader,
     ClientGoneError,

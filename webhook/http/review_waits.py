@@ -16,8 +16,8 @@ from policies.admission.decision import NamespaceChange
 from policies.admission.policy_preview import preview_warnings, preview_workloads
 from policies.admission.warnings import AdmissionWarning
 from webhook.admission.reply import Reply
-from webhook.admission.request import ReviewRequest
 from webhook.admission.respond import MustWait, NeedsPreview, Outcome, RefusedReview, respond
+from webhook.admission.review import ReviewRequest
 from webhook.http.child_processes import Limit, LimitError
 from webhook.http.state import LONGEST_PREVIEW_S, ServerState
 from webhook.telemetry.logs import LOGGER

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from policies.manifests import json_bytes
 from policies.manifests.fields import text_member, type_name
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.labels import LabelSelector
-from webhook.kube import json_parts
 from webhook.kube.api_server import ApiError, ApiServer, UnreachableError
 from webhook.kube.left_out import LeftOutObject
 from webhook.kube.watched_resources import ListedResource
@@ -166,18 +166,18 @@ def _parsed(body: bytes) -> dict[str, Any] | None:
     try:
         answer = read_json(body).value
     except JsonError:
-        return _parted(body) if json_parts.is_closed(body) else None
+        return _parted(body) if json_bytes.is_closed(body) else None
     return answer if isinstance(answer, dict) else None
 
 
 def _parted(body: bytes) -> dict[str, Any] | None:
     """Return a list with the text of each object, the last of which may lack its end; None for no list."""
-    parts = json_parts.members(body)
+    parts = json_bytes.members(body)
     if not parts.get("items"):
         return None
     return {
-        "metadata": json_parts.value(parts.get("metadata", b"")),
-        "items": list(json_parts.items(parts.get("items", b""))),
+        "metadata": json_bytes.value(parts.get("metadata", b"")),
+        "items": list(json_bytes.items(parts.get("items", b""))),
     }
 
 
@@ -194,8 +194,8 @@ def _read(item: object, resource: ListedResource, place: str) -> dict[str, Any] 
         try:
             item = read_json(text).value
         except JsonError as error:
-            namespace, name = json_parts.written_identity(text)
-            reason = str(error) if json_parts.is_closed(text) else "it is too large, or has no end"
+            namespace, name = json_bytes.written_identity(text)
+            reason = str(error) if json_bytes.is_closed(text) else "it is too large, or has no end"
             return LeftOutObject(
                 kind=resource.kind, namespace=namespace, name=name, place=place, reason=reason
             )
@@ -307,8 +307,8 @@ def watch_event(line: bytes, resource: ListedResource) -> tuple[str, dict[str, A
     try:
         event = read_json(line).value
     except JsonError:
-        parts = json_parts.members(line)
-        event = {"type": json_parts.value(parts.get("type", b"")), "object": parts.get("object")}
+        parts = json_bytes.members(line)
+        event = {"type": json_bytes.value(parts.get("type", b"")), "object": parts.get("object")}
     if not isinstance(event, dict):
         return None
     verb, obj = event.get("type"), _read(event.get("object"), resource, "")

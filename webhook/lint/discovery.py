@@ -1,4 +1,7 @@
-"""Find what there is to read below folders, in an order that is always the same. Reads no manifest."""
+"""Find what there is to read below folders, in an order that is always the same. Reads no manifest.
+
+What Git tracks is of a repository, whatever its ``.gitignore`` files ignore.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from webhook.late_imports import late_imports
 from webhook.lint.files import GIT, STDIN, SUFFIXES, is_below, repository_root, shown_path
 from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
 from webhook.lint.tool_error import ToolError
-from webhook.lint.tracked import TrackedFiles
 
+with late_imports():
+    from webhook.lint import git_revision
+
+#: The file of a repository that lists what Git tracks; a new repository has none yet.
+_INDEX = "index"
 #: The file that makes a folder a Helm chart.
 CHART: Final = "Chart.yaml"
 #: The files that make a folder a kustomization.
@@ -21,6 +29,53 @@ KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "K
 _WANTED: Final = tuple(sorted(SUFFIXES | KUSTOMIZATIONS))
 #: Folders of a chart that hold no manifests: templates, and further charts that the outer one renders.
 _OF_CHART: Final = frozenset({"templates", "charts"})
+
+
+@dataclass(slots=True)
+class TrackedFiles:
+    """The files that Git tracks in a repository, of those whose names end in some way; read when needed.
+
+    Attributes:
+        root: The repository's root, an absolute path; a folder that is no repository tracks nothing.
+        endings: How the names end.
+        problem: Why it is not known what is tracked.
+    """
+
+    root: Path
+    endings: tuple[str, ...]
+    problem: ToolError | None = None
+    _paths: frozenset[str] | None = field(default=None, init=False)
+
+    def holds(self, path: Path) -> bool:
+        """Return whether a file is tracked, or a folder holds one that is.
+
+        Args:
+            path: An absolute path.
+        """
+        if self._paths is None:
+            self._paths = self._read()
+        return bool(self._paths) and path.is_relative_to(self.root) and self._name(path) in self._paths
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+    def _read(self) -> frozenset[str]:
+        """Return the paths of the files, and of all folders on the way to them."""
+        # A worktree has a file there, which leads to its own index.
+        if not (self.root / GIT / _INDEX).exists() and not (self.root / GIT).is_file():
+            return frozenset()
+        try:
+            listed = git_revision.GitRepository(self.root).tracked(self.endings)
+        except ToolError as error:
+            self.problem = error
+            return frozenset()
+        found: set[str] = set()
+        for file in listed:
+            path = file
+            while path and path not in found:
+                found.add(path)
+                path = os.path.dirname(path)  # noqa: PTH120  # half the time
+        return frozenset(found)
 
 
 @dataclass(slots=True)

@@ -22,8 +22,8 @@ from policies.manifests.fields import FieldPath
 from policies.manifests.kustomize_layers import STATING, Inline, Layer
 from policies.manifests.origins import BuiltObject, Origin
 from webhook.lint.files import absolute, read_file, shown_file
+from webhook.lint.kustomization_fields import is_target
 from webhook.lint.kustomizations import Kustomization, kustomization_in
-from webhook.lint.patch_targets import is_target
 
 #: The fields that list patches, in the order in which kustomize applies them.
 _PATCHES: Final = ("patchesStrategicMerge", "patches", "patchesJson6902")

@@ -1,26 +1,28 @@
 """Puts the policies of files and of the cluster into force, all at once, whenever either changes.
 
-Each worker process has a controller of its own, so a change is in force everywhere once each has its watch
-event. Changes that come together make one set: 1,000 policies that change at once are put into
-force a few times, not 1,000 times.
+A reflector keeps the SpreadPolicy objects of the cluster: what is known of each, by name. Each worker process
+has a controller of its own, so a change is in force everywhere once each has its watch event. Changes that
+come together make one set: 1,000 policies that change at once are put into force a few times, not 1,000
+times.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from policies.config.policy_resource import PolicyResource
+from policies.config.policy_resource import PolicyResource, read_policy_resource
 from policies.config.policy_set import PolicySet
 from policies.config.policy_status import summary_of
 from policies.config.spread_policy import CRD_NAME, KIND, SpreadPolicy
+from policies.manifests.fields import FieldError
 from webhook.component import Component
 from webhook.kube.left_out import left_out_warning
+from webhook.kube.list import identity
 from webhook.kube.reflector import REFUSED_S, Reflector
 from webhook.policy_controller.files import PolicyFiles
-from webhook.policy_controller.resources import PolicyResources, policies_of
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.problem_log import ProblemLog
 
@@ -33,6 +35,60 @@ LOOK_EVERY_S: Final = 0.5
 COALESCE_S: Final = 0.1
 #: Names that a log line lists.
 _LISTED: Final = 20
+
+
+class PolicyResources:
+    """The objects of one process. One thread writes, any number read."""
+
+    def __init__(self, changed: Callable[[], None], *, has_scheduler_config: bool) -> None:
+        """Start without any.
+
+        Args:
+            changed: Called after each change, by the thread that made it.
+            has_scheduler_config: Whether defaults may be taken from the scheduler's configuration.
+        """
+        self._changed = changed
+        self._has_scheduler_config = has_scheduler_config
+        self._lock = threading.Lock()
+        self._resources: dict[str, PolicyResource] = {}
+
+    def apply(self, obj: Mapping[str, Any]) -> list[FieldError]:
+        """Add an object, or replace the one of its name; one with errors is kept too, but not in force."""
+        _, name = identity(dict(obj))
+        if not name:
+            return []
+        # The only writer reads without the lock: checking a document takes milliseconds.
+        before = self._resources.get(name)
+        found = read_policy_resource(obj, before, has_scheduler_config=self._has_scheduler_config)
+        with self._lock:
+            self._resources[name] = found
+        self._changed()
+        return []
+
+    def remove(self, _api_version: str, _kind: str, _namespace: str, name: str) -> None:
+        """Remove an object; one that is not there is passed over."""
+        with self._lock:
+            self._resources.pop(name, None)
+        self._changed()
+
+    def names(self, _kind: tuple[str, str]) -> set[tuple[str, str]]:
+        """Return the names of the objects, with the namespace that they do not have."""
+        with self._lock:
+            return {("", name) for name in self._resources}
+
+    def count(self, _kind: tuple[str, str]) -> int:
+        """Return how many objects there are."""
+        return len(self._resources)
+
+    def listed(self) -> list[PolicyResource]:
+        """Return the objects by name, as kubectl lists them."""
+        with self._lock:
+            return [resource for _, resource in sorted(self._resources.items())]
+
+
+def policies_of(resources: list[PolicyResource]) -> tuple[SpreadPolicy, ...]:
+    """Return the policies in force, in the order of the objects."""
+    return tuple(resource.accepted.policy for resource in resources if resource.accepted is not None)
 
 
 class PolicyController(Component):

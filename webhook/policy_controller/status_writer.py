@@ -20,7 +20,7 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
 from webhook.kube.leader_loop import LeaderComponent
 from webhook.kube.watched_resources import SPREAD_POLICIES
-from webhook.policy_controller.resources import PolicyResources, policies_of
+from webhook.policy_controller.controller import PolicyResources, policies_of
 from webhook.telemetry.problem_log import ProblemLog
 
 if TYPE_CHECKING:

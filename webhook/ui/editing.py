@@ -13,7 +13,7 @@ from policies.manifests import json_patch
 from policies.manifests.documents import ManifestObject
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
-from policies.manifests.merge_patch import merge_patch
+from policies.manifests.json_patch import merge_patch
 from policies.manifests.rewrite import RewriteRefusal, rewrite_object
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, read_workload

@@ -14,8 +14,12 @@ from itertools import islice
 from typing import Any, Final
 
 from policies.manifests.fields import ErrorList, FieldPath, descend
-from policies.model.foreign_policies.constraints import CONSTRAINTS, ForeignInjection, read_selector
-from policies.model.foreign_policies.patches import of_operations
+from policies.model.foreign_policies.constraints import (
+    CONSTRAINTS,
+    ForeignInjection,
+    of_operations,
+    read_selector,
+)
 from policies.model.workload_kinds import KNOWN_KINDS
 
 #: The kinds by the name of their resource.

@@ -1,12 +1,14 @@
 """Spread constraints that a document of another policy engine injects, as far as they are written literally.
 
-What a template or an expression makes stays unknown, and is never evaluated.
+Patches of any engine (RFC 6902 operations) are read here. What a template or an expression makes stays
+unknown, and is never evaluated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policies.manifests.fields import FieldPath
@@ -18,6 +20,9 @@ from policies.model.validation import constraint_errors
 CONSTRAINTS = "topologySpreadConstraints"
 #: Rules of two fields together, of which one may be there already where constraints are merged.
 _OF_A_WHOLE = frozenset([ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR, ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY])
+_TEMPLATE = r"/(?:spec/template/|spec/jobTemplate/spec/template/)?"
+_ADDED = re.compile(rf"{_TEMPLATE}spec/{CONSTRAINTS}(/-|/\d+)?")
+_LABELS = re.compile(rf"{_TEMPLATE}metadata/labels(?:/([^/]+))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,3 +141,46 @@ def read_selector(raw: object) -> LabelSelector | None:
     values += [value for entry in selector.match_expressions for value in entry.values]
     # Kyverno takes wildcards.
     return None if selector.empty or any("*" in value or "?" in value for value in values) else selector
+
+
+def of_operations(operations: Iterable[object], around: ForeignInjection) -> list[ForeignInjection]:
+    """Return the constraints that operations inject.
+
+    Args:
+        operations: The operations, in their order; what is none is left out.
+        around: Everything but the constraints and the labels.
+    """
+    added = [
+        entry for entry in operations if isinstance(entry, dict) and entry.get("op") in ("add", "replace")
+    ]
+    labels = _labels(added)
+    return [
+        replace(around, constraints=tuple(constraints), labels=labels, whole=True)
+        for constraints in map(_constraints, added)
+        if constraints
+    ]
+
+
+def _constraints(operation: Mapping[str, Any]) -> list[Any]:
+    path, value = operation.get("path"), operation.get("value")
+    match = _ADDED.fullmatch(path) if isinstance(path, str) else None
+    if match is None:
+        return []
+    if match[1] is not None:
+        return [value] if isinstance(value, dict) else []
+    return value if isinstance(value, list) else []
+
+
+def _labels(operations: Iterable[Mapping[str, Any]]) -> dict[str, str] | None:
+    """Return the labels that operations put on the pods; None if some are unknown."""
+    labels: dict[str, str] = {}
+    for operation in operations:
+        path, value = operation.get("path"), operation.get("value")
+        match = _LABELS.fullmatch(path) if isinstance(path, str) else None
+        if match is None:
+            continue
+        given = {match[1].replace("~1", "/").replace("~0", "~"): value} if match[1] else value
+        if not isinstance(given, dict):
+            return None
+        labels |= {str(key): str(item) for key, item in given.items()}
+    return labels

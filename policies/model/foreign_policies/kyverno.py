@@ -13,8 +13,12 @@ from typing import Any
 from policies.manifests.documents import load
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import ErrorList, FieldPath, descend
-from policies.model.foreign_policies.constraints import CONSTRAINTS, ForeignInjection, read_selector
-from policies.model.foreign_policies.patches import of_operations
+from policies.model.foreign_policies.constraints import (
+    CONSTRAINTS,
+    ForeignInjection,
+    of_operations,
+    read_selector,
+)
 
 _ANCHOR = re.compile(r"[+=^<X]?\(.+\)")
 #: The ways to the pod template of a patch, the longest first.

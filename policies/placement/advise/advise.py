@@ -31,9 +31,9 @@ from policies.placement.advise.goal_simulator import GoalSimulator
 from policies.placement.advise.goal_trial import Failure, PlacedReplicas, Trial
 from policies.placement.advise.node_groups import NodeGroup
 from policies.placement.core.actions import domains_of
-from policies.placement.core.edit_search import EditSearch
 from policies.placement.core.given_up import GivenUp
 from policies.placement.core.placement import read_workload
+from policies.placement.core.suggestion_edits import EditSearch
 from policies.placement.survive.survive import why_unjudged
 
 #: Sets that are tried at most.

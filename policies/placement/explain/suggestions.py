@@ -16,12 +16,10 @@ from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, merge_edits
 from policies.manifests.fields import FieldPath
 from policies.model.constraint import Constraint
-from policies.placement.core.constraint_candidates import constraint_candidates
-from policies.placement.core.edit_search import EditSearch
 from policies.placement.core.given_up import WEAKENING
 from policies.placement.core.placement import Placement, evaluate_workload
 from policies.placement.core.replicas import Replicas, fill
-from policies.placement.core.suggestion_edits import edits_of
+from policies.placement.core.suggestion_edits import EditSearch, constraint_candidates, edits_of
 from policies.placement.explain.claim_suggestions import claim_suggestions
 from policies.placement.explain.cluster_suggestions import Changed, cluster_suggestions
 from policies.scheduler.candidates import find_candidates, max_skew_change

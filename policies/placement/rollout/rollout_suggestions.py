@@ -12,11 +12,9 @@ from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, member
 from policies.manifests.wire import INTERNAL, Count, SentAs
 from policies.model.workload import Workload
-from policies.placement.core.constraint_candidates import constraint_candidates
-from policies.placement.core.edit_search import EditSearch
 from policies.placement.core.given_up import GivenUp, given_up_by
 from policies.placement.core.placement import Placement, PreparedPod
-from policies.placement.core.suggestion_edits import edits_of
+from policies.placement.core.suggestion_edits import EditSearch, constraint_candidates, edits_of
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout import PLAIN_ROLLOUT, Rollout, RolloutSettings, simulate_rollout
 from policies.scheduler.binding import first_by_name

@@ -28,8 +28,14 @@ from policies.placement.core.recovery import (
     recover,
 )
 from policies.placement.core.replicas import replicas_of, revision_selector
-from policies.placement.survive.loss import Loss, OtherPods, PendingMessages, WorkloadLoss
-from policies.placement.survive.new_nodes import LossWithNewNodes, add_nodes
+from policies.placement.survive.loss import (
+    Loss,
+    LossWithNewNodes,
+    OtherPods,
+    PendingMessages,
+    WorkloadLoss,
+    add_nodes,
+)
 from policies.scheduler.binding import Step
 from policies.scheduler.index import ClusterIndex
 

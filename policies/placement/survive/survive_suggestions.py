@@ -8,10 +8,10 @@ from typing import Final
 
 from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
-from policies.placement.core.edit_search import EditSearch
 from policies.placement.core.placement import Placement, evaluate_workload
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.replicas import Replicas, count_replicas
+from policies.placement.core.suggestion_edits import EditSearch
 from policies.placement.explain.suggestions import Suggestion, find_suggestions
 from policies.placement.survive.loss import Loss
 from policies.placement.survive.survive import Survival

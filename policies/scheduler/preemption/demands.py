@@ -32,8 +32,7 @@ from policies.scheduler.plugins.noderesources import TOO_MANY_PODS, compared_req
 from policies.scheduler.plugins.nodevolumelimits import TOO_MANY_VOLUMES, VolumeRoom, volume_rooms
 from policies.scheduler.plugins.podtopologyspread.filtering import SKEW_TOO_LARGE
 from policies.scheduler.plugins.volumerestrictions import IN_USE, NO_DISK, disk_holders
-from policies.scheduler.pod_holding import Holding
-from policies.scheduler.preemption.batches import Numbers, PodBatch
+from policies.scheduler.pod_holding import Holding, Numbers, PodBatch
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Code, FilterResult, Reason

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from policies.model.pod import BoundPod
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.noderesources import fit_rejections
-from policies.scheduler.pod_holding import Holding
+from policies.scheduler.pod_holding import Holding, PodBatch, concatenated
 from policies.scheduler.pod_table import PodFields, PodTable
-from policies.scheduler.preemption.batches import PodBatch, concatenated
 from policies.scheduler.preemption.demands import NodeDemand, demands_of
 from policies.scheduler.preemption.victims import PossibleVictims, possible_victims
 from policies.scheduler.profile import Plugin

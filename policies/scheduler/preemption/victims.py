@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from policies.model.eviction_budget import EvictionBudget
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.pod_holding import PodBatch, concatenated
 from policies.scheduler.pod_table import PodTable
-from policies.scheduler.preemption.batches import PodBatch, concatenated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.admission.decision import AdmissionVerdict
-from policies.admission.unreviewable import UNREVIEWABLE, decide_unreviewable
+from policies.admission.decision import UNREVIEWABLE, AdmissionVerdict, decide_unreviewable
 from tests.builders import a_policy
 from tests.policies.config.contexts import a_context
 

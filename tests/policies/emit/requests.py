@@ -15,9 +15,8 @@ from policies.config.spread_policy import SpreadPolicy
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from tests.builders import a_pod, a_workload
 from tests.webhook.reviewing import a_review_request
-from webhook.admission.request import Phase
 from webhook.admission.respond import decide
-from webhook.admission.review import Review
+from webhook.admission.review import Phase, Review
 
 KEYS = ("app", "tier", "version", "pod-template-hash", "example.com/part", "Not a key", "")
 VALUES = ("web", "api", "v1", "", "not a value", "a" * 64)

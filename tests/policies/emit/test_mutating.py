@@ -26,7 +26,7 @@ from tests.examples import examples
 from tests.policies.emit.api_server import EmittedPolicy
 from tests.policies.emit.requests import a_request, decided
 from tests.recorded import phase_of, recorded_reviews
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 CONSTRAINTS = [
     {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"},

@@ -31,7 +31,7 @@ from tests.policies.config.contexts import a_context, read
 from tests.policies.emit.api_server import EmittedPolicy
 from tests.policies.emit.requests import OBJECTS, PODS, a_request, decided, updates
 from tests.recorded import phase_of, recorded_reviews
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 TODAY = date(2026, 11, 22)
 #: What the API takes as the name of an object.

@@ -22,7 +22,7 @@ from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.version import KubernetesVersion
 from tests.builders import APP, a_constraint, a_pod, a_policy, a_workload
 from tests.webhook.reviewing import answered
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 
 OLD_ZONE, ZONE = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"
 EXEMPTION = "topology-key-deprecated: old nodes"

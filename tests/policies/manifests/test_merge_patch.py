@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.manifests.merge_patch import merge_patch
+from policies.manifests.json_patch import merge_patch
 
 #: RFC 7386 has no way to say null, so objects have none.
 VALUES = st.recursive(

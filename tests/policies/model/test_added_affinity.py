@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.added_affinity import read_added_affinity
 from policies.model.node_affinity import PREFERRED, REQUIRED, NodeAffinity
+from policies.scheduler.plugin_args import read_added_affinity
 
 SSD = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
 

@@ -27,8 +27,8 @@ from tests.policies.placement.clusters import two_full_zones
 from tests.recorded import phase_of, recorded_reviews
 from tests.webhook.reviewing import a_review_request, answered
 from webhook.admission.reply import AUDIT_LENGTH, Reply
-from webhook.admission.request import Phase
 from webhook.admission.respond import RefusedReview, respond
+from webhook.admission.review import Phase
 from webhook.registration import PROBE_ANNOTATION, probe_answer
 
 RECORDED = sorted(recorded_reviews())

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from certs.ca import create_ca
+from certs.ca import create_ca, issue
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
-from certs.issue import issue
 from certs.keypair import KeyPair
 from certs.keyring import Keyring, serving_data
 from certs.names import Target, parse_names

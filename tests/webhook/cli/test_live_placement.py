@@ -19,8 +19,7 @@ from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import CLIENT, ControlPlane, a_control_plane
 from tests.webhook.http.client import a_client
 from webhook.admission.current_context import CurrentContext
-from webhook.http.authorization.authorizer import KubernetesAuthorizer
-from webhook.http.authorization.decision_cache import DecisionCache
+from webhook.http.authorization.authorizer import DecisionCache, KubernetesAuthorizer
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.http.state import ServerState
 from webhook.kube.workload_store import UNWATCHED_KINDS

@@ -21,8 +21,7 @@ from webhook.admission.current_context import CurrentContext
 from webhook.cli.live import api_server
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.ui_cluster import read_page_cluster
-from webhook.http.authorization.authorizer import KubernetesAuthorizer
-from webhook.http.authorization.decision_cache import DecisionCache
+from webhook.http.authorization.authorizer import DecisionCache, KubernetesAuthorizer
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.http.state import ServerState
 from webhook.kube.api_server import ApiError

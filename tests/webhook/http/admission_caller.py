@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from policies.config.context import AdmissionContext
 from webhook.admission.current_context import CurrentContext
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 from webhook.http.admission import AdmissionRoutes
 from webhook.http.review_waits import BegunReview
 from webhook.http.state import ServerState

@@ -19,7 +19,7 @@ from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.http.admission_caller import Caller, loggers
 from tests.webhook.running import REVIEW, review_of
 from webhook.admission import respond as respond_module
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 from webhook.http import body as body_module
 from webhook.http.body import _MOST_LARGE
 from webhook.http.review_waits import LONGEST_WAIT_S, MOST_WAITING

@@ -12,8 +12,7 @@ from policies.manifests.errors import DocumentError
 from tests.webhook.http.authorization.control_plane import CLIENT, OWN_TOKEN, ControlPlane, a_control_plane
 from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import a_body
-from webhook.http.authorization.authorizer import KubernetesAuthorizer
-from webhook.http.authorization.decision_cache import DecisionCache
+from webhook.http.authorization.authorizer import DecisionCache, KubernetesAuthorizer
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.http.state import ServerState
 from webhook.kube.api_server import ApiError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.webhook.lint.git import git, make_repository
-from webhook.lint.ignore_patterns import parse_pattern
+from webhook.lint.gitignore import parse_pattern
 
 #: What names in patterns are made of; more than one star means something else before a slash alone.
 _PARTS = [

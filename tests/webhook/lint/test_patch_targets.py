@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.lint.patch_targets import is_target
+from webhook.lint.kustomization_fields import is_target
 
 WEB = {"metadata": {"labels": {"app": "web", "tier": "front"}, "annotations": {"a": "b"}}}
 

@@ -20,9 +20,8 @@ from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
 from webhook.kube.reflector import Reflector
 from webhook.kube.watched_resources import SPREAD_POLICIES
-from webhook.policy_controller.controller import PolicyController
+from webhook.policy_controller.controller import PolicyController, PolicyResources
 from webhook.policy_controller.files import PolicyFiles
-from webhook.policy_controller.resources import PolicyResources
 
 TEXT = "apiVersion: evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nmetadata: {{name: {}}}\n"
 DEFAULT = load_policies(["builtin:default"], lambda _: b"")

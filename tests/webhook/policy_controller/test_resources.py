@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import a_policy
-from webhook.policy_controller.resources import PolicyResources, policies_of
+from webhook.policy_controller.controller import PolicyResources, policies_of
 
 KIND = ("evenkeel.dev/v1alpha1", "SpreadPolicy")
 

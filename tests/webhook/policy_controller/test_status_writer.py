@@ -24,7 +24,7 @@ from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
 from webhook.kube.reflector import Reflector
 from webhook.kube.watched_resources import SPREAD_POLICIES
-from webhook.policy_controller.resources import PolicyResources, policies_of
+from webhook.policy_controller.controller import PolicyResources, policies_of
 from webhook.policy_controller.status_writer import COUNT_EVERY_S, PolicyStatusWriter
 
 BROKEN = a_replica_set(a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]}), "abc")

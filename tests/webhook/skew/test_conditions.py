@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.webhook.skew.skews import a_skew, a_workload_skew
-from webhook.skew.conditions import HOLD_S, REPEAT_S, Conditions, EventReason
+from webhook.skew.event_writer import HOLD_S, REPEAT_S, Conditions, EventReason
 
 BAD = a_workload_skew(a_skew(3), a_skew(9, whenUnsatisfiable="ScheduleAnyway"))
 GOOD = a_workload_skew(a_skew(1))

@@ -13,8 +13,7 @@ import pytest
 from policies.placement.audit.audit import WorkloadAudit
 from tests.webhook.skew.skews import a_skew, a_workload_skew
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
-from webhook.skew.conditions import HOLD_S, REPEAT_S
-from webhook.skew.event_writer import MAX_PER_MINUTE, EventWriter
+from webhook.skew.event_writer import HOLD_S, MAX_PER_MINUTE, REPEAT_S, EventWriter
 from webhook.telemetry.skew_metrics import SkewReport
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/shop/events"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.skew.sweep import Throttle
+from webhook.skew.controller import Throttle
 
 
 @pytest.mark.parametrize("share", [0.04, 0.5])

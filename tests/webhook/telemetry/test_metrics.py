@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from policies.admission.decision import AdmissionVerdict
 from webhook.admission.reply import Reply
-from webhook.admission.request import Phase
+from webhook.admission.review import Phase
 from webhook.http.child_processes import Limit
 from webhook.kube.kind_record import KindStatus
 from webhook.telemetry.metrics import Telemetry

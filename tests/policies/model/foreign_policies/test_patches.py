@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from policies.manifests.fields import FieldPath
-from policies.model.foreign_policies.constraints import ForeignInjection
-from policies.model.foreign_policies.patches import of_operations
+from policies.model.foreign_policies.constraints import ForeignInjection, of_operations
 
 AROUND = ForeignInjection(path=FieldPath(("patch",)), constraints=(), whole=False)
 

@@ -8,8 +8,8 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.placement.core.constraint_candidates import constraint_candidates
 from policies.placement.core.placement import evaluate_manifest
+from policies.placement.core.suggestion_edits import constraint_candidates
 from policies.placement.explain.suggestions import find_suggestions
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.policies.scheduler.clusters import an_index

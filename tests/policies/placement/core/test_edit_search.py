@@ -8,8 +8,8 @@ from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.model.workload import Workload
-from policies.placement.core.edit_search import EditSearch
 from policies.placement.core.placement import evaluate_workload, read_workload
+from policies.placement.core.suggestion_edits import EditSearch
 from tests.builders import a_workload
 from tests.policies.scheduler.clusters import an_index
 

@@ -9,7 +9,7 @@ import pytest
 from policies.manifests.edits import apply_edits
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.resources import pod_requests
-from policies.placement.core.request_reductions import reduce_requests
+from policies.placement.core.suggestion_edits import reduce_requests
 
 
 def _containers(*resources: dict[str, Any] | None) -> list[dict[str, Any]]:

@@ -17,12 +17,12 @@ from webhook.http.authorization.access_reviews import AccessDecision, Result
 from webhook.http.authorization.authorizer import (
     Authorizer,
     ClosedAuthorizer,
+    DecisionCache,
     KubernetesAuthorizer,
     OpenAuthorizer,
     RateLimiter,
     build_authorizer,
 )
-from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.rbac import Resource
 

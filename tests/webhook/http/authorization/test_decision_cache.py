@@ -9,7 +9,7 @@ import pytest
 
 from tests.waiting import eventually
 from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result
-from webhook.http.authorization.decision_cache import DecisionCache
+from webhook.http.authorization.authorizer import DecisionCache
 from webhook.http.authorization.token_reviewer import Credential
 from webhook.rbac import Resource
 

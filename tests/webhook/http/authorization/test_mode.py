@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from webhook.http.authorization.mode import Mode, access_mode
+from webhook.http.authorization.authorizer import Mode, access_mode
 from webhook.settings import Access
 
 LOOPBACK, EVERYWHERE = "127.0.0.1:8443", "0.0.0.0:8443"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.kube.json_parts import is_closed, items, members, value, written_identity
+from policies.manifests.json_bytes import is_closed, items, members, value, written_identity
 
 #: Texts with all that could be taken for the end of a text or for structure.
 _TEXTS = st.text(alphabet='"\\[]{},:aé', max_size=8)
