@@ -12,11 +12,10 @@ from policies.config.default_constraints import Injection, Skip, opts_out, plan_
 from policies.config.enforcement import Exempting, enforcement_at_admission, rule_settings
 from policies.config.spread_policy import InjectAt, SpreadPolicy
 from policies.lint.fix_edits import Fix, TextFixes, compatible_fixes
-from policies.lint.fix_targets import INJECTION, Fixable, fixes_of
+from policies.lint.fix_targets import INJECTION, Fixable, Workspace, fixes_of
 from policies.lint.merge_builds import merge_builds
 from policies.lint.run import LintResult, Selection, lint_loaded
 from policies.lint.workload_loader import LoadedManifests, ManifestWorkload, load_manifests
-from policies.lint.workspace import Workspace
 from policies.manifests.documents import ManifestObject
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath

@@ -14,14 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from policies.manifests import block_edits
-from policies.manifests.block_edits import LISTS
+from policies.manifests import collection_edits
+from policies.manifests.collection_edits import LISTS, FlowWriter, json_layout_of
 from policies.manifests.documents import BOM, Document, ManifestObject, load
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.emit import entry_lines, item_lines
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown
-from policies.manifests.flow_edits import FlowWriter, json_layout_of
 from policies.manifests.nodes import NodeKind, TextNode
 from policies.manifests.splice import CannotEditError, Splicer
 
@@ -142,7 +141,7 @@ class _Editor:
 
     def __init__(self, splicer: Splicer, root: TextNode, edits: tuple[Edit, ...], *, is_json: bool) -> None:
         self._splicer = splicer
-        self._layout = block_edits.layout_of(root, splicer)
+        self._layout = collection_edits.layout_of(root, splicer)
         self._flow = FlowWriter(splicer, json_layout_of(root, splicer) if is_json else None)
         self._is_json = is_json
         self._gone = {edit.path.segments for edit in edits if edit.new is None}
@@ -207,7 +206,7 @@ class _Editor:
             if node.flow:
                 self._flow.delete(node, gone)
             else:
-                block_edits.delete(self._splicer, node, gone)
+                collection_edits.delete(self._splicer, node, gone)
         if not added:
             return
         if node.flow:
@@ -220,7 +219,7 @@ class _Editor:
                 item_lines(value, self._layout) if name is None else entry_lines(name, value, self._layout)
             )
         ]
-        block_edits.append(self._splicer, node, lines)
+        collection_edits.append(self._splicer, node, lines)
 
     def _replace(self, place: _Place, new: Any) -> None:
         node, holder = place.node, place.holder
@@ -235,8 +234,8 @@ class _Editor:
             self._flow.replace(node, new)
         elif holder is not None and has_key and filled and not node.entries:
             entry, column = holder.entries[place.number], self._splicer.column(holder.start)
-            block_edits.put_below(self._splicer, entry, new, column=column, layout=self._layout)
+            collection_edits.put_below(self._splicer, entry, new, column=column, layout=self._layout)
         elif holder is not None and has_key and node.entries and not filled:
-            block_edits.put_beside(self._splicer, holder.entries[place.number], new, layout=self._layout)
+            collection_edits.put_beside(self._splicer, holder.entries[place.number], new, layout=self._layout)
         else:
-            block_edits.replace(self._splicer, node, new, layout=self._layout)
+            collection_edits.replace(self._splicer, node, new, layout=self._layout)

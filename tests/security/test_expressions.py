@@ -21,7 +21,7 @@ ANYWHERE = {
     "policies.manifests.documents._INNER_BOM": re.Pattern.finditer,
     "policies.model.foreign_policies.cel._TOKEN": re.Pattern.finditer,
     "policies.model.foreign_policies.cel._ASKING": re.Pattern.search,
-    "policies.model.foreign_policies.kyverno._ASKING": re.Pattern.search,
+    "policies.model.foreign_policies.detect._ASKING": re.Pattern.search,
     "policies.reports.lint.markdown._MARKUP": re.Pattern.finditer,
     "policies.rules.selector_shared._VARIANT": re.Pattern.finditer,
     "policies.manifests.json_values._ESCAPED_SURROGATE": re.Pattern.search,

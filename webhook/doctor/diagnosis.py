@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from webhook.doctor import certificates, injection, permissions, registration, replicas, service
+from webhook.doctor import certificates, permissions, registration, replicas
 from webhook.doctor.check_result import CheckResult, CheckStatus, problem, skipped
 from webhook.doctor.observations import MissingError, Observations, Observed
 
@@ -19,10 +19,10 @@ _INJECTION: Final = "Injection"
 GROUPS: Final[Mapping[str, Mapping[str, Check]]] = {
     "Webhooks": registration.CHECKS,
     "Certificates": certificates.CHECKS,
-    "Service": service.CHECKS,
+    "Service": replicas.SERVICE_CHECKS,
     "Replicas": replicas.CHECKS,
     "Permissions": permissions.CHECKS,
-    _INJECTION: injection.CHECKS,
+    _INJECTION: registration.INJECTION_CHECKS,
 }
 #: The check that runs first: without an installation no other does.
 INSTALLED: Final = "installed"

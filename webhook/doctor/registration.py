@@ -1,4 +1,7 @@
-"""Whether the webhooks are registered, can deadlock with themselves, and time out soon. Pure."""
+"""Whether the webhooks are registered, can deadlock with themselves, and time out soon. Pure.
+
+The pods of a controller show whether one was called for each: it injects into all of them or into none.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from typing import Final
 
 from certs.inject import CONFIGURATION_KINDS
 from policies.config.controllers import OWN_GROUPS
-from policies.manifests.words import IN_MESSAGE, listed
+from policies.manifests.words import IN_MESSAGE, IN_SENTENCE, listed, plural
+from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS
+from policies.model.workload_ref import WorkloadRef
 from webhook.doctor.check_result import CheckResult, ok, problem, skipped, warning
 from webhook.doctor.observations import Object, Observations, Observed, pod_labels
 from webhook.doctor.probe import probed
@@ -164,3 +169,44 @@ CHECKS: Final = {
     "own-namespaces-excluded": _own_namespaces,
     "timeout-own": _timeouts,
 }
+
+
+def _partly(observed: Observations) -> Iterator[CheckResult]:
+    """Controllers have no pods that the webhook has missed."""
+    counts = observed.injection.get()
+    for controller, missed, injected in counts.partly[:IN_SENTENCE]:
+        yield warning(
+            f"{controller.kind} {controller.namespace}/{controller.name}: {missed} of {missed + injected} "
+            f"pods have no annotation {INJECTED_ANNOTATION}: created before the policy, while the webhook "
+            "did not answer, or before it knew their owner (metric evenkeel_cache_misses_total)",
+            restart_command(controller),
+        )
+    if rest := counts.partly[IN_SENTENCE:]:
+        missed_pods = plural(sum(missed for _, missed, _ in rest), "pod")
+        yield warning(
+            f"{plural(len(rest), 'more controller')} with {missed_pods} without the annotation",
+            "run doctor again when these are fixed",
+        )
+    if not counts.partly:
+        yield ok(
+            f"no controller has pods with and without {INJECTED_ANNOTATION}, of {plural(counts.pods, 'pod')}"
+        )
+
+
+def restart_command(controller: WorkloadRef) -> str:
+    """Return the command that recreates the pods of a controller.
+
+    >>> restart_command(WorkloadRef("shop", "ReplicaSet", "web-5d4"))
+    'recreate the pods, such as with kubectl -n shop rollout restart deployment/web'
+    """
+    match controller.kind:
+        case "ReplicaSet":
+            what = f"rollout restart deployment/{controller.name.rpartition('-')[0] or controller.name}"
+        case "StatefulSet":
+            what = f"rollout restart statefulset/{controller.name}"
+        case _:
+            what = "delete pod …, one after the other"
+    return f"recreate the pods, such as with kubectl -n {controller.namespace} {what}"
+
+
+INJECTION_CHECKS: Final = {"injected-in-part": _partly}

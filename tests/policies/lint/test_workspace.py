@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.lint.workspace import Workspace
+from policies.lint.fix_targets import Workspace
 from policies.manifests.fields import FieldPath
 from policies.manifests.kustomize_layers import TextKey
 from policies.manifests.rewrite import RewriteRefusal

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policies.model.foreign_policies.constraints import ForeignInjection
-from policies.model.foreign_policies.kyverno import injections
+from policies.model.foreign_policies.detect import injections
 from tests.builders import a_constraint
 
 DEPLOYMENTS = {"any": [{"resources": {"kinds": ["Deployment"]}}]}
