@@ -13,8 +13,13 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
-from policies.config.policy_exception import PolicyException
-from policies.config.spread_policy import AnnotationExemptions, Enforcement, RuleSettings, SpreadPolicy
+from policies.config.spread_policy import (
+    AnnotationExemptions,
+    Enforcement,
+    PolicyException,
+    RuleSettings,
+    SpreadPolicy,
+)
 from policies.manifests.fields import shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.config.policy_exception import PolicyException
 from policies.config.scope import Scope
-from policies.config.spread_policy import API_VERSION, KIND, RuleSettings, SpreadPolicy
+from policies.config.spread_policy import API_VERSION, KIND, PolicyException, RuleSettings, SpreadPolicy
 from policies.manifests.wire import document_name
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 

@@ -43,8 +43,7 @@ from policies.config.node_groups import (
     GroupTaint,
     NodeGroups,
 )
-from policies.config.policy_exception import PolicyException
-from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
+from policies.config.spread_policy import API_VERSION, KIND, PolicyException, SpreadPolicy
 from policies.config.type_schema import (
     DIALECT,
     Keywords,

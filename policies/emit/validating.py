@@ -7,8 +7,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from policies.config.enforcement import IGNORE_ANNOTATION, NO_SETTINGS, STRICTNESS, enforcement_of
-from policies.config.policy_exception import PolicyException
-from policies.config.spread_policy import AnnotationExemptions, Enforcement, SpreadPolicy
+from policies.config.spread_policy import AnnotationExemptions, Enforcement, PolicyException, SpreadPolicy
 from policies.emit.cel import CelCheck, CelContext, NoCel, Over, literal
 from policies.emit.emitted import LeftOut, object_name, with_binding
 from policies.emit.rule_checks import check_of

@@ -1,12 +1,13 @@
-"""Node labels that people spread over: those with a new name, and names that no node has by itself."""
+"""Node labels that people spread over: new names, names that no node has by itself, and slips of the pen."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from difflib import get_close_matches
+from typing import Final
 
 from policies.model.labels import label_key_problems
-from policies.model.spelling import is_misspelled
 from policies.model.version import KubernetesVersion
 
 #: The node label of zones.
@@ -57,6 +58,10 @@ _SIMILAR = 0.85
 _COMPARED = 500
 #: What the domains of a key are called, with the article; the old names mean the same.
 _NOUNS = {HOSTNAME: "a node", ZONE: "a zone", REGION: "a region"}
+#: What separates the words of a name.
+_SEPARATORS: Final = re.compile("[-_./]")
+#: Letters of the shortest word that is recognized with a slip: ``db`` and ``dba`` may both be meant.
+_SHORTEST: Final = 4
 
 
 def domain_noun(key: str) -> str:
@@ -119,3 +124,37 @@ def similar_keys(key: str, carried: Collection[str]) -> list[str]:
 
 def _last_word(key: str) -> str:
     return key.rpartition("/")[2].lower()
+
+
+def is_misspelled(name: str, *, of: str) -> bool:
+    """Return whether a name is another one but for one letter, or one separator.
+
+    Numbers and letters that stand alone are no slips: ``shop-a`` and ``shop-b`` are two.
+
+    >>> is_misspelled("emailservicex", of="emailservice"), is_misspelled("email-service", of="emailservice")
+    (True, True)
+    >>> is_misspelled("shop-b", of="shop-a"), is_misspelled("web2", of="web1")
+    (False, False)
+    """
+    if name == of or abs(len(name) - len(of)) > 1:
+        return False
+    words, meant = _SEPARATORS.split(name), _SEPARATORS.split(of)
+    if len(words) != len(meant):
+        joined = "".join(words)
+        return len(joined) >= _SHORTEST and joined == "".join(meant)
+    differing = [pair for pair in zip(words, meant, strict=True) if pair[0] != pair[1]]
+    return len(differing) == 1 and max(map(len, differing[0])) >= _SHORTEST and _is_slip(*differing[0])
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    """Return whether a word is another one but for a letter; for words that differ."""
+    start = next(
+        (n for n, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b), min(len(word), len(meant))
+    )
+    rest, wanted = word[start:], meant[start:]
+    if rest[2:] == wanted[2:] and rest[:2] == wanted[1::-1] and len(wanted) > 1:
+        return rest[:2].isalpha()
+    if len(word) == len(meant):
+        return rest[1:] == wanted[1:] and rest[0].isalpha() and wanted[0].isalpha()
+    longer, shorter = (rest, wanted) if len(word) > len(meant) else (wanted, rest)
+    return longer[1:] == shorter and longer[0].isalpha()

@@ -76,8 +76,7 @@ from policies.manifests.scalars import has_placeholder
 from policies.model.controller_labels import own_mismatch
 from policies.model.labels import LabelSelector, Operator
 from policies.model.pod_affinity import AffinityTerm
-from policies.model.spelling import is_misspelled
-from policies.model.topology_keys import domain_noun
+from policies.model.topology_keys import domain_noun, is_misspelled
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, Problem
 

@@ -24,9 +24,8 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.values import MultiProcessValue
 
 from webhook.telemetry.cluster_metrics import ClusterMetrics, KeptCertificates, PolicyMetrics
-from webhook.telemetry.metric_files import MetricFile
+from webhook.telemetry.metric_files import MetricFile, SkewSeries
 from webhook.telemetry.review_metrics import ReviewMetrics
-from webhook.telemetry.skew_series import SkewSeries
 
 if TYPE_CHECKING:
     from webhook.kube.kind_record import KindStatus

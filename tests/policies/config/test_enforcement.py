@@ -11,8 +11,7 @@ from policies.admission.decision import AdmissionVerdict, Decision
 from policies.admission.review_cost import ReviewLimits
 from policies.admission.validation import decide_validation
 from policies.config.enforcement import Exempting, known_rules
-from policies.config.policy_exception import PolicyException
-from policies.config.spread_policy import Enforcement
+from policies.config.spread_policy import Enforcement, PolicyException
 from policies.model.workload import Workload
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
 from tests.policies.config.contexts import a_context

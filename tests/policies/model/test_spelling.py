@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.model.spelling import is_misspelled
+from policies.model.topology_keys import is_misspelled
 
 
 @pytest.mark.parametrize(

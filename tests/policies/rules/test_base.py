@@ -46,7 +46,7 @@ REPORTED_BY_READERS = {
     ("policies/model/node.py", "unschedulable"),
     ("policies/scheduler/node_view.py", "unschedulable"),
     # Examples of the schema.
-    ("policies/config/policy_exception.py", "selector-missing"),
+    ("policies/config/spread_policy.py", "selector-missing"),
     ("policies/config/spread_policy.py", "max-skew-not-positive"),
 }
 #: What becomes of an object for an error of a rule, under a policy that denies.

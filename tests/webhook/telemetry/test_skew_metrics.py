@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from policies.placement.audit.audit import WorkloadAudit
 from tests.webhook.skew.skews import a_skew, a_workload_skew
+from webhook.telemetry.metric_files import SkewSeries
 from webhook.telemetry.skew_metrics import ExportedSkew, SkewReport, skew_families
-from webhook.telemetry.skew_series import SkewSeries
 
 SOFT: dict[str, Any] = {"whenUnsatisfiable": "ScheduleAnyway"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.core import GaugeMetricFamily
 
-from webhook.telemetry.skew_series import SkewSeries
+from webhook.telemetry.metric_files import SkewSeries
 
 
 def a_family(value: float) -> GaugeMetricFamily:
