@@ -80,11 +80,12 @@ class CertificateReporter:
 
     def __call__(self, pair: KeyPair, problem: str) -> None:
         """Report that a pair is served; the problem is that of a newer one, empty if there is none."""
-        self._telemetry.certificate_loaded(pair.not_before.timestamp(), pair.not_after.timestamp())
+        self._telemetry.certificate_begin.set(pair.not_before.timestamp())
+        self._telemetry.certificate_expiry.set(pair.not_after.timestamp())
         if self._first:
             self._first = False
             return
-        self._telemetry.certificate_reloaded(succeeded=not problem)
+        self._telemetry.certificate_reloads.labels("failed" if problem else "loaded").inc()
         fields = {"file": str(self._file), "expires": pair.not_after.isoformat()}
         if problem:
             LOGGER.error("certificate_refused", extra={"fields": {**fields, "reason": problem}})
@@ -197,7 +198,12 @@ def _serving_context(settings: Settings, files: _Files, telemetry: Telemetry) ->
 def _authorizer(settings: Settings, telemetry: Telemetry) -> Authorizer:
     """Return the authorizer of the routes that show the contents of the cluster."""
     api = assembly.connect_to(settings) if settings.live else None
-    return build_authorizer(settings, api, places=max(1, settings.threads // 4), count=telemetry.count_access)
+    return build_authorizer(
+        settings,
+        api,
+        places=max(1, settings.threads // 4),
+        count=lambda result: telemetry.access.labels(result).inc(),
+    )
 
 
 def _certificate_files(settings: Settings, folder: Path, host: str) -> _Files:

@@ -192,7 +192,7 @@ class AdmissionRoutes:
 
     def _refuse(self, refused: RefusedReview, phase: Phase) -> bytes:
         """Count and log an HTTP error; return its body."""
-        self._state.telemetry.count_failure(phase, refused.status.value)
+        self._state.telemetry.failures.labels(phase, str(refused.status.value)).inc()
         fields = {"phase": phase.value, "status": refused.status.value, "error": refused.message}
         LOGGER.info("request_refused", extra={"fields": fields})
         return problem(refused.message, refused.errors)

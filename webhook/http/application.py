@@ -133,7 +133,7 @@ def _compute(compute: Callable[[ApiCall], ApiReply], call: ApiCall) -> ApiReply:
             reserved=_PARSER_BYTES * len(call.body),
         )
     except LimitError as error:
-        server.telemetry.count_limited(error.limit.value)
+        server.telemetry.limited.labels(error.limit.value).inc()
         raise limit_refusal(error) from error
 
 

@@ -126,7 +126,7 @@ class Pages:
             try:
                 held.enter_context(self._state.computing.enter(large=large))
             except BusyError:
-                self._state.telemetry.count_limited(Limit.BUSY.value)
+                self._state.telemetry.limited.labels(Limit.BUSY.value).inc()
                 text = "as many requests are being answered as may be at once: try again"
                 raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, text) from None
             body = await self._bodies.read_json(headers, receive, limit)

@@ -112,7 +112,7 @@ class ServerState:
     def observe(self) -> None:
         """Report as metrics what was not logged, and the state of the components."""
         if dropped := self.events.take_dropped():
-            self.telemetry.count_dropped_log_lines(dropped)
+            self.telemetry.log_lines_dropped.inc(dropped)
         for component in self.components:
             component.observe(self.telemetry)
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client import values as client_values
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.values import MultiProcessValue
 
@@ -57,87 +57,63 @@ if _SHARED_FOLDER in os.environ:
 
 
 class Telemetry:
-    """Every metric of the server."""
+    """Every metric of the server; those that are attributes are counted where it happens."""
 
     def __init__(self, version: str, *, registry: CollectorRegistry | None = None) -> None:
         self._registry = registry if registry is not None else CollectorRegistry()
+        counter = partial(Counter, registry=self._registry)
+        gauge = partial(Gauge, registry=self._registry)
         #: Those of answered reviews.
         self.reviews = ReviewMetrics(self._registry)
-        self._failures = Counter(
+        self.failures = counter(
             "evenkeel_admission_failures_total",
             "Admission requests that got an HTTP error, by phase and status code.",
             ["phase", "code"],
-            registry=self._registry,
         )
-        self._access = Counter(
+        self.access = counter(
             "evenkeel_access_reviews_total",
             "Requests to authorized routes, by result (allowed, denied, unauthenticated, error).",
             ["result"],
-            registry=self._registry,
         )
-        self._log_lines_dropped = Counter(
+        self.log_lines_dropped = counter(
             "evenkeel_log_lines_dropped_total",
             "Lines of the log that were dropped, for stderr did not take them at once.",
-            registry=self._registry,
         )
-        self._limited = Counter(
+        self.limited = counter(
             "evenkeel_requests_limited_total",
             "Requests of /v1 that met a limit: busy, timeout, memory, killed.",
             ["reason"],
-            registry=self._registry,
         )
+        self.certificate_reloads = counter(
+            "evenkeel_certificate_reloads_total",
+            "Changes of the certificate's files that were noticed, by result (loaded, failed).",
+            ["result"],
+        )
+        self.certificate_begin = gauge(
+            "evenkeel_certificate_not_before_timestamp_seconds",
+            "When the served certificate begins to be valid, as seconds since 1970.",
+            multiprocess_mode="mostrecent",
+        )
+        self.certificate_expiry = gauge(
+            "evenkeel_certificate_expiry_timestamp_seconds",
+            "When the served certificate expires, as seconds since 1970.",
+            multiprocess_mode="mostrecent",
+        )
+        build = gauge(
+            "evenkeel_build_info",
+            "Always 1; the version is the label.",
+            ["version"],
+            multiprocess_mode="max",
+        )
+        build.labels(version).set(1)
+        shared = os.environ.get(_SHARED_FOLDER)
+        #: How workloads are spread.
+        self.skew = SkewSeries(Path(shared) if shared else None)
         # Two scrapes of the metrics at once would otherwise count the same twice.
         self._taking_over = threading.Lock()
         self._cluster: ClusterMetrics | None = None
         self._kept: KeptCertificates | None = None
-        shared = os.environ.get(_SHARED_FOLDER)
-        self._skew = SkewSeries(Path(shared) if shared else None)
         self._policies: PolicyMetrics | None = None
-        self._set_up_process_metrics(version)
-
-    def _set_up_process_metrics(self, version: str) -> None:
-        self._certificate_begin = Gauge(
-            "evenkeel_certificate_not_before_timestamp_seconds",
-            "When the served certificate begins to be valid, as seconds since 1970.",
-            registry=self._registry,
-            multiprocess_mode="mostrecent",
-        )
-        self._certificate_expiry = Gauge(
-            "evenkeel_certificate_expiry_timestamp_seconds",
-            "When the served certificate expires, as seconds since 1970.",
-            registry=self._registry,
-            multiprocess_mode="mostrecent",
-        )
-        self._certificate_reloads = Counter(
-            "evenkeel_certificate_reloads_total",
-            "Changes of the certificate's files that were noticed, by result (loaded, failed).",
-            ["result"],
-            registry=self._registry,
-        )
-        build = Gauge(
-            "evenkeel_build_info",
-            "Always 1; the version is the label.",
-            ["version"],
-            registry=self._registry,
-            multiprocess_mode="max",
-        )
-        build.labels(version).set(1)
-
-    def count_failure(self, phase: str, code: int) -> None:
-        """Count an admission request that got an HTTP error."""
-        self._failures.labels(phase, str(code)).inc()
-
-    def count_access(self, result: str) -> None:
-        """Count an answer to the question whether a caller may use a route."""
-        self._access.labels(result).inc()
-
-    def count_dropped_log_lines(self, lines: int) -> None:
-        """Count lines of the log that were dropped."""
-        self._log_lines_dropped.inc(lines)
-
-    def count_limited(self, reason: str) -> None:
-        """Count a request that was not computed to its end."""
-        self._limited.labels(reason).inc()
 
     def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
         """Note how this process follows a live cluster, and whether what is known of it is not used."""
@@ -182,32 +158,11 @@ class Telemetry:
             self._kept.update(authority_expires_at, current=current, leading=leading)
             self._kept.observe(skew_s=skew_s, registered=registered)
 
-    def skew_exported(self, families: list[Metric]) -> None:
-        """Export how workloads are spread, in place of what this process exported before.
-
-        Raises:
-            OSError: There is no space for it.
-        """
-        self._skew.publish(families)
-
-    def skew_withdrawn(self) -> None:
-        """Export no more how workloads are spread."""
-        self._skew.withdraw()
-
     def forget_process(self, process: int) -> None:
         """Drop what an ended worker said of itself alone."""
         if _SHARED_FOLDER in os.environ:
             mark_process_dead(process)  # type: ignore[no-untyped-call]
-            self._skew.withdraw(process)
-
-    def certificate_loaded(self, begins_at: float, expires_at: float) -> None:
-        """Note that a certificate is served which is valid between two POSIX times, in seconds."""
-        self._certificate_begin.set(begins_at)
-        self._certificate_expiry.set(expires_at)
-
-    def certificate_reloaded(self, *, succeeded: bool) -> None:
-        """Count that the certificate's files changed, and whether they could be loaded."""
-        self._certificate_reloads.labels("loaded" if succeeded else "failed").inc()
+            self.skew.withdraw(process)
 
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
@@ -215,4 +170,4 @@ class Telemetry:
         if _SHARED_FOLDER in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry) + self._skew.text()
+        return generate_latest(registry) + self.skew.text()

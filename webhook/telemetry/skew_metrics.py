@@ -177,14 +177,14 @@ class SkewExporter:
             telemetry: The metrics.
             limit: How many constraints are exported at most.
         """
-        self._telemetry = telemetry
+        self._series = telemetry.skew
         self._limit = limit
         self._left_out = 0
 
     def take(self, report: SkewReport) -> None:
         """Export a report in place of the last one, and log when the limit begins or ceases to matter."""
         exported = ExportedSkew.of(report.workloads, self._limit)
-        self._telemetry.skew_exported(skew_families(report, exported))
+        self._series.publish(skew_families(report, exported))
         was_cut, self._left_out = self._left_out > 0, exported.left_out
         if (exported.left_out > 0) != was_cut:
             fields = {"limit": self._limit, "left_out": exported.left_out}
@@ -192,7 +192,7 @@ class SkewExporter:
 
     def clear(self) -> None:
         """Export nothing any more."""
-        self._telemetry.skew_withdrawn()
+        self._series.withdraw()
         self._left_out = 0
 
     def warnings(self) -> list[str]:

@@ -121,7 +121,7 @@ def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> No
 def test_limits(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """Requests that met a limit are counted by it."""
     for limit in (Limit.TIMEOUT, Limit.BUSY, Limit.TIMEOUT):
-        telemetry.count_limited(limit.value)
+        telemetry.limited.labels(limit.value).inc()
 
     assert (2, 1) == tuple(
         registry.get_sample_value("evenkeel_requests_limited_total", {"reason": reason})
@@ -131,8 +131,9 @@ def test_limits(telemetry: Telemetry, registry: CollectorRegistry) -> None:
 
 def test_certificates(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """Expiry and reloads are told."""
-    telemetry.certificate_loaded(1_700_000_000, 1_800_000_000)
-    telemetry.certificate_reloaded(succeeded=False)
+    telemetry.certificate_begin.set(1_700_000_000)
+    telemetry.certificate_expiry.set(1_800_000_000)
+    telemetry.certificate_reloads.labels("failed").inc()
 
     assert 1_700_000_000 == registry.get_sample_value("evenkeel_certificate_not_before_timestamp_seconds")
     assert 1_800_000_000 == registry.get_sample_value("evenkeel_certificate_expiry_timestamp_seconds")
