@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import MAX_LENGTH, one_line
-from policies.manifests.words import IN_SENTENCE, more, plural
+from policies.manifests.words import IN_SENTENCE, IN_TABLE, more, plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.replica_number import ReplicaOrigin
 from policies.model.topology_keys import HOSTNAME
@@ -78,6 +78,22 @@ def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableT
 def plain_table() -> Table:
     """Return a table of columns without lines between them."""
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def add_rows(table: Table, rows: Iterable[Sequence[str]], *, rest_in: int = 0) -> Table:
+    """Add the first rows to a table of a terminal, and how many more there are.
+
+    Args:
+        table: The table, which is returned.
+        rows: The rows.
+        rest_in: The number of the column that says how many more there are.
+    """
+    every = list(rows)
+    for row in every[:IN_TABLE]:
+        table.add_row(*row)
+    if (rest := len(every) - IN_TABLE) > 0:
+        table.add_row(*[""] * rest_in, more(rest))
+    return table
 
 
 def item(number: int, text: Text) -> Table:

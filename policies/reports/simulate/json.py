@@ -11,13 +11,13 @@ from policies.model.next_pod import PodRevision
 from policies.model.replica_number import ReplicaNumber
 from policies.model.version import KubernetesVersion
 from policies.placement.core.autoscaling import Autoscaled
+from policies.placement.core.domain_changes import DomainChange
 from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.replicas import ReplicaEnds
 from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.placement.simulate.distribution import Distribution
 from policies.placement.simulate.scheduling_queue import SchedulingQueue, SimulatedQueue
-from policies.placement.simulate.simulate import DomainChange
 from policies.placement.simulate.what_if import WhatIf
 from policies.reports.rollout.json import RolloutFields, rollout_fields
 from policies.reports.rollout.words import not_looked_at

@@ -6,9 +6,10 @@ from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
+from policies.placement.core.domain_changes import MOST_COUNTED
 from policies.placement.core.placement import prepare, read_workload
 from policies.placement.core.replicas import replicas_of
-from policies.placement.simulate.simulate import MOST_COUNTED, simulate
+from policies.placement.simulate.simulate import simulate
 from tests.builders import a_constraint, a_node, a_workload
 from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import a_constraint as a_zone_constraint
