@@ -7,6 +7,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from policies.manifests.fields import LABELS, METADATA, NAME, SPEC, STATUS, ErrorList, wrong_type
+from policies.model.disruption_facts import kept_by
 from policies.model.quantity import read_amounts
 from policies.model.taints import TRANSIENT_TAINTS, Taint, read_taints
 
@@ -24,6 +25,7 @@ class Node(NamedTuple):
         unschedulable: Whether it is cordoned.
         allocatable: What pods may request in all: cpu in thousandths, everything else in units.
         images: The names of the images that it has, each with the size in bytes.
+        kept_by: The annotations for which autoscalers do not remove it.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Node(NamedTuple):
     unschedulable: bool
     allocatable: dict[str, int]
     images: tuple[tuple[str, int], ...] = ()
+    kept_by: tuple[str, ...] = ()
 
 
 def without_transient(node: Node) -> Node:
@@ -65,6 +68,7 @@ def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
         unschedulable=unschedulable is True,
         allocatable=read_amounts(status.get(member), STATUS.child(member), found),
         images=tuple(_read_images(status.get("images"))),
+        kept_by=kept_by(metadata),
     )
 
 

@@ -176,8 +176,9 @@ def autoscale(
         waves += 1
         loops += found.loops
         given_up.update({each.preference: each.pods for each in found.given_up})
-        nodes += (new_node(node, group) for node, group in found.nodes)
-        current = current.grown(found.nodes)
+        came = [new_node(node, group) for node, group in found.nodes]
+        nodes += came
+        current = current.grown(came)
         for node, _ in found.nodes:
             simulation.put(node)
         again = simulation.schedule_all(queue[number] for number in waiting)

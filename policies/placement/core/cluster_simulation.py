@@ -319,7 +319,7 @@ class ClusterSimulation:
             number += 1
             if self.cluster.nodes.find(name := f"{like.name}-new-{number}") is None:
                 labels = {**model.labels, HOSTNAME: name}
-                self.put(model._replace(name=name, labels=labels, images=()))
+                self.put(model._replace(name=name, labels=labels, images=(), kept_by=()))
                 names.append(name)
         return names
 

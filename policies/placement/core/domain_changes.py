@@ -39,6 +39,16 @@ class DomainChange:
         return skew_of(self.applied, self.before)
 
     @property
+    def held_before(self) -> int:
+        """How many domains held pods before."""
+        return sum(count > 0 for count in self.before.values())
+
+    @property
+    def held(self) -> int:
+        """How many domains hold pods after."""
+        return sum(count > 0 for count in self.after.values())
+
+    @property
     @sent
     def skew(self) -> Count:
         """The skew after."""

@@ -240,6 +240,13 @@ class Rescheduling:
         request = None if entry.step is None else self._requests.find(entry)
         return request if isinstance(request, SchedulingRequest) else None
 
+    def replacement(self, pod: PodOnNode) -> SchedulingRequest | None:
+        """Return what would be scheduled in place of a pod; None if that is not known."""
+        if self._facts.own(pod.namespace, pod.name) is None and self._facts.object_of(pod) is None:
+            return None
+        found = self._requests.find(_displaced(pod, self._facts, self._workloads, ""))
+        return found if isinstance(found, SchedulingRequest) else None
+
     def schedule(self, pods: Iterable[PodOnNode], preemptors: Sequence[str] = ()) -> None:
         """Schedule again what replaces pods.
 

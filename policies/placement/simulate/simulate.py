@@ -16,12 +16,14 @@ from policies.placement.core.domain_changes import (
     domain_changes,
 )
 from policies.placement.core.recovery import DisplacedPod, PodOutcome, Rescheduling
+from policies.placement.core.scale_down import ScaledDown
 from policies.scheduler.binding import Step
 
 #: What may change the course of a real cluster and is not part of any simulation.
 NOT_LOOKED_AT: Final = ("nodes that an autoscaler adds", "other pods that are pending")
-#: The same where an autoscaler is a part of it.
+#: The same where an autoscaler adds nodes, and where it removes them as well.
 NOT_LOOKED_AT_BESIDE: Final = ("nodes that are taken away again", *NOT_LOOKED_AT[1:])
+NOT_LOOKED_AT_AFTER: Final = NOT_LOOKED_AT[1:]
 #: What is left out where only the index of a cluster is known, as of the server's own: objects of pods would
 #: take several times its memory.
 _REPLACEMENTS: Final = "what replaces evicted pods whose specs are not known"
@@ -44,6 +46,7 @@ class Simulation:
         unmodeled: What else the scheduler looks at, in these pods or by its profile.
         evicted: The pods of the cluster that were evicted for these, or for what replaces others of them.
         autoscaled: What the autoscaler does for them; None where it is not simulated.
+        scaled_down: The nodes that it then removes; None where that is not simulated.
     """
 
     steps: tuple[Step, ...]
@@ -53,6 +56,7 @@ class Simulation:
     unmodeled: tuple[str, ...]
     evicted: tuple[DisplacedPod, ...] = ()
     autoscaled: Autoscaled | None = None
+    scaled_down: ScaledDown | None = None
 
     @property
     def pending(self) -> int:
@@ -62,7 +66,7 @@ class Simulation:
     @property
     def complete(self) -> bool:
         """Whether all pods were tried, also on the nodes that are added for them."""
-        stopped = self.autoscaled is not None and self.autoscaled.stopped
+        stopped = any(each is not None and each.stopped for each in (self.autoscaled, self.scaled_down))
         return len(self.steps) == self.queued and not stopped
 
 

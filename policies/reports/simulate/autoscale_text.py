@@ -151,9 +151,8 @@ def _notes(scaled: Autoscaled) -> Iterator[RenderableType]:
     origins = sorted({group.origin for group in scaled.groups} & _ORIGINS.keys(), reverse=True)
     if origins:
         how = " and ".join(_ORIGINS[origin] for origin in origins)
-        text = (
-            f"The node groups are deduced {how}, one for each zone. How large they may become is not known."
-        )
+        unknown = "How large or small they may become is not known."
+        text = f"The node groups are deduced {how}, one for each zone. {unknown}"
         yield from ("", Text(text, "yellow"))
     if scaled.karpenter_nodes:
         text = (

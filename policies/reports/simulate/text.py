@@ -17,6 +17,7 @@ from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.reports.domains import bar, bar_room
 from policies.reports.simulate.autoscale_text import autoscaled_text
+from policies.reports.simulate.scale_down_text import scaled_down_text
 from policies.reports.simulate.what_if_text import evicted_text, what_if_text
 from policies.reports.words import (
     as_revision,
@@ -72,6 +73,8 @@ def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType
         yield from section(f"What stays pending{of_first}", _pending(simulation.steps))
     if simulation.autoscaled is not None:
         yield from autoscaled_text(simulation.autoscaled, simulation.domains, simulation.pending)
+    if simulation.scaled_down is not None:
+        yield from scaled_down_text(simulation.scaled_down)
 
 
 def headline(simulated: SimulatedQueue) -> Text:

@@ -1130,6 +1130,8 @@ export interface WhatIfBody {
   scale?: number | null;
   /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
   autoscale?: "deduced" | Record<string, unknown>[] | null;
+  /** Whether what adds nodes then removes those that are not needed, the first time; only with autoscale, and of a workload. */
+  scaleDown?: boolean | null;
   /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
   applied?: boolean | null;
 }
@@ -1216,6 +1218,8 @@ export interface SimulateAnswer {
   rollout: RolloutFields | null;
   /** What the autoscaler does for the pods, the first time; null where that was not requested. */
   autoscaled: Autoscaled | null;
+  /** The nodes that the autoscaler then removes, and where their pods go, the first time; null where that was not requested. */
+  scaledDown: ScaledDown | null;
   /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". In a rollout those of other workloads, in its likely course. */
   evicted: DisplacedPod[];
   /** What else a scheduler looks at in these pods, which may refuse more nodes. */
@@ -1242,9 +1246,9 @@ export interface ReplicaEnds {
   pending: number;
 }
 
-/** The pods that a constraint counts, before the first pod was scheduled and after the last. */
+/** The pods that a constraint counts, before and after. */
 export interface DomainChange {
-  /** The first pod of the queue that has the constraint. */
+  /** The first pod that has the constraint. */
   pod: string;
   /** Its position among those in force for that pod. */
   constraint: number;
@@ -1554,6 +1558,62 @@ export interface Autoscaled {
   karpenterNodes: number;
 }
 
+/** What an autoscaler removes. */
+export interface ScaledDown {
+  /** Which it is. */
+  autoscaler: "Cluster Autoscaler" | "Karpenter";
+  /** How many rounds remove nodes. */
+  rounds: number;
+  /** The nodes that go, in order. */
+  removed: RemovedNode[];
+  /** The nodes that stay, and why. */
+  kept: KeptNode[];
+  /** The pods that lose their node, and where the scheduler puts what replaces them. */
+  evicted: DisplacedPod[];
+  /** Of each constraint of these pods, and of the pods of the request, before and after. */
+  domains: DomainChange[];
+  /** Whether "domains" are those of all pods; of many different only some are. */
+  allDomains: boolean;
+  /** Whether another round would remove nothing. */
+  complete: boolean;
+  /** What the autoscaler looks at besides, and is not part of this. */
+  notModeled: string[];
+  /** How many constraints are less balanced than before. */
+  undone: number;
+}
+
+/** A node that is removed. */
+export interface RemovedNode {
+  /** Its name. */
+  name: string;
+  /** Its node group or NodePool. */
+  group: string;
+  /** The round in which it goes, from 1 on; those of one round go together. */
+  round: number;
+  /** What makes the autoscaler remove it. */
+  why: "empty" | "underutilized" | "singleNode" | "multiNode";
+  /** The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends on it. */
+  utilization: number | null;
+  /** The pods that go elsewhere, as namespace/name. */
+  pods: string[];
+  /** The node that comes in the place of those of its round; null without one. */
+  replacedBy: NewNode | null;
+}
+
+/** A node that stays. */
+export interface KeptNode {
+  /** Its name. */
+  name: string;
+  /** Its node group or NodePool; empty without one. */
+  group: string;
+  /** Why it stays. */
+  why: "notInGroup" | "beingDeleted" | "annotated" | "minSize" | "notUnderutilized" | "utilizationUnknown" | "noPlaceForPods" | "notTried" | "unneeded" | "podUnknown" | "podNotReplicated" | "podOfSystem" | "podAnnotated" | "podLocalStorage" | "podBudget" | "podCompletes" | "consolidationOff" | "notEmpty" | "budget" | "typeUnknown" | "priceUnknown" | "policyNotModeled" | "notCheaper" | "spot" | "tooManyNew";
+  /** The pod that keeps it, as namespace/name; empty if no single one does. */
+  pod: string;
+  /** The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends on it. */
+  utilization: number | null;
+}
+
 /** A manifest that is rolled out as the new revision of what runs. */
 export interface RolloutBody {
   /** One object, YAML or JSON. */
@@ -1720,6 +1780,8 @@ export interface ReportBody {
   scale?: number | null;
   /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
   autoscale?: "deduced" | Record<string, unknown>[] | null;
+  /** Whether what adds nodes then removes those that are not needed, the first time; only with autoscale, and of a workload. */
+  scaleDown?: boolean | null;
   /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
   applied?: boolean | null;
   /** What is shown: where the next pod goes, what if, or the rollout. */
