@@ -9,6 +9,7 @@ from typing import Annotated, Final, NamedTuple
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
 from policies.model.workload import Workload
 from policies.placement.core.placement import PreparedPod
+from policies.placement.core.scale_down import ScaledDown
 from policies.placement.rebalance.rebalance import Eviction, NoPlan, RebalancePlan
 from policies.reports.rebalance.text import certainty, commands
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
@@ -51,6 +52,8 @@ class RebalanceAnswer:
         budgets: How many evictions each PodDisruptionBudget allows now that selects the pods.
         not_modeled: What else a scheduler looks at in these pods, which may refuse more nodes.
         notes: Why PodDisruptionBudgets could not be read, if so; ``budgets`` then has none.
+        scaled_down: The nodes that an autoscaler removes after the evictions, and whether that undoes them;
+            null where that was not requested.
     """
 
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
@@ -66,9 +69,15 @@ class RebalanceAnswer:
     budgets: Mapping[str, int]
     not_modeled: Sequence[str]
     notes: Sequence[str]
+    scaled_down: ScaledDown | None = None
 
 
-def render(prepared: PreparedPod, plan: RebalancePlan, unread: Sequence[str] = ()) -> bytes:
+def render(
+    prepared: PreparedPod,
+    plan: RebalancePlan,
+    unread: Sequence[str] = (),
+    scaled: ScaledDown | None = None,
+) -> bytes:
     """Return a plan as one line of JSON, without its end; what could not be read for it is in its notes."""
     answer = RebalanceAnswer(
         object=prepared.workload,
@@ -83,6 +92,7 @@ def render(prepared: PreparedPod, plan: RebalancePlan, unread: Sequence[str] = (
         budgets=plan.budgets,
         not_modeled=prepared.request.pod.unmodeled,
         notes=unread,
+        scaled_down=scaled,
     )
     return dumps(answer)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 import orjson
 from rich.console import RenderableType
@@ -12,14 +13,27 @@ from rich.text import Text
 
 from policies.manifests.sanitize import one_line
 from policies.placement.core.placement import PreparedPod
+from policies.placement.core.scale_down import ScaledDown
 from policies.placement.rebalance.rebalance import Eviction, NoPlan, RebalancePlan
 from policies.reports.domains import domain_counts
+from policies.reports.simulate.scale_down_text import scaled_down_text
 from policies.reports.words import item, print_all
 
 
-def render(prepared: PreparedPod, plan: RebalancePlan, *, width: int, color: bool) -> str:
-    """Return the report as text, no line longer than the width but commands."""
-    return print_all(_parts(prepared, plan), width=width, color=color)
+def render(
+    prepared: PreparedPod, plan: RebalancePlan, scaled: ScaledDown | None = None, *, width: int, color: bool
+) -> str:
+    """Return the report as text, no line longer than the width but commands.
+
+    Args:
+        prepared: The next pod of the workload.
+        plan: The plan.
+        scaled: The nodes that an autoscaler removes after it; None where that is not asked for.
+        width: Columns of the terminal.
+        color: Whether to use the terminal's colors.
+    """
+    removal = () if scaled is None else scaled_down_text(scaled)
+    return print_all(chain(_parts(prepared, plan), removal), width=width, color=color)
 
 
 def commands(prepared: PreparedPod, plan: RebalancePlan) -> list[str]:
