@@ -1,4 +1,4 @@
-"""Nodes that Cluster Autoscaler adds for many pending pods, and the pods that the scheduler then places.
+"""Nodes that Cluster Autoscaler adds for many pending pods, or removes, and the pods that are then placed.
 
 Processor time, and ratios within one run: to placing the same pods where the nodes are there already, to half
 of the pods.
@@ -10,15 +10,19 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.scale_up import AutoscalerSettings
+from policies.autoscaler.sources import deduce
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
 from policies.model.node import Node
 from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.scale_down import scale_down
 from policies.placement.simulate.scheduling_queue import (
     PLAIN,
     PlannedActions,
@@ -29,6 +33,7 @@ from policies.placement.simulate.scheduling_queue import (
 )
 from policies.scheduler.index import ClusterIndex
 
+_Found = TypeVar("_Found")
 #: Pods that are pending, of which each workload has as many; nodes, all of them full; node groups.
 PODS: Final = 1_000
 WORKLOADS: Final = 20
@@ -37,6 +42,9 @@ GROUPS: Final = 20
 ZONES: Final = ("a", "b", "c", "d")
 #: The cpus of the nodes of each kind of group.
 SIZES: Final = (4, 8, 16, 32, 48)
+#: Nodes of which half are not needed, and pods on each of them.
+UNDERUSED: Final = 50
+PODS_OF_EACH: Final = 8
 #: The project's aims: seconds for all, by which share of the workloads must spread: one of so many.
 AIMS_S: Final = {4: 3.0, 2: 15.0}
 
@@ -56,6 +64,27 @@ def run() -> None:
         line = f"  {f'{what}: {len(scaled.nodes)} nodes in {len(scaled.loops)} loops':<56} {whole:8.2f} s"
         print(f"{line}            aim {AIMS_S[of]:g}; {found.pending} pending")
         print(f"    twice the pods: {whole / half:.1f} x; if the nodes were there: {there:.2f} s")
+
+    index, running = _underused()
+    context = AdmissionContext(policies=(), cluster=index)
+    work = partial(scale_down, [], ClusterSimulation.of(index), deduce(index), context, running=running)
+    spent, removed = _timed(work)
+    print(f"{len(removed.removed)} of {UNDERUSED} nodes removed in {removed.rounds} rounds: {spent:.2f} s")
+
+
+def _underused() -> tuple[ClusterIndex, PodObjects]:
+    """Return nodes of 4 CPUs, of which pods of twenty ReplicaSets request less than half."""
+    index, running = ClusterIndex(), PodObjects()
+    for number in range(UNDERUSED):
+        index.nodes.put(_group("4", 4, ZONES[number % len(ZONES)]).node(f"n{number}"))
+    for number in range(UNDERUSED * PODS_OF_EACH):
+        app = f"app-{number % WORKLOADS}"
+        pod = _pod(f"pod-{number}", app, {"nodeName": f"n{number % UNDERUSED}", **_spec(200)})
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "controller": True}
+        pod["metadata"]["ownerReferences"] = [owner]
+        index.apply(pod)
+        running(pod)
+    return index, running
 
 
 def _groups() -> tuple[ScaledGroup, ...]:
@@ -124,7 +153,7 @@ def _simulate(queue: SchedulingQueue, autoscaler: ClusterAutoscaler | None) -> S
     return simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=autoscaler))
 
 
-def _timed(work: Callable[[], SimulatedQueue]) -> tuple[float, SimulatedQueue]:
+def _timed(work: Callable[[], _Found]) -> tuple[float, _Found]:
     started = time.process_time()
     found = work()
     return time.process_time() - started, found
