@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from certs import pem
+from certs import keypair
 from certs.clocks import BACKDATE, CA_LIFETIME, SERVING_LIFETIME
 from certs.errors import CertificateError
 from certs.keypair import KeyPair
@@ -102,7 +102,7 @@ def require_ca(ca: KeyPair, now: datetime) -> None:
         raise CertificateError(problem)
 
 
-def signature_hash(key: pem.PrivateKey) -> hashes.SHA256 | None:
+def signature_hash(key: keypair.PrivateKey) -> hashes.SHA256 | None:
     """Return the hash that a key signs with; EdDSA has its own."""
     return None if isinstance(key, ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey) else hashes.SHA256()
 

@@ -27,7 +27,7 @@ SERVING_LIFETIME = timedelta(days=365)
 _UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 
 
-def clock_problem(skew: timedelta, whose: str = "this machine") -> str:
+def clock_problem(skew: timedelta) -> str:
     """Return the problem of a clock that is off from the API server's by ``skew``; empty if there is none.
 
     >>> clock_problem(timedelta(minutes=30))
@@ -42,5 +42,5 @@ def clock_problem(skew: timedelta, whose: str = "this machine") -> str:
     unit, length = next(entry for entry in _UNITS if abs(skew) >= entry[1])
     # The API server sends whole seconds.
     count = round(abs(skew) / length)
-    direction = "ahead of" if skew > timedelta(0) else "behind"
-    return f"the clock of {whose} is {count} {unit}{'' if count == 1 else 's'} {direction} the API server's"
+    off = f"{count} {unit}{'' if count == 1 else 's'} {'ahead of' if skew > timedelta(0) else 'behind'}"
+    return f"the clock of this machine is {off} the API server's"

@@ -12,7 +12,7 @@ from typing import Any
 
 from cryptography import x509
 
-from certs import pem
+from certs import keypair
 from certs.errors import CertificateError
 
 #: The kinds of objects that register webhooks.
@@ -58,7 +58,7 @@ def plan_injection(
 
 def encode_bundle(bundle: Iterable[x509.Certificate]) -> str:
     """Return a caBundle as it stands in a manifest."""
-    return base64.b64encode(pem.certificates_to_pem(bundle)).decode()
+    return base64.b64encode(keypair.certificates_to_pem(bundle)).decode()
 
 
 def _webhooks(configuration: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -73,6 +73,6 @@ def _bundle(webhook: Mapping[str, Any]) -> frozenset[x509.Certificate]:
     if not isinstance(text, str):
         return frozenset()
     try:
-        return frozenset(pem.parse_certificates(base64.b64decode(text, validate=True), "caBundle"))
+        return frozenset(keypair.parse_certificates(base64.b64decode(text, validate=True), "caBundle"))
     except (binascii.Error, ValueError, CertificateError):
         return frozenset()

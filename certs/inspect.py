@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from certs import pem
+from certs import keypair
 from certs.ca import is_ca
 from certs.keypair import KeyPair, dns_names, fingerprint, fits, ip_addresses
 
@@ -37,7 +37,7 @@ class CertificateFile:
 
     source: str
     certificates: tuple[x509.Certificate, ...]
-    key: pem.PrivateKey | None = None
+    key: keypair.PrivateKey | None = None
 
 
 def inspect(
@@ -73,7 +73,7 @@ def inspect(
             problems += [
                 f"{source}: {text}" for text in _problems(certificate, key_fits, chains, now, margin)
             ]
-    bundle = base64.b64encode(pem.certificates_to_pem(filter(is_ca, trusted))).decode()
+    bundle = base64.b64encode(keypair.certificates_to_pem(filter(is_ca, trusted))).decode()
     return {"certificates": certificates, "caBundle": bundle or None, "problems": problems}
 
 

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from cryptography import x509
 
-from certs import pem
+from certs import keypair
 from certs.ca import is_ca
 from certs.errors import CertificateError
 from certs.keypair import KeyPair, fits, parse_keypair
@@ -55,7 +55,7 @@ class Keyring:
 
     def data(self) -> dict[str, bytes]:
         """Return the content of a Secret or a folder, private keys included."""
-        data = {CA_CERTIFICATE: pem.certificates_to_pem(self.trusted)}
+        data = {CA_CERTIFICATE: keypair.certificates_to_pem(self.trusted)}
         if self.serving:
             data |= serving_data(self.serving)
         if self.ca:
@@ -109,12 +109,14 @@ def _serving(data: Mapping[str, bytes], source: str) -> KeyPair:
 
 def _cas(data: Mapping[str, bytes], source: str) -> tuple[x509.Certificate, ...]:
     text = _value(data, CA_CERTIFICATE, source)
-    return tuple(dict.fromkeys(filter(is_ca, pem.parse_certificates(text, f"{source}: {CA_CERTIFICATE}"))))
+    return tuple(
+        dict.fromkeys(filter(is_ca, keypair.parse_certificates(text, f"{source}: {CA_CERTIFICATE}")))
+    )
 
 
 def _signer(data: Mapping[str, bytes], trusted: Iterable[x509.Certificate], source: str) -> KeyPair:
     """Return the trusted CA that the private key belongs to."""
-    key = pem.parse_key(_value(data, CA_KEY, source), f"{source}: {CA_KEY}")
+    key = keypair.parse_key(_value(data, CA_KEY, source), f"{source}: {CA_KEY}")
     for certificate in trusted:
         if fits(key, certificate):
             return KeyPair(certificate=certificate, key=key)

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from certs import pem, store
+from certs import keypair, store
 from certs.errors import CertificateError, MismatchedKeyError, UnreadableError
 from certs.keypair import KeyPair, parse_keypair
 
@@ -144,8 +144,8 @@ class ServingContext:
             # A writer may be between the two files.
             pair = store.read_pair(self._certificate, self._key)
         # Whatever else people write into such a file is left out.
-        parsed = [pem.parse_certificates(text, str(self._client_ca)) for text in client_cas]
-        bundle = b"".join(map(pem.certificates_to_pem, parsed))
+        parsed = [keypair.parse_certificates(text, str(self._client_ca)) for text in client_cas]
+        bundle = b"".join(map(keypair.certificates_to_pem, parsed))
         try:
             return pair, server_context(pair, bundle), bundle
         except ssl.SSLError as error:

@@ -229,7 +229,6 @@ def known_rules() -> frozenset[str]:
 def read_exemptions(
     own: Mapping[str, str],
     template: Mapping[str, str],
-    known: frozenset[str] | None = None,
     *,
     today: date | None = None,
 ) -> Exemptions:
@@ -240,7 +239,6 @@ def read_exemptions(
     Args:
         own: The object's annotations.
         template: Its pod template's annotations.
-        known: The ids of rules; None for ``known_rules()``.
         today: The day for the expiry of entries; None lets every entry hold.
 
     >>> read_exemptions({IGNORE_ANNOTATION: "wrong-type: moving house (until 2027-01-31)"}, {}).reasons
@@ -249,7 +247,7 @@ def read_exemptions(
     if IGNORE_ANNOTATION not in own and IGNORE_ANNOTATION not in template:
         return NO_EXEMPTIONS
     texts = dict.fromkeys(source.get(IGNORE_ANNOTATION, "") for source in (own, template))
-    rules = known_rules() if known is None else known
+    rules = known_rules()
     reasons: dict[str, str] = {}
     problems: list[str] = []
     lines = [line for text in texts for line in text.split("\n", MAX_ENTRIES)[:MAX_ENTRIES]]

@@ -15,7 +15,7 @@ from policies.config.schema import schema_text, schema_texts
 from policies.config.type_schema import Schema, standalone_schema
 from policies.reports.advise.json import AdviseAnswer
 from policies.reports.audit.json import AuditAnswer
-from policies.reports.diff.json import DiffAnswer
+from policies.reports.diff.upgrade import DiffAnswer
 from policies.reports.explain.json import ExplainAnswer
 from policies.reports.lint.json import LintReport
 from policies.reports.plan.json import PlanReport
@@ -23,7 +23,7 @@ from policies.reports.policy.check import PolicyCheckReport
 from policies.reports.policy.emit import EmitReport
 from policies.reports.policy.preview import PolicyPreviewReport
 from policies.reports.rebalance.deletion_costs import DeletionCostsAnswer
-from policies.reports.rebalance.json import RebalanceAnswer
+from policies.reports.rebalance.evictions import RebalanceAnswer
 from policies.reports.score.answer import ScoreAnswer
 from policies.reports.simulate.json import SimulateAnswer
 from policies.reports.survive.cluster_json import SurviveAllAnswer

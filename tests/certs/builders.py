@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from certs import pem, store
+from certs import keypair, store
 from certs.ca import certificate_builder, create_ca, issue, subject
 from certs.keypair import KeyPair
 from certs.keyring import Keyring, serving_data
@@ -31,7 +31,7 @@ def a_pair(*hosts: str, ca: KeyPair = CA, lifetime: timedelta = DAY) -> KeyPair:
 def signed_by(
     ca: KeyPair,
     name: str,
-    key: pem.PrivateKey | None = None,
+    key: keypair.PrivateKey | None = None,
     *extensions: x509.ExtensionType,
 ) -> KeyPair:
     """Return a pair of any kind, valid for a day, with these extensions, none of them critical."""

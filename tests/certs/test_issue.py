@@ -13,7 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certs import pem, store
+from certs import keypair, store
 from certs.ca import certificate_builder, create_ca, issue, key_usage, signature_hash
 from certs.clocks import BACKDATE, SERVING_LIFETIME
 from certs.errors import CertificateError
@@ -24,7 +24,7 @@ from tests.certs.builders import CA, DAY, NOW, a_folder, a_pair
 OPENSSL = shutil.which("openssl")
 
 
-def a_ca_with(key: pem.PrivateKey, *, key_identifier: bytes | None = None) -> KeyPair:
+def a_ca_with(key: keypair.PrivateKey, *, key_identifier: bytes | None = None) -> KeyPair:
     """Return a CA that others created, with a key of another kind."""
     name = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, "elsewhere")])
     builder = certificate_builder(NOW, not_after=NOW + DAY).subject_name(name).issuer_name(name)
@@ -101,7 +101,7 @@ def test_an_expired_ca_signs_nothing() -> None:
         pytest.param(ed25519.Ed25519PrivateKey.generate(), id="Ed25519"),
     ],
 )
-def test_cas_of_other_kinds_sign_too(key: pem.PrivateKey) -> None:
+def test_cas_of_other_kinds_sign_too(key: keypair.PrivateKey) -> None:
     """A CA that a company already has can be used."""
     ca = a_ca_with(key)
     serving = a_pair(ca=ca).certificate

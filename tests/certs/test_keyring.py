@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from certs import pem
+from certs import keypair
 from certs.ca import create_ca
 from certs.keyring import Keyring, parse_keyring
 from tests.certs.builders import CA, DAY, NOW, a_pair
@@ -33,7 +33,7 @@ def test_what_is_written_is_read() -> None:
         ),
         pytest.param({"ca.key": a_pair().key_pem}, {"ca"}, "ca.key belongs to no CA", id="another CA's key"),
         pytest.param(
-            dict.fromkeys(WHOLE.data(), pem.CERTIFICATE_MARK + b"\n-----END " + pem.KEY_MARK),
+            dict.fromkeys(WHOLE.data(), keypair.CERTIFICATE_MARK + b"\n-----END " + keypair.KEY_MARK),
             {"serving", "ca", "trusted"}, "damaged",
             id="4 keys of markers only",
         ),

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from certs import pem
+from certs import keypair
 from certs.errors import CertificateError
 from tests.certs.builders import CA, a_pair
 
@@ -28,7 +28,7 @@ def test_several_certificates_keep_their_order() -> None:
     leaf = a_pair()
     text = leaf.certificate_pem + b"# its authority\n" + CA.certificate_pem
 
-    assert pem.parse_certificates(text, "f") == (leaf.certificate, CA.certificate)
+    assert keypair.parse_certificates(text, "f") == (leaf.certificate, CA.certificate)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_several_certificates_keep_their_order() -> None:
 def test_no_certificate(content: bytes, word: str) -> None:
     """The message names the file and says what is in it."""
     with pytest.raises(CertificateError, match=word) as caught:
-        pem.parse_certificates(content, "tls.crt")
+        keypair.parse_certificates(content, "tls.crt")
 
     assert str(caught.value).startswith("tls.crt: ")
 
@@ -66,7 +66,7 @@ def test_no_certificate(content: bytes, word: str) -> None:
 def test_no_key(content: bytes, word: str) -> None:
     """The message names the file and says what is in it; a passphrase is never asked for."""
     with pytest.raises(CertificateError, match=word) as caught:
-        pem.parse_key(content, "tls.key")
+        keypair.parse_key(content, "tls.key")
 
     assert str(caught.value).startswith("tls.key: ")
 
@@ -75,4 +75,4 @@ def test_words_around_a_key_do_not_matter() -> None:
     """Only the marks of an encrypted key count, not the word in a comment."""
     text = b"# NOT ENCRYPTED, mind\n" + CA.key_pem
 
-    assert pem.parse_key(text, "f").public_key() == CA.key.public_key()
+    assert keypair.parse_key(text, "f").public_key() == CA.key.public_key()

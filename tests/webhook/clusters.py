@@ -8,7 +8,7 @@ from typing import Any, cast
 from policies.config.context import AdmissionContext
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.current_context import CurrentContext
-from webhook.kube.left_out import LeftOutObject
+from webhook.kube.kind_record import LeftOutObject
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from webhook.component import Component
-from webhook.kube.left_out import left_out_warning, unread_warning
+from webhook.kube.kind_record import left_out_warning, unread_warning
 from webhook.kube.reflector import REFUSED_S
 from webhook.telemetry.logs import LOGGER
 

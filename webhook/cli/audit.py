@@ -21,7 +21,6 @@ with late_imports():
     from policies.manifests import findings
     from policies.placement.audit import audit as audit_audit
     from policies.reports.audit import json as audit_json
-    from policies.reports.audit import markdown as audit_markdown
     from policies.reports.audit import policy_report
     from policies.reports.audit import run as audit_run
     from policies.reports.audit import text as audit_text
@@ -101,7 +100,7 @@ def command(
     if form == "text":
         show(lambda width, color: audit_text.render(run, width=width, color=color), piped=TABLES)
     elif form == "markdown":
-        click.echo(audit_markdown.render(run), nl=False)
+        click.echo(audit_text.render_markdown(run), nl=False)
     elif form in _OBJECTS:
         click.echo(policy_report.render(run, policy_report.REPORT_APIS[form]), nl=False)
     else:

@@ -15,7 +15,7 @@ from webhook.cli.command import Command, is_given
 from webhook.late_imports import late_imports
 
 with late_imports():
-    from certs import ca, pem, store
+    from certs import ca, keypair, store
     from webhook.cert_rotation import configurations, manifests
     from webhook.cert_rotation import secret as cert_rotation_secret
     from webhook.cli import live
@@ -67,7 +67,7 @@ def _read_file(file: Path) -> tuple[x509.Certificate, ...]:
     Raises:
         CertificateError: It holds none, or something else.
     """
-    certificates = pem.parse_certificates(store.read_file(file), str(file))
+    certificates = keypair.parse_certificates(store.read_file(file), str(file))
     if not all(map(ca.is_ca, certificates)):
         raise CertificateError(f"{file}: holds a certificate that is not a CA")
     return certificates

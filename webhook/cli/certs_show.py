@@ -19,7 +19,7 @@ from webhook.late_imports import late_imports
 
 with late_imports():
     from certs import inspect as certs_inspect
-    from certs import pem, store
+    from certs import keypair, store
     from webhook.cert_rotation import configurations
     from webhook.cert_rotation import inspect as cert_rotation_inspect
     from webhook.cert_rotation import secret as cert_rotation_secret
@@ -96,8 +96,8 @@ def _inspect_folder(folder: Path, *, now: datetime, margin: timedelta) -> dict[s
 def _read(certificate: Path, key: Path | None) -> certs_inspect.CertificateFile:
     return certs_inspect.CertificateFile(
         source=str(certificate),
-        certificates=pem.parse_certificates(store.read_file(certificate), str(certificate)),
-        key=pem.parse_key(store.read_file(key), str(key)) if key else None,
+        certificates=keypair.parse_certificates(store.read_file(certificate), str(certificate)),
+        key=keypair.parse_key(store.read_file(key), str(key)) if key else None,
     )
 
 

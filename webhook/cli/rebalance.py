@@ -29,8 +29,7 @@ with late_imports():
     from policies.placement.rebalance import deletion_costs as rebalance_deletion_costs
     from policies.placement.rebalance import rebalance as rebalance_rebalance
     from policies.reports.rebalance import deletion_costs as deletion_costs_report
-    from policies.reports.rebalance import json as rebalance_json
-    from policies.reports.rebalance import text as rebalance_text
+    from policies.reports.rebalance import evictions
     from webhook.cli import live
     from webhook.cli import placement as cli_placement
 
@@ -153,8 +152,8 @@ def _evict(options: PlacementOptions, *, soft: bool) -> RebalanceOutput:
 
     (prepared, plan), *_ = cli_placement.evaluate_object(options, judge, budgets)
     return RebalanceOutput(
-        lambda width, color: rebalance_text.render(prepared, plan, width=width, color=color),
-        rebalance_json.render(prepared, plan, unread),
+        lambda width, color: evictions.render_text(prepared, plan, width=width, color=color),
+        evictions.render_json(prepared, plan, unread),
         plan.why_none in (None, rebalance_rebalance.NoPlan.BALANCED),
     )
 

@@ -21,7 +21,7 @@ with late_imports():
     from policies.model import cluster_kinds
     from webhook import atomic_write
     from webhook.cli import live
-    from webhook.kube import left_out, snapshot, watched_resources
+    from webhook.kube import kind_record, snapshot, watched_resources
     from webhook.kube import list as kube_list
 
 
@@ -76,7 +76,7 @@ def command(*, context: str, output: str, packed: bool) -> None:
         else:
             file.writelines(pieces)
     if unread := {name: why for name, why in lists.items() if why}:
-        note(left_out.unread_warning(unread))
+        note(kind_record.unread_warning(unread))
 
 
 def _counted(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) -> Iterator[dict[str, Any]]:

@@ -17,9 +17,7 @@ from webhook.late_imports import late_imports
 
 with late_imports():
     from policies.placement.audit import release_diff
-    from policies.reports.diff import json as release_diff_json
-    from policies.reports.diff import text as diff_text
-    from policies.reports.diff import text as release_diff_text
+    from policies.reports.diff import upgrade
     from policies.scheduler import releases
 
 
@@ -74,7 +72,7 @@ def command(
             differing.append(different)
     order = list(release_diff.DiffKind)
     differing.sort(key=lambda each: (not each.breaks, order.index(each.difference)))
-    diff = diff_text.ReleaseDiff(
+    diff = upgrade.ReleaseDiff(
         before=first,
         after=last,
         total=total,
@@ -84,11 +82,11 @@ def command(
     )
     if form == "text":
         show(
-            lambda width, color: release_diff_text.render(diff, width=width, color=color),
+            lambda width, color: upgrade.render_text(diff, width=width, color=color),
             piped=TABLES,
         )
     else:
-        print_answer(release_diff_json.render(diff), form)
+        print_answer(upgrade.render_json(diff), form)
     if looked_at.left:
         finish(ExitCode.INTERRUPTED)
     finish(ExitCode.FINDINGS if diff.breaks else ExitCode.CLEAN)

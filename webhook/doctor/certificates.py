@@ -9,7 +9,7 @@ from typing import Final
 
 from cryptography import x509
 
-from certs import inspect, pem
+from certs import inspect, keypair
 from certs.ca import is_ca
 from certs.clocks import clock_problem
 from certs.errors import CertificateError
@@ -124,8 +124,8 @@ def _chain(observed: Observations) -> tuple[x509.Certificate, ...]:
     if not content:
         raise MissingError(f"{source} does not exist or has no tls.crt")
     try:
-        chain = pem.parse_certificates(content, source)
-        with pem.reading(source, what="certificate"):
+        chain = keypair.parse_certificates(content, source)
+        with keypair.reading(source, what="certificate"):
             dns_names(chain[0])
     except CertificateError as error:
         raise MissingError(str(error)) from error
@@ -137,8 +137,8 @@ def _cas(webhook: RegisteredWebhook) -> list[x509.Certificate]:
     if not webhook.ca_bundle:
         return []
     source = f"caBundle of {webhook.name}"
-    certificates = pem.parse_certificates(webhook.ca_bundle, source)
-    with pem.reading(source, what="certificate"):
+    certificates = keypair.parse_certificates(webhook.ca_bundle, source)
+    with keypair.reading(source, what="certificate"):
         return list(filter(is_ca, certificates))
 
 

@@ -12,8 +12,7 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
 from webhook.kube.backoff import Backoff
-from webhook.kube.kind_record import KindStatus
-from webhook.kube.left_out import LeftOutObject
+from webhook.kube.kind_record import KindStatus, LeftOutObject
 from webhook.kube.reflector import WATCH_S, Reflector
 from webhook.kube.watched_resources import WATCHED_RESOURCES, WITH_PENDING_PODS
 from webhook.kube.workload_store import WorkloadStore

@@ -12,7 +12,7 @@ from policies.manifests.fields import text_member, type_name
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.labels import LabelSelector
 from webhook.kube.api_server import ApiError, ApiServer, UnreachableError
-from webhook.kube.left_out import LeftOutObject
+from webhook.kube.kind_record import LeftOutObject
 from webhook.kube.watched_resources import ListedResource
 
 if TYPE_CHECKING:

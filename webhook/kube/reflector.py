@@ -16,8 +16,7 @@ from typing import Any, Final, Protocol
 from policies.manifests.fields import FieldError
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, error_of
 from webhook.kube.backoff import Backoff
-from webhook.kube.kind_record import KindRecord, KindStatus
-from webhook.kube.left_out import LeftOutObject
+from webhook.kube.kind_record import KindRecord, KindStatus, LeftOutObject
 from webhook.kube.list import CHANGES, Listing, identity, unread_reason, watch_event
 from webhook.kube.watched_resources import ListedResource
 from webhook.telemetry.logs import LOGGER

@@ -27,7 +27,7 @@ from policies.model.snapshot import kind_of
 from policies.placement.core.pod_objects import PodObjects
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from webhook.kube.api_server import ApiServer
-from webhook.kube.left_out import unread_warning
+from webhook.kube.kind_record import unread_warning
 from webhook.kube.list import identity, read_objects
 from webhook.kube.watched_resources import WATCHED_RESOURCES, ListedResource
 

@@ -19,7 +19,7 @@ from policies.config.policy_status import summary_of
 from policies.config.spread_policy import CRD_NAME, KIND, SpreadPolicy
 from policies.manifests.fields import FieldError
 from webhook.component import Component
-from webhook.kube.left_out import left_out_warning
+from webhook.kube.kind_record import left_out_warning
 from webhook.kube.list import identity
 from webhook.kube.reflector import REFUSED_S, Reflector
 from webhook.policy_controller.files import PolicyFiles

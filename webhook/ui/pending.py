@@ -13,7 +13,7 @@ from policies.manifests.wire import dumps
 from policies.placement.core.pending_pods import WaitingPod
 from policies.placement.core.placement import PlacementError, evaluate_manifest
 from policies.reports.explain.text import rejection_lines
-from policies.scheduler.explanation import explain
+from policies.scheduler.domain_stats import explain
 from policies.scheduler.rejections import EXAMPLES
 from webhook.ui import answers
 from webhook.ui.cluster import NO_WORKLOAD, PageCluster

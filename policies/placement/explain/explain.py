@@ -20,7 +20,7 @@ from policies.placement.core.replicas import Replicas, count_replicas
 from policies.placement.explain.outvoted import OutvotedSpread, find_outvoted
 from policies.placement.explain.suggestions import Suggestions, find_suggestions
 from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
-from policies.scheduler.explanation import Explanation, explain
+from policies.scheduler.domain_stats import Explanation, explain
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.volume_deadlocks import VolumeDeadlock, find_deadlocks
 

@@ -11,7 +11,6 @@ from typing import Annotated, Final
 
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INTERNAL, Count, SentAs, sent
-from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, PreparedPod
 from policies.placement.core.replicas import MOST_PLACED
 from policies.placement.rollout.courses import Outcome
@@ -64,7 +63,6 @@ def find_replaced(
     prepared: PreparedPod,
     context: AdmissionContext,
     *,
-    known: KnownPods | None = None,
     tolerated: frozenset[str] = frozenset(),
 ) -> ReplacedPods | None:
     """Return the pods that an object replaces where it is applied; None if none runs.
@@ -74,7 +72,6 @@ def find_replaced(
     Args:
         prepared: The object.
         context: What it was prepared by.
-        known: What is known of pods of the cluster.
         tolerated: Rules of the API server that the object may break.
     """
     workload, revision = prepared.workload, prepared.revision
@@ -90,10 +87,9 @@ def find_replaced(
         return None
     if not is_rolled_out(workload):
         return ReplacedPods(count=count, rollout=None)
-    settings = _SETTINGS if known is None else replace(_SETTINGS, known=known)
     try:
         rollout = simulate_rollout(
-            workload.obj, context, settings, namespace=workload.namespace, tolerated=tolerated
+            workload.obj, context, _SETTINGS, namespace=workload.namespace, tolerated=tolerated
         )
     except PlacementError:
         return ReplacedPods(count=count, rollout=None)

@@ -28,7 +28,7 @@ from policies.reports.advise.words import (
     ties,
     verdict,
 )
-from policies.reports.suggestion.cost import given_up_text
+from policies.reports.suggestion.text import given_up_text
 from policies.reports.words import (
     constraint_title,
     dropped,

@@ -1,4 +1,7 @@
-"""An audit as text for a person in a terminal: each workload with its problems, the riskiest first."""
+"""An audit for people: as text each workload with its problems, as Markdown a row for each problem.
+
+The riskiest come first. Markdown is for the summary of a CI job, a comment or a wiki.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,17 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.findings import Severity
+from policies.manifests.words import more, plural
 from policies.placement.audit.audit import WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.reports.audit.words import notes, pods, room, summary, title, why, worst_loss
+from policies.reports.lint.markdown import code, text, within
 from policies.reports.words import print_all
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+_HEADER = (
+    "| severity | workload | pods | lost with the worst zone | risk | what |\n|---|---|---|---|---|---|\n"
+)
 
 
 def render(run: AuditRun, *, width: int, color: bool) -> str:
@@ -39,3 +47,52 @@ def _title(found: WorkloadAudit) -> Text:
     lost = worst_loss(found)
     parts = [f"{pods(found)} pods", lost and f"lost with the worst zone: {lost}", room(found)]
     return Text.assemble((title(found), "bold"), f": {', '.join(filter(None, parts))}")
+
+
+def render_markdown(run: AuditRun) -> str:
+    """Return a heading, the rows of the riskiest workloads as far as a comment holds them, and the rest."""
+    bad = [found for found in run.workloads if found.problems]
+    blocks = ["".join(_rows(found)) for found in bad]
+    shown = list(within(blocks))
+    parts = [f"### evenkeel audit: {_heading(run)}\n"]
+    if shown:
+        parts.append(f"{_HEADER}{''.join(shown)}")
+    if len(shown) < len(blocks):
+        parts.append(f"{more(len(blocks) - len(shown), 'workload')} with problems\n")
+    parts += (f"{text(line)}\n" for line in summary(run))
+    if lines := [f"- {text(line)}\n" for line in notes(run)]:
+        parts.append("".join(lines))
+    parts.append(
+        f"{text(f'evenkeel {run.cluster.tool_version}')}, {code(run.cluster.time_text)}{_scope(run)}\n"
+    )
+    return "\n".join(parts)
+
+
+def _heading(run: AuditRun) -> str:
+    workloads = plural(run.total, "workload")
+    return (
+        f"problems in {run.with_problems:,} of {workloads}"
+        if run.with_problems
+        else f"{workloads}, no problems"
+    )
+
+
+def _scope(run: AuditRun) -> str:
+    scope = run.cluster.scope
+    namespace = f", namespace {code(scope.namespace)}" if scope.namespace else ""
+    return f"{namespace}, selector {code(scope.selector)}" if scope.selector else namespace
+
+
+def _rows(found: WorkloadAudit) -> Iterator[str]:
+    """Yield a row for each problem of a workload."""
+    space = ", ".join(filter(None, (pods(found), room(found))))
+    for problem in found.problems:
+        cells = (
+            str(problem.severity),
+            code(title(found)),
+            text(space),
+            text(worst_loss(found)),
+            code(problem.risk),
+            text(why(problem, found)),
+        )
+        yield f"| {' | '.join(cells)} |\n"

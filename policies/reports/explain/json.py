@@ -19,11 +19,10 @@ from policies.placement.rollout.new_revision import ReplacedPods
 from policies.reports.explain import text as explain_text
 from policies.reports.score.answer import UsedProfile
 from policies.reports.score.profile import not_modeled
-from policies.reports.suggestion.cost import how_edited
 from policies.reports.suggestion.json import SuggestedChange, suggested_change
+from policies.reports.suggestion.text import how_edited
 from policies.scheduler.defaults import NoConstraints
-from policies.scheduler.domain_stats import ConstraintStats
-from policies.scheduler.explanation import Tier
+from policies.scheduler.domain_stats import ConstraintStats, Tier
 from policies.scheduler.rejections import RejectedNodes
 from policies.scheduler.releases import judged_as
 from policies.scheduler.result import Preemption

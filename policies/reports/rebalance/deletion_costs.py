@@ -17,8 +17,7 @@ from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.replica_number import ReplicaNumber
 from policies.model.workload import Workload
 from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts
-from policies.reports.rebalance.json import RebalancedConstraint, rebalanced
-from policies.reports.rebalance.text import domain_changes
+from policies.reports.rebalance.evictions import RebalancedConstraint, domain_changes, rebalanced
 from policies.reports.words import print_all, replica_origin_text, workload_title
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.

@@ -27,8 +27,7 @@ from policies.reports.rollout.words import (
     waits_for,
 )
 from policies.reports.simulate.what_if_text import evicted_text
-from policies.reports.suggestion.cost import given_up_text
-from policies.reports.suggestion.text import edit_text
+from policies.reports.suggestion.text import edit_text, given_up_text
 from policies.reports.words import (
     constraint_title,
     domain_name,

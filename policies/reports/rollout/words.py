@@ -14,7 +14,7 @@ from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, StrategyChange
 from policies.placement.rollout.stateful_set_controller import StatefulUpdate
 from policies.placement.simulate.simulate import NOT_LOOKED_AT, not_replaced
-from policies.reports.suggestion.cost import cost_of
+from policies.reports.suggestion.text import cost_of
 from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
 
 #: What may change the course of a real rollout and is not part of a simulated one.

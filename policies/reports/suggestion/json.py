@@ -13,8 +13,7 @@ from policies.placement.core.given_up import GivenUp, given_up_by
 from policies.placement.core.placement import Placement
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.suggestions import ExternalChange, Suggestion
-from policies.reports.suggestion.cost import cost_of
-from policies.reports.suggestion.text import in_cluster
+from policies.reports.suggestion.text import cost_of, in_cluster
 from policies.scheduler.changes import (
     IN_CLUSTER,
     LOSES_DATA,

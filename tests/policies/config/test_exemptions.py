@@ -8,8 +8,6 @@ import pytest
 
 from policies.config.enforcement import IGNORE_ANNOTATION, read_exemptions
 
-RULES = frozenset({"wrong-type", "unknown-field"})
-
 
 @pytest.mark.parametrize(
     ("text", "exempt", "problems"),
@@ -28,7 +26,7 @@ RULES = frozenset({"wrong-type", "unknown-field"})
 )
 def test_exemptions(text: str, exempt: list[str], problems: int) -> None:
     """Only a known rule with a reason is switched off; everything else is told."""
-    read = read_exemptions({IGNORE_ANNOTATION: text}, {}, RULES)
+    read = read_exemptions({IGNORE_ANNOTATION: text}, {})
 
     assert exempt == list(read.reasons)
     assert problems == len(read.problems)
@@ -44,8 +42,8 @@ def test_an_object_s_and_its_template_s_count_together() -> None:
     own = {IGNORE_ANNOTATION: "wrong-type: x"}
     template = {IGNORE_ANNOTATION: "unknown-field: y\nnope"}
 
-    assert {"wrong-type": "x", "unknown-field": "y"} == read_exemptions(own, template, RULES).reasons
-    assert 1 == len(read_exemptions(template, template, RULES).problems)
+    assert {"wrong-type": "x", "unknown-field": "y"} == read_exemptions(own, template).reasons
+    assert 1 == len(read_exemptions(template, template).problems)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +65,7 @@ def test_an_object_s_and_its_template_s_count_together() -> None:
 def test_expiry(reason: str, exempt: object) -> None:
     """An entry holds up to its last day; afterwards, or without a real date, it is told instead."""
     own = {IGNORE_ANNOTATION: f"wrong-type: {reason}"}
-    read = read_exemptions(own, {}, RULES, today=date(2027, 1, 31))
+    read = read_exemptions(own, {}, today=date(2027, 1, 31))
 
     assert exempt == bool(read.reasons)
     assert (not exempt) == bool(read.problems)
@@ -77,4 +75,4 @@ def test_expiry_without_a_day() -> None:
     """Where nobody knows the day, entries hold."""
     own = {IGNORE_ANNOTATION: "wrong-type: why (until 2001-01-01)"}
 
-    assert ["wrong-type"] == list(read_exemptions(own, {}, RULES).reasons)
+    assert ["wrong-type"] == list(read_exemptions(own, {}).reasons)

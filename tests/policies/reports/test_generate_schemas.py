@@ -15,11 +15,10 @@ from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.reports import generate_schemas
 from policies.reports.advise import json as advise_json
 from policies.reports.audit import json as audit_json
-from policies.reports.diff import json as release_diff_json
+from policies.reports.diff import upgrade
 from policies.reports.explain import json as explain_json
 from policies.reports.generate_schemas import report_schemas
-from policies.reports.rebalance import deletion_costs
-from policies.reports.rebalance import json as rebalance_json
+from policies.reports.rebalance import deletion_costs, evictions
 from policies.reports.score import json as score_json
 from policies.reports.simulate import json as simulate_json
 from policies.reports.survive import cluster_json
@@ -50,12 +49,12 @@ ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
     "advise.schema.json": lambda: map(advise_json.render, advices()),
     "deletion_costs.schema.json": lambda: map(deletion_costs.render_json, scale_downs()),
     "audit.schema.json": lambda: [audit_json.render(an_audit_run(top=7, left=1))],
-    "diff.schema.json": lambda: [release_diff_json.render(a_release_diff())],
+    "diff.schema.json": lambda: [upgrade.render_json(a_release_diff())],
     "explain.schema.json": lambda: [
         explain_json.render(an_explanation(a_spread_pod(a_constraint()), *UNEVEN)),
         explain_json.render(an_explanation(a_pod())),
     ],
-    "rebalance.schema.json": lambda: [rebalance_json.render(*each) for each in rebalances()],
+    "rebalance.schema.json": lambda: [evictions.render_json(*each) for each in rebalances()],
     "score.schema.json": lambda: [
         score_json.render(a_placement(a_spread_pod(a_constraint()), *UNEVEN)),
         score_json.render(a_placement(a_pod(), *UNEVEN)),

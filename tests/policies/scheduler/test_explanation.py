@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 
 from policies.model.taints import Taint
-from policies.scheduler.domain_stats import ConstraintStats, EqualDomains
+from policies.scheduler.domain_stats import ConstraintStats, EqualDomains, Explanation, explain
 from policies.scheduler.evaluate import evaluate
-from policies.scheduler.explanation import Explanation, explain
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import RejectedNodes, Shortage, SkewViolation

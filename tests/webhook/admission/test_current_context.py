@@ -11,7 +11,7 @@ from policies.config.policy_set import PolicySet
 from tests.policies.config.documents import policy_of
 from tests.webhook.clusters import Kind, Live, following
 from webhook.admission.current_context import CurrentContext
-from webhook.kube.left_out import LeftOutObject
+from webhook.kube.kind_record import LeftOutObject
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from certs import pem
+from certs import keypair
 from certs.errors import CertificateError
 from certs.names import Target
 from policies.manifests.errors import UsageError
@@ -45,7 +45,7 @@ class TestFolder:
         result = run("--cert-dir", folder, "--ca")
 
         assert before == read_serving(folder)
-        assert len(pem.parse_certificates((folder / "ca.crt").read_bytes(), "ca.crt")) == 2
+        assert len(keypair.parse_certificates((folder / "ca.crt").read_bytes(), "ca.crt")) == 2
         assert "ca.crt  trusts 2 CAs" in result.stdout
         assert f"evenkeel certs inject --cert-dir '{folder}'" in result.stdout
 

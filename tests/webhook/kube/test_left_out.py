@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.kube.left_out import LeftOutObject, left_out_warning
+from webhook.kube.kind_record import LeftOutObject, left_out_warning
 
 
 @pytest.mark.parametrize(

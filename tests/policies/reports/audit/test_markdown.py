@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from policies.reports.audit.markdown import render
 from policies.reports.audit.run import AuditRun
+from policies.reports.audit.text import render_markdown
 from tests.policies.reports.audit.audits import HOSTILE_RUNS, an_audit_run
 
 #: What a comment on GitHub may have.
@@ -22,7 +22,7 @@ def test_render(golden: Callable[[str, str], str]) -> None:
     """A row for each problem, then what all workloads come down to; or that there is no problem."""
     run = an_audit_run(top=6, left=3)
     clean = AuditRun.of(run.workloads[:0], replace(run.cluster, unread=()))
-    text = f"{render(run)}\n{render(clean)}"
+    text = f"{render_markdown(run)}\n{render_markdown(clean)}"
 
     assert golden("audit.md", text) == text
 
@@ -31,7 +31,7 @@ def test_many() -> None:
     """A comment is not longer than it may be, and says how many workloads it leaves out."""
     run = an_audit_run()
     many = [replace(run.workloads[0], name=f"|-{number}") for number in range(2_000)]
-    text = render(AuditRun.of(many, run.cluster))
+    text = render_markdown(AuditRun.of(many, run.cluster))
     (left_out,) = re.findall(r"^and ([\d,]+) more workloads with problems$", text, re.MULTILINE)
 
     assert len(text) < MOST_CHARACTERS
@@ -41,7 +41,7 @@ def test_many() -> None:
 @given(HOSTILE_RUNS)
 def test_hostile(run: AuditRun) -> None:
     """Whatever names a cluster has, a problem is one row of six cells, and nothing is markup."""
-    text = render(run)
+    text = render_markdown(run)
     rows = [line for line in text.split("\n") if line.startswith("| ")][1:]
 
     assert sum(len(found.problems) for found in run.workloads) == len(rows)

@@ -9,7 +9,6 @@ from functools import partial
 
 import pytest
 
-from policies.reports.audit import markdown as audit_markdown
 from policies.reports.audit import text as audit_text
 from policies.reports.audit.run import AuditRun
 from tests.policies.reports.audit.audits import an_audit_run
@@ -25,7 +24,7 @@ def test_table(golden: Callable[[str, str], str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "render", [audit_markdown.render, partial(audit_text.render, width=120, color=False)]
+    "render", [audit_text.render_markdown, partial(audit_text.render, width=120, color=False)]
 )
 def test_ended_before_anything_was_found(render: Callable[[AuditRun], str]) -> None:
     """What was not looked at is not clean."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import orjson
 
-from policies.reports.diff import json as release_diff_json
+from policies.reports.diff import upgrade
 from tests.policies.reports.diff.release_diffs import a_release_diff
 
 
 def test_json(golden: Callable[[str, str], str]) -> None:
     """Each workload that differs, what differs, and the changes that are responsible."""
-    answer = orjson.loads(release_diff_json.render(a_release_diff()))
+    answer = orjson.loads(upgrade.render_json(a_release_diff()))
     text = orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()
 
     assert golden("release_diff.json", text) == text

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import orjson
 
-from policies.reports.rebalance import json as rebalance_json
+from policies.reports.rebalance import evictions
 from tests.policies.reports.rebalance.rebalances import rebalances
 
 
 def test_json(golden: Callable[[str, str], str]) -> None:
     """The evictions with where the replacements go, or why there is no plan."""
-    answers = [orjson.loads(rebalance_json.render(*each)) for each in rebalances()]
+    answers = [orjson.loads(evictions.render_json(*each)) for each in rebalances()]
     text = orjson.dumps(answers, option=orjson.OPT_INDENT_2).decode()
 
     assert golden("rebalance.json", text) == text

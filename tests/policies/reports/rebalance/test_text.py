@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from policies.reports.rebalance import text as rebalance_text
+from policies.reports.rebalance import evictions
 from tests.policies.reports.rebalance.rebalances import rebalances
 
 
 def test_text(golden: Callable[[str, str], str]) -> None:
     """The evictions with where the replacements go, or why there is no plan."""
-    text = "\n".join(rebalance_text.render(*each, width=100, color=False) for each in rebalances())
+    text = "\n".join(evictions.render_text(*each, width=100, color=False) for each in rebalances())
 
     assert golden("rebalance.txt", text) == text
     assert "\x1b" not in text
