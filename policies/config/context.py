@@ -1,8 +1,8 @@
-"""The context of decisions besides the object: policies, the scheduler's configuration, the cluster."""
+"""The context of decisions besides the object: policies, scheduler and cluster, and how files give it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -19,15 +19,13 @@ from policies.model.snapshot import Namespace, Snapshot
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
-from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
+from policies.model.workload_kinds import WorkloadKind, WorkloadKinds, parse_workload_kind
 from policies.rules.base import Context
-from policies.scheduler.configuration import SchedulerConfig
-from policies.scheduler.releases import Behavior, behavior_of, fields_in, release_fields
+from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
+from policies.scheduler.releases import Behavior, behavior_of, fields_in, parse_release, release_fields
 
 if TYPE_CHECKING:
     from policies.model.node import Node
-
-    # Only a program with a cluster pays for numpy.
     from policies.scheduler.index import ClusterIndex
 
 #: Constraints for which is kept what was derived from the nodes: the next workload may have the same. With
@@ -203,3 +201,46 @@ def listed_domains(policies: Iterable[SpreadPolicy]) -> dict[str, tuple[str, ...
         for key, values in policy.topology.domains.items():
             merged[key] = tuple(dict.fromkeys((*merged.get(key, ()), *values)))
     return merged
+
+
+def load_context(
+    read: Callable[[str], bytes],
+    *,
+    policies: Iterable[str] = (),
+    scheduler_config: str | None = None,
+    kubernetes_version: str | None = None,
+    workload_kinds: Iterable[str] = (),
+    default_version: KubernetesVersion = KNOWN_VERSION,
+) -> AdmissionContext:
+    """Load everything but the cluster.
+
+    Args:
+        read: Returns the content of a file.
+        policies: SpreadPolicy files, or ``builtin:NAME``.
+        scheduler_config: A KubeSchedulerConfiguration file; empty for none.
+        kubernetes_version: The cluster's release; empty for the default.
+        workload_kinds: Descriptions of further kinds with a pod template.
+        default_version: The release where none is named.
+
+    Raises:
+        DocumentError: A file is not what it should be.
+        UsageError: The release or a kind is none.
+    """
+    kinds = WorkloadKinds(map(parse_workload_kind, workload_kinds))
+    return AdmissionContext(
+        policies=_load_policies(tuple(policies), read),
+        scheduler=load_scheduler_config(read(scheduler_config), scheduler_config)
+        if scheduler_config
+        else None,
+        kubernetes_version=parse_release(kubernetes_version) if kubernetes_version else default_version,
+        kinds=kinds,
+    )
+
+
+def _load_policies(names: tuple[str, ...], read: Callable[[str], bytes]) -> tuple[SpreadPolicy, ...]:
+    if not names:
+        return ()
+    # Only a program with policies pays for jsonschema.
+    from policies.config.loader import load_policies  # noqa: PLC0415
+
+    return load_policies(names, read)

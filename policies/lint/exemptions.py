@@ -14,10 +14,10 @@ from policies.config.enforcement import (
     rule_settings,
 )
 from policies.config.spread_policy import SpreadPolicy
-from policies.lint.built_objects import at_origin
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding
+from policies.manifests.origins import at_origin
 from policies.rules.base import all_rules
 
 #: The rule that an exemption breaks which exempts from nothing.

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from policies.lint.built_objects import title_of
 from policies.lint.fix_edits import Fix
 from policies.lint.merge_builds import common_message
 from policies.lint.workload_loader import ManifestWorkload
@@ -20,7 +19,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Location, Severity
 from policies.manifests.kustomize_layers import Inline, Layer, TextKey, value_at
-from policies.manifests.origins import BuiltObject, Origin, Placed, translated
+from policies.manifests.origins import BuiltObject, Origin, Placed, title_of, translated
 from policies.manifests.rewrite import RewriteRefusal
 
 

@@ -19,7 +19,6 @@ from policies.config.enforcement import (
     rule_settings,
 )
 from policies.config.spread_policy import RuleSettings, SpreadPolicy
-from policies.lint.built_objects import at_origin
 from policies.lint.exemptions import (
     EXEMPTION_WITHOUT_EFFECT,
     AnnotatedObject,
@@ -30,6 +29,7 @@ from policies.lint.workload_loader import LoadedManifests, ManifestWorkload, loa
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldError, FieldPath, cut_rules, text_member
 from policies.manifests.findings import Finding
+from policies.manifests.origins import at_origin
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.foreign_policies.detect import extract

@@ -118,7 +118,7 @@ class PodTable:
 
     def copy(self) -> PodTable:
         """Return a table of its own with the same pods, for the same slots of nodes."""
-        fork = PodTable(column.copy() for column in self._columns)
+        fork = PodTable(map(Column.copy, self._columns))
         fork.label_sets = self.label_sets.copy()
         fork.volumes, fork.preempted = dict(self.volumes), set(self.preempted)
         fork._slots, fork._free = dict(self._slots), list(self._free)

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from policies.config.context import AdmissionContext
-from policies.config.context_loader import load_context
+from policies.config.context import AdmissionContext, load_context
 from policies.config.spread_policy import DefaultsSource, InjectAt, SpreadPolicy
 from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion

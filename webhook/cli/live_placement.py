@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from webhook.requests.placement import PlacementFields
 
 with late_imports():
-    from policies.config import context_loader
+    from policies.config import context as config_context
     from policies.model import cluster_kinds, snapshot
     from policies.model import version as model_version
     from policies.placement.core import placement
@@ -221,7 +221,7 @@ def _question(
         return None
     options = in_context(options)
     version = options.kubernetes_version
-    without = context_loader.load_context(
+    without = config_context.load_context(
         manifest.read_content, kubernetes_version=version, workload_kinds=options.workload_kind
     )
     context = replace(without, cluster=scheduler_index.ClusterIndex())

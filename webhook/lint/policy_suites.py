@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from policies.admission.decision import AdmissionVerdict
-from policies.config.context import AdmissionContext
-from policies.config.context_loader import load_context
+from policies.config.context import AdmissionContext, load_context
 from policies.config.spread_policy import BUILTIN_PREFIX
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError, UsageError

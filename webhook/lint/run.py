@@ -11,8 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from policies.config.context import AdmissionContext, listed_domains
-from policies.config.context_loader import load_context
+from policies.config.context import AdmissionContext, listed_domains, load_context
 from policies.config.lint_config import LintConfig
 from policies.lint.merge_builds import merge_builds
 from policies.lint.run import NO_INVENTORY, LintResult, Selection, lint_loaded

@@ -44,10 +44,9 @@ class SpreadRejections(Rejections):
 
 def filter_nodes(view: NodeView, request: SchedulingRequest) -> SpreadRejections:
     """Check every node against each hard constraint; the first that is not satisfied gives the reason."""
-    keys = required_keys(
-        (applied.constraint for applied in request.constraints), WhenUnsatisfiable.DO_NOT_SCHEDULE
-    )
-    checks = tuple(_check(applied, view, request, keys) for applied in request.constraints if applied.is_hard)
+    hard = [applied for applied in request.constraints if applied.is_hard]
+    keys = required_keys([applied.constraint for applied in hard], WhenUnsatisfiable.DO_NOT_SCHEDULE)
+    checks = tuple(_check(applied, view, request, keys) for applied in hard)
     of_node = np.zeros(len(view.slots), np.intp)
     for check in reversed(checks):
         of_node = np.where(check.satisfied, of_node, 1 + (check.domains.of_node == MISSING))
