@@ -4,6 +4,8 @@ Sources, Kubernetes 1.36: ``FindNewReplicaSet`` (``pkg/controller/deployment/uti
 Deployments, which Argo Rollouts do alike, and for StatefulSets the API's description of
 ``status.updateRevision``. ControllerRevisions are not read: of a StatefulSet's other templates, and of
 DaemonSets, no hash is known.
+
+Where a cluster shows only a ReplicaSet, its owner, such as a Deployment, is made from that.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, descend, member, text_member
+from policies.manifests.fields import ErrorList, descend, member, shown_name, text_member
 from policies.model.pod_template import INJECTED_ANNOTATION, TemplateKey, template_key
 from policies.model.workload import Workload, controller_reference
-from policies.model.workload_kinds import KNOWN_KINDS
+from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 
 #: In a snapshot file: the digest of a template whose containers are not written in full.
 TEMPLATE_DIGEST_ANNOTATION: Final = "evenkeel.dev/template-digest"
@@ -159,3 +161,48 @@ def _number(annotations: Mapping[str, Any]) -> int:
         if text.isascii() and text.isdecimal():
             return int(text[:18])
     return 0
+
+
+def owner_object(
+    replica_set: Mapping[str, Any], base: Mapping[str, Any], kind: WorkloadKind, *, namespace: str, name: str
+) -> dict[str, Any]:
+    """Return the workload that owns a ReplicaSet, as far as that shows it.
+
+    Args:
+        replica_set: The ReplicaSet.
+        base: The fields that it does not show: apiVersion and kind at least.
+        kind: The kind of the owner.
+        namespace: The namespace of both.
+        name: The name of the owner.
+    """
+    spec, label = member(replica_set, "spec"), kind.revision_label
+    template, selector = member(spec, "template"), member(spec, "selector")
+    own, pod = member(replica_set, "metadata"), member(template, "metadata")
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        # Whether its constraints were injected, and the digest of a template that a snapshot has cut.
+        "annotations": member(own, "annotations"),
+    }
+    return {
+        **base,
+        "metadata": metadata,
+        "spec": {
+            **member(base, "spec"),
+            "replicas": spec.get("replicas"),
+            "selector": {**selector, "matchLabels": _without(member(selector, "matchLabels"), label)},
+            "template": {
+                **template,
+                "metadata": {**pod, "labels": _without(member(pod, "labels"), label)},
+            },
+        },
+    }
+
+
+def owner_note(kind: str, replica_set: str) -> str:
+    """Return the note on such an object, by its kind and the name of the ReplicaSet."""
+    return f"the snapshot has no {kind}s: this one is made from its ReplicaSet {shown_name(replica_set)}"
+
+
+def _without(labels: Mapping[str, Any], key: str | None) -> dict[str, Any]:
+    return {name: text for name, text in labels.items() if name != key}

@@ -21,7 +21,6 @@ with late_imports():
     from certs import inspect as certs_inspect
     from certs import keypair, store
     from webhook.cert_rotation import configurations
-    from webhook.cert_rotation import inspect as cert_rotation_inspect
     from webhook.cert_rotation import secret as cert_rotation_secret
     from webhook.cli import live
 
@@ -68,7 +67,7 @@ def command(
     else:
         api = live.api_server(context)
         stored = cert_rotation_secret.SecretStore(api, namespace, secret).read()
-        found = cert_rotation_inspect.inspect_secret(
+        found = configurations.inspect_secret(
             stored, configurations.read_configurations(api, webhooks), now=now, margin=margin
         )
     if form == "text":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 with late_imports():
     from policies.config import spread_policy
-    from policies.placement.core import replica_set_owner
+    from policies.model import revisions
     from webhook import private_folder as webhook_private_folder
     from webhook.cli import lint, targets
     from webhook.kube import api_server
@@ -252,7 +252,7 @@ def _size(workload: Workload) -> int:
 def _as(wanted: Workload, stored: Workload) -> dict[str, Any]:
     if stored.kind == wanted.kind:
         return dict(stored.obj)
-    return replica_set_owner.owner_object(
+    return revisions.owner_object(
         stored.obj, wanted.obj, wanted.kind, namespace=wanted.namespace, name=wanted.name
     )
 

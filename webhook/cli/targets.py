@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 with late_imports():
     from policies.manifests import documents
-    from policies.model import cluster_kinds, snapshot, workload
-    from policies.placement.core import replica_set_owner
+    from policies.model import cluster_kinds, revisions, snapshot, workload
     from webhook.kube import api_server
 
 
@@ -146,10 +145,10 @@ class Finder:
         if self._largest is None:
             return None
         owner, replica_set = self._largest
-        self.note = replica_set_owner.owner_note(owner.kind, str(member(replica_set, "metadata").get("name")))
+        self.note = revisions.owner_note(owner.kind, str(member(replica_set, "metadata").get("name")))
         base = {"apiVersion": owner.api_version, "kind": owner.kind}
         kind, name = self.target.kind, self.target.name
-        return replica_set_owner.owner_object(replica_set, base, kind, namespace=self.namespace, name=name)
+        return revisions.owner_object(replica_set, base, kind, namespace=self.namespace, name=name)
 
     def _see_replica_set(self, obj: dict[str, Any], metadata: dict[str, Any]) -> None:
         owner = workload.controller_of(metadata)

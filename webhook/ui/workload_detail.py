@@ -13,11 +13,11 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import shown_name, text_member
 from policies.model.cluster_kinds import POD
 from policies.model.pod_template import LAST_APPLIED
+from policies.model.revisions import owner_note, owner_object
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.core.placement import PlacementError, read_workload
-from policies.placement.core.replica_set_owner import owner_note, owner_object
 from policies.placement.explain.explain import explain_object
 from policies.placement.rollout.rollout import is_rolled_out
 from policies.placement.rollout.running_pods import revision_label
