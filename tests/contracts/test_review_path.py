@@ -150,7 +150,7 @@ def reviewed(obj: dict[str, Any], phase: Phase, context: AdmissionContext) -> Wa
         pytest.param(a_pod(spec=GOOD, owner=OF_REPLICA_SET), Phase.VALIDATE, INJECTING, 15, 25, id="a pod"),
         pytest.param(a_workload(spec=GOOD), Phase.VALIDATE, a_context(), 32, 94, id="a Deployment"),
         pytest.param(
-            a_workload(spec=GOOD), Phase.VALIDATE, FORESEEING, 95, 566, id="a Deployment, and its next pod"
+            a_workload(spec=GOOD), Phase.VALIDATE, FORESEEING, 95, 562, id="a Deployment, and its next pod"
         ),
     ],
 )
