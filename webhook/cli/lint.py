@@ -300,6 +300,8 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            # Else all of it is looked through as soon as that is on again, and when Python ends.
+            gc.freeze()
             gc.enable()
 
 
