@@ -35,7 +35,6 @@ from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.foreign_policies.detect import extract
 from policies.model.repository import Repository, is_scheduler_config
 from policies.model.topology import ClusterTopology
-from policies.model.workload import WorkloadPart
 from policies.rules import base
 from policies.rules.base import Context, MissingObjectError, Problem, Rule, all_rules
 from policies.scheduler.capacity import UndecidedError
@@ -167,12 +166,11 @@ def lint_loaded(
         for subject in (base.RuleTarget.WORKLOAD, base.RuleTarget.MANIFEST)
     )
     # Most workloads have the same few parts: which rules may find something is found out once for each.
-    by_parts: dict[frozenset[WorkloadPart], list[tuple[Rule, Context | None]]] = {}
+    by_parts: dict[frozenset[str], list[tuple[Rule, Context | None]]] = {}
     for workload in loaded.workloads:
-        if (about := by_parts.get(workload.parts)) is None:
-            about = by_parts[workload.parts] = [
-                entry for entry in of_workloads if entry[0].may_find(workload.parts)
-            ]
+        parts = workload.parts | workload.broken_rules
+        if (about := by_parts.get(parts)) is None:
+            about = by_parts[parts] = [entry for entry in of_workloads if entry[0].may_find(parts)]
         runs: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(workload, about)]
         if workload.manifest.document.repeated:
             runs.append((workload.manifest, of_manifests))

@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from itertools import islice
 from typing import Any, NamedTuple
 
 
@@ -189,8 +188,11 @@ class EventLines:
         value, position, found = self.value, 0, 0
         for segment in segments:
             if isinstance(value, dict) and segment in value:
-                before = islice(value.values(), list(value).index(segment))
-                found = position + 1 + sum(1 + _lines(member) for member in before)
+                found = position + 1
+                for key, member in value.items():
+                    if key == segment:
+                        break
+                    found += 1 + _lines(member)
                 position, value = found + 1, value[segment]
             elif isinstance(value, list) and isinstance(segment, int) and 0 <= segment < len(value):
                 position = found = position + 1 + sum(map(_lines, value[:segment]))
@@ -202,6 +204,6 @@ class EventLines:
 
 def _lines(value: object) -> int:
     """Return how many lines are kept of a value: one of it, and those of what it holds."""
-    if isinstance(value, dict):
+    if type(value) is dict:
         return 1 + len(value) + sum(map(_lines, value.values()))
-    return 1 + sum(map(_lines, value)) if isinstance(value, list) else 1
+    return 1 + sum(map(_lines, value)) if type(value) is list else 1

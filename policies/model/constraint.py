@@ -26,7 +26,7 @@ class NodeInclusionPolicy(StrEnum):
 
 
 #: The values of ``whenUnsatisfiable``, to test any string against.
-ACTIONS: tuple[str, ...] = tuple(sorted(WhenUnsatisfiable))
+ACTIONS: tuple[str, ...] = tuple(sorted(map(str, WhenUnsatisfiable)))
 #: The values of ``nodeAffinityPolicy`` and ``nodeTaintsPolicy``, to test any string against.
 INCLUSION_POLICIES: tuple[str, ...] = tuple(sorted(NodeInclusionPolicy))
 #: Every field of the API's TopologySpreadConstraint, Kubernetes 1.36, in the API's order.

@@ -61,8 +61,6 @@ _ANNOTATIONS = METADATA.child("annotations")
 class WorkloadPart(StrEnum):
     """What some workloads have and others lack: a rule that is about it finds nothing without it."""
 
-    #: Errors that the API server would report.
-    ERRORS = "errors"
     #: Constraints that keep pods pending, and those that do not.
     HARD = "hard constraint"
     SOFT = "soft constraint"
@@ -369,12 +367,15 @@ class Workload:
         """Its valid constraints; of one with values of the wrong type, what can be read of it."""
         return tuple(constraint_entries(self, self.errors))
 
+    @property
+    def broken_rules(self) -> frozenset[str]:
+        """The rules that its errors break: those that the API server has."""
+        return frozenset([error.rule for error in self.errors])
+
     @cached_property
     def parts(self) -> frozenset[WorkloadPart]:
         """The parts that it has of those that rules are about."""
         found: set[WorkloadPart] = set()
-        if self.errors:
-            found.add(WorkloadPart.ERRORS)
         for entry in self.constraints:
             constraint = entry.constraint
             found.add(WorkloadPart.HARD if entry.is_hard else WorkloadPart.SOFT)

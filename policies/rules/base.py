@@ -9,7 +9,7 @@ The constants say the rest:
 - ``SEE``: the address of a thread or page that shows the pain.
 - ``TARGET``: what ``check`` is given, ``RuleTarget.WORKLOAD`` by default.
 - ``AT_ADMISSION``: whether admission runs it and may deny on its errors, ``AtAdmission.WARN`` by default.
-- ``NEEDS``: the parts of a workload without any of which nothing is found: ``check`` is not called then.
+- ``NEEDS``: the parts of a workload, or its ``broken_rules``, without any of which ``check`` finds nothing.
 - ``TOOL``: what the cluster must have: the repository shows it, or ``inUse`` of its settings, ``ToolParams``.
 - ``NEEDS_INVENTORY``: whether it only runs where a cluster or its domains are known.
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
@@ -42,7 +42,7 @@ from policies.model.scaling import Tool
 from policies.model.storage_objects import StorageClass
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.model.workload import Workload, WorkloadPart
+from policies.model.workload import Workload
 from policies.scheduler.releases import Behavior, behavior_of
 
 
@@ -173,7 +173,8 @@ class Rule:
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
         params: The type of its settings; None for a rule without.
         check: Yields the problems of a target; none where something else reports them.
-        needs: The parts of a workload without any of which it finds nothing; None if it may find something.
+        needs: Of a workload's parts and ``broken_rules`` those without any of which it finds nothing; None if
+            it may find something.
     """
 
     id: str
@@ -189,10 +190,10 @@ class Rule:
     opt_in: bool
     params: type[Any] | None
     check: Callable[[Any, Context], Iterator[Problem]]
-    needs: frozenset[WorkloadPart] | None = None
+    needs: frozenset[str] | None = None
 
-    def may_find(self, parts: frozenset[WorkloadPart]) -> bool:
-        """Return whether it can find something in a workload with some parts."""
+    def may_find(self, parts: frozenset[str]) -> bool:
+        """Return whether it can find something in a workload with some parts and broken rules."""
         return self.needs is None or not self.needs.isdisjoint(parts)
 
     def run(self, subject: object, context: Context, settings: Mapping[str, Any]) -> list[Problem]:
