@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
+from policies.manifests.cached_property import cached_property
 from policies.manifests.fields import (
     LABELS,
     METADATA,
@@ -483,17 +483,19 @@ def constraint_entries(
     if path.segments in broken:
         return
     unreadable = {str(way[-1]) for way in broken if way[:-1] == workload.kind.labels_path.segments}
+    # Another constraint with the same effect takes nothing from this one.
+    harmless = {ApiRule.CONSTRAINT_REPEATED} & despite
     for position, entry in enumerate(raw):
         where = path.index(position)
         rules = broken.get(where.segments, set())
         constraint, readable = None, entry
-        # Another constraint with the same effect takes nothing from this one.
-        if rules <= {ApiRule.CONSTRAINT_REPEATED} & despite and not unreadable:
+        if rules <= harmless and not unreadable:
             constraint = Constraint.parse(without_fields(entry, workload.release.dropped))
         elif rules <= despite and isinstance(entry, dict):
             constraint, readable = readable_constraint(entry, labels, unreadable) or (None, entry)
         if constraint is not None:
-            constraint = constraint.without(workload.release.dropped)
+            if workload.release.dropped:
+                constraint = constraint.without(workload.release.dropped)
             yield ConstraintEntry(constraint=constraint, path=where, raw=readable)
 
 
