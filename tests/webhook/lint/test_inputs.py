@@ -121,7 +121,7 @@ def test_a_tool_that_fails(folder: Path, script: str, expected: str) -> None:
         "patches: [{path: 'https://example.com/a.yaml'}]",
         "configMapGenerator: [{name: a, files: ['a=https://example.com/a.yaml']}]",
         "openapi: {path: 'https://example.com/a.json'}",
-        "helmCharts: [{name: a}]",
+        "helmCharts: [{name: a, repo: 'https://example.com'}]",
         "generators: [chart.txt]",
     ],
 )
