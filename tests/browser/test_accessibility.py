@@ -33,6 +33,11 @@ def shown_views(page: Page) -> Iterator[str]:
     page.get_by_test_id("damaged").wait_for()
     page.get_by_test_id("change-cluster").click()
     yield "what if of the cluster"
+    page.get_by_test_id("keep-scenario").click()
+    page.get_by_test_id("map-rows").get_by_role("button").last.click()
+    page.get_by_test_id("act-lose").click()
+    page.get_by_test_id("difference").wait_for()
+    yield "two scenarios"
     page.get_by_test_id("cluster-map").press("Enter")
     page.get_by_test_id("node-panel").get_by_role("meter").first.wait_for()
     yield "node"

@@ -186,3 +186,34 @@ def test_a_zone_that_takes_nothing_is_named(page: Page, serve: Callable[[Path], 
     expect(page.get_by_test_id("landing")).to_contain_text("zone c: of 1 node 1 cordoned")
     page.get_by_test_id("landing-closed").click()
     expect(page.get_by_test_id("domain-panel")).to_contain_text("zone c")
+
+
+def test_two_scenarios_stand_side_by_side(page: Page, shop: str) -> None:
+    """One is named and kept, another made: each has the numbers of its command, and the difference is said."""
+    losses = [answer("survive", f"{ZONE}={zone}", "--all")["losses"][0] for zone in "ca"]
+    page.goto(shop)
+    lose(page, "c")
+    expect(page.get_by_test_id("cluster-verdict")).to_be_visible()
+    page.get_by_test_id("scenario-name").fill("without c")
+    page.get_by_test_id("keep-scenario").click()
+    expect(page.get_by_test_id("kept-scenario")).to_contain_text("without c is kept")
+    lose(page, "a")
+
+    for side, loss in zip(("kept", "shown"), losses, strict=True):
+        shown = page.get_by_test_id(f"scenario-{side}")
+        stuck = shown.get_by_test_id("fact-stuck").locator("dd")
+        expect(stuck).to_have_text(str(loss["result"]["pending"]))
+        expect(shown.get_by_test_id("fact-nodes").locator("dd")).to_have_text(str(loss["nodes"]))
+    hit = {f"{found['namespace']}/{found['name']}" for loss in losses for found in loss["result"]["workloads"]}
+    expect(page.get_by_test_id("compared-workload")).to_have_count(len(hit))
+    expect(page.get_by_test_id("difference")).not_to_be_empty()
+    page.reload()
+    expect(page.get_by_test_id("scenario-kept")).to_contain_text("without c")
+    page.get_by_test_id("swap-scenarios").click()
+    expect(page.get_by_test_id("scenario-shown").get_by_test_id("fact-stuck").locator("dd")).to_have_text(
+        str(losses[0]["result"]["pending"])
+    )
+    page.get_by_test_id("forget-scenario").click()
+
+    expect(page.get_by_test_id("scenarios")).to_have_count(0)
+    expect(page.get_by_test_id("cluster-verdict")).to_have_count(1)

@@ -260,11 +260,13 @@ class ClusterOutcome(TypedDict):
         moved: Where each pod goes.
         notes: What was assumed, and what was not read, not judged or not scheduled, as sentences.
         notModeled: What else a scheduler looks at, which may refuse more nodes.
+        rank: Sorts outcomes by damage, number by number: the smallest is the worst.
         command: The command that answers the same; empty where there is none.
     """
 
     what: str
     verdict: str
+    rank: list[int]
     impact: DomainImpact
     result: LossResult
     damages: list[str]
@@ -290,6 +292,34 @@ class PodOfNode(TypedDict):
     name: str
     workload: int
     terminating: bool
+
+
+class FoundPod(TypedDict):
+    """A pod that a search finds.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        node: Its node; empty for one that is pending.
+        workload: The position of its workload in the columns of the cluster; -1 without a controller.
+    """
+
+    namespace: str
+    name: str
+    node: str
+    workload: int
+
+
+class FoundPods(TypedDict):
+    """The pods that a search finds.
+
+    Attributes:
+        pods: The first of them: one of that very name, then by namespace and name.
+        others: How many more there are.
+    """
+
+    pods: list[FoundPod]
+    others: Count
 
 
 class ResourceUse(TypedDict):

@@ -141,6 +141,15 @@ class PageCluster:
         """Return the position of the workload of a pod that is bound; -1 without one."""
         return self.workload_of(namespace, self._owner(namespace, name))
 
+    def bound_names(self) -> list[tuple[str, str, str]]:
+        """Return namespace, name and node of every pod that is bound."""
+        everywhere, node_of = self._everywhere(), self.index.nodes.name_of
+        return [
+            (namespace, name, node_of(slot))
+            for namespace, table in self.index.pod_tables()
+            for name, slot, _ in table.names_on(everywhere)
+        ]
+
     def pods_of(self, ref: WorkloadRef) -> list[tuple[str, str]]:
         """Return name and node of the bound pods of a workload, by name."""
         table = self.index.pods_of(ref.namespace)

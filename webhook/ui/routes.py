@@ -23,6 +23,7 @@ from webhook.ui.node_detail import node_detail
 from webhook.ui.page_state import PageState
 from webhook.ui.pending import pending
 from webhook.ui.remote import explain_remotely
+from webhook.ui.pod_search import find_pods
 from webhook.ui.workload_detail import find_object, opened_manifest, workload_detail
 
 #: Computes an answer, JSON; runs in a child process.
@@ -83,6 +84,11 @@ def _node(state: PageState, names: Names, _body: bytes) -> bytes:
     return node_detail(state.cluster, _named(names, "name"))
 
 
+def _pods(state: PageState, names: Names, _body: bytes) -> bytes:
+    """Return the pods that a search finds."""
+    return find_pods(state.cluster, _named(names, "name"))
+
+
 def _named(names: Names, name: str) -> str:
     """Return the name in a request's query, since no name that it may have ends a part of a path.
 
@@ -134,6 +140,7 @@ ROUTES: Final = (
     PageRoute("GET", "/api/workloads", answers.AuditProgress, _audit),
     PageRoute("GET", "/api/workload", answers.WorkloadDetail, _workload),
     PageRoute("GET", "/api/node", answers.NodeDetail, _node),
+    PageRoute("GET", "/api/pods", answers.FoundPods, _pods),
     PageRoute("GET", "/api/pending", answers.PendingAnswer, _pending),
     _post("/api/open", bodies.ManifestBody, answers.WorkloadDetail, opened_manifest),
     _post("/api/check", bodies.ManifestBody, answers.CheckAnswer, editing.check),

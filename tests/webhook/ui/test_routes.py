@@ -25,6 +25,7 @@ REQUESTS: dict[str, list[Any]] = {
         for kind, name in (("Deployment", "web"), ("Pod", "web-1"), ("Pod", "web-3"))
     ],
     "/api/node": [{"name": "na"}],
+    "/api/pods": [{"name": "web"}, {"name": "SHOP/web-3"}, {"name": "nothing"}],
     "/api/pending": [None],
     "/api/open": [{}],
     "/api/check": [{}, {"manifest": "a: ["}, {"manifest": "{apiVersion: v1, kind: Pod}"}],

@@ -902,6 +902,26 @@ export interface PodOfNode {
   terminating: boolean;
 }
 
+/** The pods that a search finds. */
+export interface FoundPods {
+  /** The first of them: one of that very name, then by namespace and name. */
+  pods: FoundPod[];
+  /** How many more there are. */
+  others: number;
+}
+
+/** A pod that a search finds. */
+export interface FoundPod {
+  /** Its namespace. */
+  namespace: string;
+  /** Its name. */
+  name: string;
+  /** Its node; empty for one that is pending. */
+  node: string;
+  /** The position of its workload in the columns of the cluster; -1 without a controller. */
+  workload: number;
+}
+
 /** The pods without a node. */
 export interface PendingAnswer {
   /** How many there are. */
@@ -1576,6 +1596,8 @@ export interface ClusterOutcome {
   what: string;
   /** Whether the cluster survives it, in a sentence. */
   verdict: string;
+  /** Sorts outcomes by damage, number by number: the smallest is the worst. */
+  rank: number[];
   /** What is gone with it, known before anything is scheduled again. */
   impact: DomainImpact;
   /** What becomes of the pods that lose their node. */

@@ -7,6 +7,15 @@ describe("a link restores the state", () => {
   const states: [string, PageState][] = [
     ["the start", START],
     ["a lost zone of the whole cluster", { ...START, actions: [{ lose: { topologyKey: "zone", value: "a" } }] }],
+    [
+      "two scenarios, of which one has a name, and an open node",
+      {
+        ...START,
+        node: "n1",
+        actions: [{ drain: "n1" }],
+        kept: { name: "Saturday: a & b", actions: [{ cordon: "n2" }] },
+      },
+    ],
     ["a map by rack with a highlighted workload", { ...START, rows: "example.com/rack", table: true, highlight: WEB }],
     ["a filtered list", { view: "workloads", filter: "web & <b>#?/", risk: "violated" }],
     ["pending pods", { view: "pending" }],

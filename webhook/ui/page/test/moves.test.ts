@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ActionBody, ClusterMap, ClusterOutcome } from "../src/api-types";
 import { Cluster } from "../src/model/cluster";
-import { byDamage, Moves, touched } from "../src/model/moves";
+import { compareDamage, Moves, touched } from "../src/model/moves";
 
 const ZONE = "topology.kubernetes.io/zone";
 /** Two nodes in zone a and one in b; pods of workload 0 on n0, n1 and n2, one of workload 1 on n0. */
@@ -86,17 +86,10 @@ describe("a what-if of the whole cluster", () => {
   });
 });
 
-test("losses are ranked: what does not survive, then what is not judged; of each the worst damage of most workloads", () => {
-  const made = (name: string, survives: boolean | null, damages: number[]): [string, ClusterOutcome] => [
-    name,
-    { result: { survives, damages: Object.fromEntries(damages.map((found, at) => [at, found])), pending: 0 } } as never,
-  ];
-  const losses = [
-    made("calm", true, [0, 0]),
-    made("unknown", null, [0, 9]),
-    made("mild", false, [0, 7]),
-    made("bad", false, [2, 0]),
-    made("worse", false, [2, 1]),
-  ];
-  expect(byDamage(losses).map(([name]) => name)).toEqual(["worse", "bad", "mild", "unknown", "calm"]);
+test.each([
+  [[0, -2, 0], [0, -1, -9], -1],
+  [[1, 0, 0], [0, -1, 0], 1],
+  [[2, 0, -3], [2, 0, -3], 0],
+])("of ranks %j and %j the smaller is the worse", (first, second, sign) => {
+  expect(Math.sign(compareDamage(outcome({ rank: first }), outcome({ rank: second })))).toBe(sign);
 });

@@ -176,14 +176,8 @@ function copied(column: LabelValues): LabelValues {
   return { values: [...column.values], of: [...column.of] };
 }
 
-/** Return outcomes by damage, the worst first: of each kind, in the server's order, the larger number of workloads. */
-export function byDamage<T>(outcomes: readonly (readonly [T, ClusterOutcome])[]): (readonly [T, ClusterOutcome])[] {
-  const survival = [false, null, true];
-  const counts = ({ result }: ClusterOutcome): number[] => Object.values(result.damages).map((found) => found ?? 0);
-  return [...outcomes].sort(([, a], [, b]) => {
-    const first = survival.indexOf(a.result.survives) - survival.indexOf(b.result.survives);
-    const [mine, theirs] = [counts(a), counts(b)];
-    const other = mine.findIndex((found, at) => found !== theirs[at]);
-    return first || (theirs[other] ?? 0) - (mine[other] ?? 0) || b.result.pending - a.result.pending;
-  });
+/** Return which of two outcomes is worse, by the server's rank: negative for the first, positive for the second. */
+export function compareDamage({ rank: a }: ClusterOutcome, { rank: b }: ClusterOutcome): number {
+  const other = a.findIndex((value, at) => value !== b[at]);
+  return other < 0 ? 0 : (a[other] ?? 0) - (b[other] ?? 0);
 }
