@@ -25,6 +25,10 @@ def shown_views(page: Page) -> Iterator[str]:
         page.get_by_test_id(view).click()
         page.get_by_test_id(awaited).first.wait_for()
         yield view
+    page.get_by_test_id("search").fill("web")
+    page.get_by_test_id("found").get_by_text("on node").first.wait_for()
+    yield "search"
+    page.get_by_test_id("search").press("Escape")
     page.get_by_test_id("nav-cluster").click()
     page.get_by_test_id("map-rows").get_by_role("button").first.click()
     page.get_by_test_id("domain-panel").wait_for()

@@ -189,7 +189,7 @@ def test_a_zone_that_takes_nothing_is_named(page: Page, serve: Callable[[Path], 
 
 
 def test_two_scenarios_stand_side_by_side(page: Page, shop: str) -> None:
-    """One is named and kept, another made: each has the numbers of its command, and the difference is said."""
+    """One is named and kept, another made: each has its command's numbers, and the difference is said."""
     losses = [answer("survive", f"{ZONE}={zone}", "--all")["losses"][0] for zone in "ca"]
     page.goto(shop)
     lose(page, "c")
@@ -204,7 +204,9 @@ def test_two_scenarios_stand_side_by_side(page: Page, shop: str) -> None:
         stuck = shown.get_by_test_id("fact-stuck").locator("dd")
         expect(stuck).to_have_text(str(loss["result"]["pending"]))
         expect(shown.get_by_test_id("fact-nodes").locator("dd")).to_have_text(str(loss["nodes"]))
-    hit = {f"{found['namespace']}/{found['name']}" for loss in losses for found in loss["result"]["workloads"]}
+    hit = {
+        f"{found['namespace']}/{found['name']}" for loss in losses for found in loss["result"]["workloads"]
+    }
     expect(page.get_by_test_id("compared-workload")).to_have_count(len(hit))
     expect(page.get_by_test_id("difference")).not_to_be_empty()
     page.reload()

@@ -22,8 +22,8 @@ from webhook.ui.manifest import ProblemsError, field_problems, request_problem
 from webhook.ui.node_detail import node_detail
 from webhook.ui.page_state import PageState
 from webhook.ui.pending import pending
-from webhook.ui.remote import explain_remotely
 from webhook.ui.pod_search import find_pods
+from webhook.ui.remote import explain_remotely
 from webhook.ui.workload_detail import find_object, opened_manifest, workload_detail
 
 #: Computes an answer, JSON; runs in a child process.

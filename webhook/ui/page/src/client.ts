@@ -7,6 +7,7 @@ import type {
   ClusterOutcome,
   EditedManifest,
   ExplainAnswer,
+  FoundPods,
   NodeDetail,
   PageError,
   PatchAnswer,
@@ -103,6 +104,10 @@ export class Client {
 
   node(name: string, signal: AbortSignal): Promise<NodeDetail> {
     return this.send(`/api/node?${new URLSearchParams({ name }).toString()}`, signal);
+  }
+
+  pods(name: string, signal: AbortSignal): Promise<FoundPods> {
+    return this.send(`/api/pods?${new URLSearchParams({ name }).toString()}`, signal);
   }
 
   pending(signal: AbortSignal): Promise<PendingAnswer> {

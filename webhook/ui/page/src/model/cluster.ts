@@ -86,6 +86,14 @@ export class Cluster {
     return end - first;
   }
 
+  /** Return how many pods of a workload a node has. */
+  podsOf(workload: number, node: number): number {
+    const [first, end] = this.podsOn(node);
+    let found = 0;
+    for (let pod = first; pod < end; pod += 1) if (this.podWorkload[pod] === workload) found += 1;
+    return found;
+  }
+
   /** Return how many pods each workload has on a node, the most first. */
   workloadsOn(node: number): [workload: number, pods: number][] {
     const counts = new Map<number, number>();

@@ -13,6 +13,7 @@ import { useAudit } from "./audit";
 import { ClusterView } from "./ClusterView";
 import { useDroppedManifest } from "./OpenManifest";
 import { PendingView } from "./PendingView";
+import { Search } from "./Search";
 import { WorkloadsView } from "./WorkloadsView";
 import { WorkloadView } from "./WorkloadView";
 
@@ -95,6 +96,7 @@ export function App({ client }: { client: Client }) {
         },
       }))}
       about={cluster && <About cluster={cluster} />}
+      search={cluster && <Search {...{ client, cluster, state, go }} />}
     >
       {state.view !== "workload" && <h1>{TITLES[state.view]}</h1>}
       {ignored.length > 0 && (

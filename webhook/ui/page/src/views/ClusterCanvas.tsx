@@ -17,6 +17,8 @@ interface Props {
   rows: string;
   colorOf: Uint8Array;
   highlight: number;
+  /** The node that is open; -1 for none. */
+  node: number;
   /** What a what-if moves; null where nothing happens. */
   moves: Moves | null;
   /** How many more pods each node had before it. */
@@ -43,7 +45,7 @@ const FLIGHT = 900;
 const MOST_FLYING = 3_000;
 
 export function ClusterCanvas(props: Props) {
-  const { cluster, layout, rows, colorOf, highlight, moves, left, onWidth, onNode, onRow, onWorkload } = props;
+  const { cluster, layout, rows, colorOf, highlight, node, moves, left, onWidth, onNode, onRow, onWorkload } = props;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [cursor, setCursor] = useState(-1);
@@ -51,9 +53,12 @@ export function ClusterCanvas(props: Props) {
   // The row at the top of what is in view; -1 while all of them are.
   const [here, setHere] = useState(-1);
   const theme = useTheme();
+  // Where the opened node is drawn.
+  const opened = useMemo(() => layout.order.indexOf(node), [layout, node]);
+  const marked = cursor >= 0 ? cursor : opened;
   const drawing = useMemo(
-    () => ({ cluster, layout, theme, colorOf, highlight, cursor, left, arrived: moves?.arrived ?? null }),
-    [cluster, layout, theme, colorOf, highlight, cursor, left, moves],
+    () => ({ cluster, layout, theme, colorOf, highlight, cursor: marked, left, arrived: moves?.arrived ?? null }),
+    [cluster, layout, theme, colorOf, highlight, marked, left, moves],
   );
   // When the pods of which what-if began to move.
   const started = useRef<{ moves: Moves | null; at: number }>({ moves: null, at: 0 });
@@ -163,6 +168,22 @@ export function ClusterCanvas(props: Props) {
     return found && y < found.y + found.height && label ? row : -1;
   };
 
+  /** Scroll to a node that is not in view. */
+  const reveal = useCallback(
+    (at: number): void => {
+      const place = placeOf(layout, at);
+      const element = box.current;
+      if (!place || !element) return;
+      if (place.y < element.scrollTop) element.scrollTop = place.y - 30;
+      else if (place.y + place.height > element.scrollTop + element.clientHeight)
+        element.scrollTop = place.y + place.height + 10 - element.clientHeight;
+    },
+    [layout],
+  );
+  useEffect(() => {
+    reveal(opened);
+  }, [reveal, opened]);
+
   const press = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && cursor >= 0) {
       onNode(layout.order[cursor] ?? 0);
@@ -173,11 +194,8 @@ export function ClusterCanvas(props: Props) {
     const at = cursor < 0 ? 0 : neighbor(layout, cursor, event.key);
     setCursor(at);
     const place = placeOf(layout, at);
-    const element = box.current;
-    if (!place || !element) return;
-    if (place.y < element.scrollTop) element.scrollTop = place.y - 30;
-    else if (place.y + place.height > element.scrollTop + element.clientHeight)
-      element.scrollTop = place.y + place.height + 10 - element.clientHeight;
+    if (!place) return;
+    reveal(at);
     announce(describe(cluster, place.node, rows));
   };
 

@@ -13,7 +13,6 @@ import { Menu } from "../parts/Menu";
 import { fileName, savePng, saveText } from "../parts/save";
 import { Empty, Limits, Notice } from "../parts/text";
 import { useTheme } from "../parts/theme";
-import { WorkloadSearch } from "../parts/WorkloadSearch";
 import type { Audit } from "./audit";
 import { ClusterCanvas } from "./ClusterCanvas";
 import { Damaged, Tray } from "./ClusterOutcomeView";
@@ -157,13 +156,6 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
             <option value="namespace">Namespaces</option>
           </select>
         </label>
-        <WorkloadSearch
-          workloads={cluster.workloads}
-          label="Find a workload"
-          onPick={(highlighted) => {
-            go({ ...state, highlight: highlighted });
-          }}
-        />
         <div class="toggle" role="group" aria-label="Show as">
           <button
             aria-pressed={!state.table}
@@ -241,7 +233,7 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           <NodesTable cluster={cluster} domains={domains} rows={rows} onNode={open} />
         ) : (
           <ClusterCanvas
-            {...{ cluster, layout, colorOf, highlight, moves, left }}
+            {...{ cluster, layout, colorOf, highlight, moves, left, node }}
             rows={rows}
             onWidth={resize}
             onNode={open}

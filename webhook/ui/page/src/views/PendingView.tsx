@@ -18,6 +18,7 @@ interface Props {
 
 export function PendingView({ client, cluster, go }: Props) {
   const { data, error } = useRequest("pending", (signal) => client.pending(signal));
+  const [text, setText] = useState("");
   if (error) return <Failure error={error} />;
   if (!data) return <Waiting>Finding out why pods are pending…</Waiting>;
   if (data.pods === 0) return <None read={cluster.podCount > 0} />;
@@ -25,6 +26,11 @@ export function PendingView({ client, cluster, go }: Props) {
     ...(data.notKept ? [`${count(data.notKept, "pending pod")}: there are too many to look at each.`] : []),
     ...(data.otherGroups ? [`${count(data.otherGroups, "further workload")} with pending pods.`] : []),
   ];
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = data.groups.filter((group) => {
+    const names = namesOf(group, cluster);
+    return words.every((word) => names.includes(word));
+  });
   return (
     <>
       <p class="lead">
@@ -35,13 +41,46 @@ export function PendingView({ client, cluster, go }: Props) {
         .
       </p>
       <Limits title="Not looked at" items={left} />
+      {data.groups.length > 1 && (
+        <div class="toolbar">
+          <input
+            type="search"
+            class="grow"
+            aria-label="Filter pending pods"
+            placeholder="Filter by workload, namespace or pod"
+            maxLength={253}
+            spellcheck={false}
+            value={text}
+            data-testid="filter-pending"
+            onInput={(event) => {
+              setText(event.currentTarget.value);
+            }}
+          />
+          <span class="quiet" role="status">
+            {number(shown.length)} of {count(data.groups.length, "group")}
+          </span>
+        </div>
+      )}
+      {shown.length === 0 && <Empty title="No pending pod is left by this filter." />}
       <div class="cards">
-        {data.groups.map((group, at) => (
-          <Group key={at} first={at < HELPED} {...{ group, client, cluster, go }} />
+        {shown.map((group, at) => (
+          <Group key={keyOf(group)} first={at < HELPED} {...{ group, client, cluster, go }} />
         ))}
       </div>
     </>
   );
+}
+
+/** Return what identifies a group. */
+function keyOf({ namespace, workload, pods }: PendingGroup): string {
+  return workload >= 0 ? String(workload) : `${namespace}/${pods[0]?.name ?? ""}`;
+}
+
+/** Return what a group is found by. */
+function namesOf({ namespace, workload, pods }: PendingGroup, cluster: Cluster): string {
+  const key = cluster.workloads[workload];
+  const names = pods.map(({ name }) => `${namespace}/${name}`);
+  return [key ? `${key.kind} ${key.namespace}/${key.name}` : "", ...names].join(" ").toLowerCase();
 }
 
 function None({ read }: { read: boolean }) {
