@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
+from policies.manifests.edits import FieldEdit
 from policies.manifests.findings import Severity
 from policies.manifests.json_patch import PatchOperation
 from policies.manifests.wire import INLINE, Count
@@ -441,6 +442,7 @@ class PatchAnswer(TypedDict):
     Attributes:
         mergePatch: A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole.
         jsonPatch: A JSON patch (RFC 6902).
+        changes: The same as edits of fields, each with the value that it had.
         diff: A unified diff of the texts.
         command: The kubectl command that applies the merge patch; empty for a Pod or a Job, most of whose
             fields cannot be changed.
@@ -448,6 +450,7 @@ class PatchAnswer(TypedDict):
 
     mergePatch: str
     jsonPatch: list[PatchOperation]
+    changes: list[FieldEdit]
     diff: str
     command: str
 

@@ -1786,6 +1786,8 @@ export interface PatchAnswer {
   mergePatch: string;
   /** A JSON patch (RFC 6902). */
   jsonPatch: PatchOperation[];
+  /** The same as edits of fields, each with the value that it had. */
+  changes: FieldEdit[];
   /** A unified diff of the texts. */
   diff: string;
   /** The kubectl command that applies the merge patch; empty for a Pod or a Job, most of whose fields cannot be changed. */

@@ -3,7 +3,8 @@ import { useMemo } from "preact/hooks";
 import type { FieldEdit, WorkloadDetail } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
-import { inline, number } from "../model/words";
+import { number } from "../model/words";
+import { EditedField } from "../parts/EditedField";
 import { useRequest } from "../parts/request";
 import { Badge, Failure, Guarantees, Name, Notice, Waiting } from "../parts/text";
 import { RolloutView } from "./RolloutView";
@@ -62,9 +63,7 @@ export function RolloutPanel({ client, cluster, detail, manifest, edited, step, 
             {data.rollout.suggestions.map((found, at) => (
               <li key={at}>
                 {found.edits.map((edit) => (
-                  <p key={edit.field} class="edit">
-                    <code>{edit.field}</code> <del>{inline(edit.old)}</del> → <ins>{inline(edit.new)}</ins>
-                  </p>
+                  <EditedField key={edit.field} edit={edit} />
                 ))}
                 {found.deletePods.map((pod) => (
                   <p key={pod} class="edit">

@@ -5,6 +5,7 @@ import { minimumOf } from "../model/skew";
 import { rejectionWords } from "../model/verdicts";
 import { count, inline, number, origin, shortKey } from "../model/words";
 import { Command } from "../parts/Command";
+import { EditedField } from "../parts/EditedField";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
 import { Badge, Fact, Guarantees, Limits, Name, Notice } from "../parts/text";
 
@@ -370,22 +371,7 @@ export function Suggestion({
     <li data-testid={`suggestion-${at}`}>
       <div class="suggestion-what">
         {change.edits.map((edit) => (
-          <p key={edit.field} class="edit">
-            <code>
-              <Name>{edit.field}</Name>
-            </code>
-            {edit.new === null ? (
-              <>
-                {" "}
-                remove <del>{inline(edit.old)}</del>
-              </>
-            ) : (
-              <>
-                {" "}
-                <del>{inline(edit.old)}</del> → <ins>{inline(edit.new)}</ins>
-              </>
-            )}
-          </p>
+          <EditedField key={edit.field} edit={edit} />
         ))}
         {change.elsewhere.map((edit, position) => (
           <p key={position} class="edit">

@@ -17,6 +17,7 @@ import { asRequestError, useRequest, useSend } from "../parts/request";
 import { fileName, savePng, saveText } from "../parts/save";
 import { Failure, Limits, Name, Notice, Waiting } from "../parts/text";
 import { useTheme } from "../parts/theme";
+import { CopyBar } from "./CopyBar";
 import { ManifestPanel } from "./ManifestPanel";
 import { NodesPanel } from "./NodesPanel";
 import { RolloutPanel } from "./RolloutPanel";
@@ -87,8 +88,11 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
   latest.current = state;
   const moved = useRef<Moved>({ names: "", at: 0 });
   const applied = useRef(Promise.resolve());
+  // The copies before each change of this visit, the last one at the end.
+  const before = useRef<(string | null)[]>([]);
   const change = useCallback(
     (part: Partial<WorkloadState>, replace = isMoved(part, moved.current)) => {
+      if ("edited" in part && !replace) before.current.push(latest.current.edited);
       moved.current = { names: Object.keys(part).join(), at: performance.now() };
       latest.current = { ...latest.current, ...part };
       go(latest.current, replace, true);
@@ -96,8 +100,8 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
     [go],
   );
   const onManifest = useCallback(
-    (text: string) => {
-      change({ edited: text === detail.manifest && detail.inCluster ? null : text, step: 0 });
+    (text: string, replace?: boolean) => {
+      change({ edited: text === detail.manifest && detail.inCluster ? null : text, step: 0 }, replace);
     },
     [change, detail],
   );
@@ -106,13 +110,25 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
       try {
         const answer = await client.suggest({ manifest, edits }, signal);
         setFailed(null);
-        onManifest(answer.manifest);
+        // Unlike typed letters, two edits are never one.
+        onManifest(answer.manifest, false);
         announce("Applied to a copy. Nothing in the cluster has changed.");
       } catch (error) {
         if (!signal.aborted) setFailed(asRequestError(error));
       }
     });
   };
+  // Back may have undone some of them.
+  while (before.current.length > 0 && before.current.at(-1) === state.edited) before.current.pop();
+  const undo =
+    before.current.length === 0
+      ? null
+      : (): void => {
+          const last = before.current.pop() ?? null;
+          change({ edited: last, step: 0 }, false);
+          before.current.pop();
+          announce("Undone");
+        };
   const problem = edited ? explained.error : null;
   return (
     <>
@@ -133,34 +149,16 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
         />
       </div>
       {edited && (
-        <div class="copy-bar" role="status" data-testid="edited">
-          {detail.inCluster ? (
-            <span>
-              <strong>You are looking at an edited copy.</strong> Nothing in the cluster has changed.
-            </span>
-          ) : (
-            <span>
-              <strong>The cluster that was read does not have this.</strong> Its pods are placed beside those that run.
-            </span>
-          )}
-          <button
-            onClick={() => {
-              change({ tab: "manifest" }, false);
-            }}
-          >
-            {detail.inCluster ? "Show the changes" : "Show the manifest"}
-          </button>
-          {detail.inCluster && (
-            <button
-              data-testid="discard"
-              onClick={() => {
-                change({ edited: null, step: 0 });
-              }}
-            >
-              Discard the copy
-            </button>
-          )}
-        </div>
+        <CopyBar
+          {...{ client, detail, manifest, typing, onEdit }}
+          undo={undo}
+          onShow={() => {
+            change({ tab: "manifest" }, false);
+          }}
+          onDiscard={() => {
+            change({ edited: null, step: 0 }, false);
+          }}
+        />
       )}
       {edited && state.edited !== null && state.edited.length > MOST_EDITED && (
         <Notice tone="warning" title="This copy is too long for a link.">
