@@ -51,7 +51,7 @@ def shown_views(page: Page) -> Iterator[str]:
         ("spread", "apply-0"),
         ("nodes", "verdicts"),
         ("what-if", "outcome-facts"),
-        ("rollout", "frame"),
+        ("rollout", "workload-map"),
         ("manifest", "editor"),
     ):
         page.get_by_test_id(f"tab-{tab}").click()

@@ -25,6 +25,7 @@ export class Cluster {
   readonly elsewhereCount: number;
   readonly workloads: readonly WorkloadKey[];
   private readonly firstPod: Int32Array;
+  private positions: ReadonlyMap<string, number> | null = null;
 
   /**
    * @param map Where every pod is.
@@ -73,6 +74,12 @@ export class Cluster {
     this.podCount = nodes.length;
     this.pendingCount = pending;
     this.elsewhereCount = elsewhere;
+  }
+
+  /** Return the position of a node; -1 if there is none of that name. */
+  positionOf(name: string): number {
+    this.positions ??= new Map(this.names.map((found, node) => [found, node]));
+    return this.positions.get(name) ?? -1;
   }
 
   /** Return where a node's pods start in ``podWorkload``, and end. */

@@ -24,10 +24,16 @@ export interface Stuck {
   pods: number;
 }
 
-export class Moves {
+/** What has just moved on a map. */
+export interface Motion {
+  /** Whether each pod of the map's ``podWorkload`` has just come to its node. */
+  readonly arrived: Uint8Array;
+  readonly flights: readonly Flight[];
+}
+
+export class Moves implements Motion {
   /** The cluster afterwards. */
   readonly after: Cluster;
-  /** Whether each pod of ``after.podWorkload`` has just come to its node. */
   readonly arrived: Uint8Array;
   readonly flights: readonly Flight[];
   /** Pods that stay pending, the most first. */
@@ -133,7 +139,11 @@ function podsAfter(map: ClusterMap, { moved }: ClusterOutcome): ClusterMap["pods
 }
 
 /** Return the nodes once things happened to them. */
-function nodesAfter(before: Cluster, actions: readonly ActionBody[], outcome: ClusterOutcome): NodeColumns {
+export function nodesAfter(
+  before: Cluster,
+  actions: readonly ActionBody[],
+  outcome: Pick<ClusterOutcome, "addedNodes">,
+): NodeColumns {
   const { nodes } = before.map;
   const names = [...nodes.names, ...outcome.addedNodes];
   const find = (name: string): number => names.indexOf(name);

@@ -4,7 +4,7 @@ import type { Cluster } from "../model/cluster";
 import { OTHER_POSITION } from "../model/colors";
 import { CanvasPen, draw, type Flying } from "../model/draw";
 import { neighbor, placeAt, placeOf, podOffset, type Layout, type Place } from "../model/layout";
-import type { Flight, Moves } from "../model/moves";
+import type { Flight, Motion } from "../model/moves";
 import { count, domainWords, number } from "../model/words";
 import { announce } from "../parts/live";
 import { Name, Title } from "../parts/text";
@@ -20,13 +20,14 @@ interface Props {
   /** The node that is open; -1 for none. */
   node: number;
   /** What a what-if moves; null where nothing happens. */
-  moves: Moves | null;
+  moves: Motion | null;
   /** How many more pods each node had before it. */
   left: ((node: number) => number) | null;
   onWidth: (width: number) => void;
   onNode: (node: number) => void;
-  onRow: (row: number) => void;
-  onWorkload: (workload: number) => void;
+  /** Opens a row, and picks a workload; absent where there is nothing to open or pick. */
+  onRow?: (row: number) => void;
+  onWorkload?: (workload: number) => void;
 }
 
 interface Hover {
@@ -61,7 +62,7 @@ export function ClusterCanvas(props: Props) {
     [cluster, layout, theme, colorOf, highlight, marked, left, moves],
   );
   // When the pods of which what-if began to move.
-  const started = useRef<{ moves: Moves | null; at: number }>({ moves: null, at: 0 });
+  const started = useRef<{ moves: Motion | null; at: number }>({ moves: null, at: 0 });
   // The row that was jumped to, and how far down that is.
   const jumped = useRef({ row: -1, top: -1 });
 
@@ -227,10 +228,10 @@ export function ClusterCanvas(props: Props) {
         setHover(null);
         if (!found) {
           const row = rowOf(event);
-          if (row >= 0) onRow(row);
+          if (row >= 0) onRow?.(row);
           return;
         }
-        if (found.workload >= 0) onWorkload(found.workload);
+        if (found.workload >= 0 && onWorkload) onWorkload(found.workload);
         else onNode(found.place.node);
       }}
       onDblClick={(event) => {
@@ -246,7 +247,7 @@ export function ClusterCanvas(props: Props) {
   );
   return (
     <div class="map-frame">
-      {layout.rows.length > 1 && layout.rows.length <= MOST_ROWS && (
+      {onRow && layout.rows.length > 1 && layout.rows.length <= MOST_ROWS && (
         <nav class="map-rows" aria-label={`Rows by ${rows}`} data-testid="map-rows">
           {layout.rows.map((row, at) => (
             <button

@@ -126,6 +126,18 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           }}
         />
       )}
+      <Scenarios {...{ state, shown, kept, go }} />
+      <DisruptionPanel
+        {...{ actions, outcome, error, loading, state, go }}
+        cluster={now}
+        cancelled={key !== null && key === cancelled}
+        onChange={(changed) => {
+          go({ ...state, actions: changed });
+        }}
+        onCancel={(ended) => {
+          setCancelled(ended ? key : null);
+        }}
+      />
       <div class="toolbar" role="group" aria-label="What the map shows">
         <label class="field">
           <span>Rows</span>
@@ -207,18 +219,6 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           {saving}
         </Notice>
       )}
-      <Scenarios {...{ state, shown, kept, go }} />
-      <DisruptionPanel
-        {...{ actions, outcome, error, loading, state, go }}
-        cluster={now}
-        cancelled={key !== null && key === cancelled}
-        onChange={(changed) => {
-          go({ ...state, actions: changed });
-        }}
-        onCancel={(ended) => {
-          setCancelled(ended ? key : null);
-        }}
-      />
       <Legend
         largest={largestOf(now)}
         cluster={cluster}

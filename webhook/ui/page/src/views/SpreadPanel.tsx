@@ -1,4 +1,5 @@
 /** How a workload is spread and where its next pod goes: what `evenkeel explain` answers. */
+import type { ComponentChildren } from "preact";
 import type { ExplainAnswer, ConstraintStats, SuggestedChange } from "../api-types";
 import { violations } from "../model/compared";
 import { minimumOf } from "../model/skew";
@@ -11,16 +12,19 @@ import { Badge, Fact, Guarantees, Limits, Name, Notice } from "../parts/text";
 
 interface Props {
   explain: ExplainAnswer;
+  /** Its pods on the nodes; absent in a report, which knows no nodes. */
+  map?: ComponentChildren;
   /** The command that finds evictions; absent in a report. */
   rebalance?: string;
   /** Applies a suggestion to a copy; absent in a report. */
   onApply?: (change: SuggestedChange) => void;
 }
 
-export function SpreadPanel({ explain, rebalance, onApply }: Props) {
+export function SpreadPanel({ explain, map, rebalance, onApply }: Props) {
   return (
     <>
       <Summary explain={explain} command={rebalance ?? null} />
+      {map}
       <div class="two">
         <div class="stack">
           <Constraints explain={explain} />

@@ -23,6 +23,7 @@ import { NodesPanel } from "./NodesPanel";
 import { RolloutPanel } from "./RolloutPanel";
 import { SpreadPanel } from "./SpreadPanel";
 import { WhatIfPanel } from "./WhatIfPanel";
+import { RunningMap } from "./WorkloadMap";
 
 interface Props {
   client: Client;
@@ -188,7 +189,7 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
         {edited && !typing && !explain && !explained.error ? (
           <Waiting>Explaining the copy…</Waiting>
         ) : (
-          <Panel {...{ client, cluster, state, detail, manifest, explain, change, onEdit, onManifest, edited }} />
+          <Panel {...{ client, cluster, state, detail, manifest, explain, change, onEdit, onManifest, edited, go }} />
         )}
       </div>
     </>
@@ -223,9 +224,11 @@ interface PanelProps {
   change: (part: Partial<WorkloadState>) => void;
   onEdit: (edits: FieldEdit[]) => void;
   onManifest: (manifest: string) => void;
+  go: (state: PageState) => void;
 }
 
-function Panel({ client, cluster, state, detail, manifest, explain, edited, change, onEdit, onManifest }: PanelProps) {
+function Panel(props: PanelProps) {
+  const { client, cluster, state, detail, manifest, explain, edited, change, onEdit, onManifest, go } = props;
   const onStep = useCallback(
     (step: number) => {
       change({ step });
@@ -239,6 +242,11 @@ function Panel({ client, cluster, state, detail, manifest, explain, edited, chan
       return (
         <SpreadPanel
           explain={explain}
+          map={
+            detail.inCluster && (
+              <RunningMap {...{ cluster, detail, go }} workload={state} constraints={explain.constraints} />
+            )
+          }
           {...(edited ? {} : { rebalance: rebalanceCommand(state, cluster.map.source) })}
           onApply={(found) => {
             onEdit(found.edits);
@@ -248,9 +256,9 @@ function Panel({ client, cluster, state, detail, manifest, explain, edited, chan
     case "nodes":
       return <Scores client={client} manifest={manifest} />;
     case "what-if":
-      return <WhatIfPanel {...{ client, cluster, detail, explain, manifest, state, change, onEdit }} />;
+      return <WhatIfPanel {...{ client, cluster, detail, explain, manifest, state, change, onEdit, go }} />;
     case "rollout":
-      return <RolloutPanel {...{ client, cluster, detail, manifest, edited, onStep, onEdit }} step={state.step} />;
+      return <RolloutPanel {...{ client, cluster, detail, manifest, edited, state, onStep, onEdit, go }} />;
   }
 }
 
