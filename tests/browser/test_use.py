@@ -153,13 +153,13 @@ def test_reasons_of_pending_pods_count_nodes(page: Page, shop: str) -> None:
 
 
 def test_a_link_says_where_it_opens(page: Page, shop: str) -> None:
-    """It is of this machine, and has the token: who wants to send something sends a report."""
+    """It is of this machine, and has the token: who wants to send something sends a file."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     open_workload(page, shop, "web")
     page.get_by_test_id("copy-link").click()
 
     expect(page.get_by_test_id("link-note")).to_contain_text("on this machine")
-    expect(page.get_by_test_id("link-note")).to_contain_text("report")
+    expect(page.get_by_test_id("link-note")).to_contain_text("save the view")
 
 
 @pytest.mark.parametrize(

@@ -456,10 +456,10 @@ class PatchAnswer(TypedDict):
 
 
 class SavedReport(TypedDict):
-    """A report in one file.
+    """A view of the page in one file.
 
     Attributes:
-        html: The file.
+        html: The file, with a mark where the answers go that the view shows.
     """
 
     html: str

@@ -150,6 +150,7 @@ ROUTES: Final = (
     _post("/api/rollout", bodies.RolloutBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
     _post("/api/disrupt", bodies.DisruptBody, answers.ClusterOutcome, disrupting.disrupt),
     _post("/api/report", bodies.ReportBody, answers.SavedReport, saved_report.report),
+    _post("/api/shown", bodies.ShownBody, answers.SavedReport, saved_report.shown),
     _post("/api/suggest", bodies.SuggestBody, answers.EditedManifest, editing.suggest),
     _post("/api/patch", bodies.PatchBody, answers.PatchAnswer, editing.patch),
 )  # fmt: skip

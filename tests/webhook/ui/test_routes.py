@@ -44,6 +44,7 @@ REQUESTS: dict[str, list[Any]] = {
         for action in ({"drain": "na"}, {"cordon": "nb"}, {"add": {"like": "na", "count": 2}})
     ],
     "/api/report": [{"view": view, "command": "evenkeel"} for view in ("explain", "simulate", "rollout")],
+    "/api/shown": [{"manifest": None, "title": "Cluster", "action": "", "verdict": "", "command": ""}],
     "/api/suggest": [
         {"edits": [{"path": ["spec", "replicas"], "old": 4, "new": 5, "field": "spec.replicas"}]}
     ],

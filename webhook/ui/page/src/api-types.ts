@@ -15,6 +15,9 @@ export const MOST_ROLLED_OUT = 2000 as const;
 /** The effects of taints. */
 export const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
 
+/** Stands in a saved view for the answers that it shows. */
+export const RECORDING = "evenkeel-recording" as const;
+
 /** Every risk of an audit, the worst first. */
 export const RISK_ORDER = [{"risk": "violated", "severity": "error"}, {"risk": "would-violate", "severity": "warning"}, {"risk": "pending", "severity": "error"}, {"risk": "one-domain", "severity": "warning"}, {"risk": "no-room", "severity": "warning"}, {"risk": "never-binds", "severity": "warning"}, {"risk": "uneven", "severity": "note"}, {"risk": "invalid", "severity": "warning"}] as const;
 
@@ -1750,10 +1753,22 @@ export interface ReportBody {
   command: string;
 }
 
-/** A report in one file. */
+/** A view of the page in one file. */
 export interface SavedReport {
-  /** The file. */
+  /** The file, with a mark where the answers go that the view shows. */
   html: string;
+}
+
+/** A view of the cluster that is saved as a file, in the words of the page. */
+export interface ShownBody {
+  /** What it is about. */
+  title: string;
+  /** What happens in it; empty for nothing. */
+  action: string;
+  /** What comes of it, in a sentence; empty where that is not known. */
+  verdict: string;
+  /** The command that answers the same; empty for none. */
+  command: string;
 }
 
 /** A manifest, and a suggestion of its explanation. */
@@ -1806,15 +1821,15 @@ export interface PatchOperation {
 
 /** A report in a page of its own. */
 export interface EmbeddedReport {
-  /** The command that made it. */
-  kind: "explain" | "simulate" | "audit" | "plan" | "lint";
+  /** The command that made it, or the page itself. */
+  kind: "explain" | "simulate" | "audit" | "plan" | "lint" | "page";
   /** The version of this form. */
   version: 1;
   /** The version of Evenkeel. */
   evenkeel: string;
   /** What it is about. */
   about: ReportAbout;
-  /** What the command prints with "-o json". */
+  /** What the command prints with "-o json"; of the page the answers that it showed. */
   document: unknown;
 }
 

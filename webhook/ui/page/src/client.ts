@@ -16,6 +16,7 @@ import type {
   ReportBody,
   RolloutBody,
   SavedReport,
+  ShownBody,
   ScoreAnswer,
   SimulateAnswer,
   SuggestBody,
@@ -81,7 +82,23 @@ function askOtherTabs(): Promise<string> {
   });
 }
 
+/** The request that an answer was given to: its path, and its body if it has one. */
+const ASKED = new WeakMap<object, string>();
+
+/** Return the request of an answer; null for what no server answered. */
+export function requestOf(answer: object): string | null {
+  return ASKED.get(answer) ?? null;
+}
+
+/** Return what identifies a request. */
+function requestKey(path: string, body?: object): string {
+  return body ? `${path} ${JSON.stringify(body)}` : path;
+}
+
 export class Client {
+  /** Whether a server answers what is not recorded. */
+  readonly served: boolean = true;
+
   constructor(private readonly token: string) {}
 
   /** Return the address of the page with its token and a fragment. */
@@ -154,7 +171,17 @@ export class Client {
     return this.send("/api/patch", signal, body);
   }
 
+  shown(body: ShownBody, signal: AbortSignal): Promise<SavedReport> {
+    return this.send("/api/shown", signal, body);
+  }
+
   private async send<T>(path: string, signal: AbortSignal, body?: object): Promise<T> {
+    const answer = await this.ask<T & object>(path, signal, body);
+    ASKED.set(answer, requestKey(path, body));
+    return answer;
+  }
+
+  protected async ask<T>(path: string, signal: AbortSignal, body?: object): Promise<T> {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.token}` };
     if (body) headers["Content-Type"] = "application/json";
     let response: Response;
@@ -180,6 +207,27 @@ export class Client {
       answer?.error ?? `The server answered with status ${response.status}.`,
       response.status,
       answer?.problems ?? [],
+    );
+  }
+}
+
+/** Answers by what they were asked for. */
+export type Recording = Readonly<Record<string, object>>;
+
+/** Gives the answers that a saved view holds. */
+export class RecordedClient extends Client {
+  override readonly served = false;
+
+  constructor(private readonly recording: Recording) {
+    super("");
+  }
+
+  protected override ask<T>(path: string, _signal: AbortSignal, body?: object): Promise<T> {
+    const answer = this.recording[requestKey(path, body)];
+    if (answer !== undefined) return Promise.resolve(answer as T);
+    const words = "This file has what was shown when it was saved. Open the cluster in evenkeel ui to see more of it.";
+    return Promise.reject(
+      new RequestError(words, 0, [{ line: 0, field: "", rule: "", severity: "note", message: words }]),
     );
   }
 }

@@ -7,11 +7,12 @@ import { type ClusterState, type ColorBy, type PageState } from "../model/fragme
 import { layOut, pitchFor } from "../model/layout";
 import { mapPicture } from "../model/mapPicture";
 import { Moves } from "../model/moves";
+import { scenarioName } from "../model/scenarios";
 import { count, number, printable, shortKey } from "../model/words";
 import { Command } from "../parts/Command";
 import { Menu } from "../parts/Menu";
 import { fileName, savePng, saveText } from "../parts/save";
-import { Empty, Limits, Notice } from "../parts/text";
+import { Empty, Failure, Limits, Notice } from "../parts/text";
 import { useTheme } from "../parts/theme";
 import type { Audit } from "./audit";
 import { ClusterCanvas } from "./ClusterCanvas";
@@ -23,6 +24,7 @@ import { NodePanel } from "./NodePanel";
 import { NodesTable } from "./NodesTable";
 import { useDisruption } from "./disruptions";
 import { ProblemsNow } from "./ProblemsNow";
+import { useSaveView } from "./SaveView";
 import { Scenarios } from "./Scenarios";
 
 const AFTERWARDS = "Crossed out: lost. An outlined square has just come to its node; an empty one is where a pod was.";
@@ -60,6 +62,7 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
   const keys = cluster.map.topologyKeys;
   const rows = state.rows !== null && keys.includes(state.rows) ? state.rows : (keys[0] ?? "");
   const [width, setWidth] = useState(() => Math.max(280, window.innerWidth - 64));
+  const view = useSaveView(client);
   const [saving, setSaving] = useState<string | null>(null);
   const highlight = cluster.find(state.highlight);
   const theme = useTheme();
@@ -192,6 +195,16 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           testId="save-map"
           choices={[
             {
+              label: "This view (HTML)",
+              testId: "save-map-html",
+              disabled: !client.served || loading || kept.loading,
+              act: () => {
+                const title = outcome ? scenarioName(state) : "Cluster";
+                const words = { title, action: outcome?.what ?? "", verdict: outcome?.verdict ?? "" };
+                view.save({ ...words, command: outcome?.command ?? "" }, state, audit);
+              },
+            },
+            {
               label: "Picture (PNG)",
               testId: "save-map-png",
               act: () => {
@@ -214,6 +227,7 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           ]}
         />
       </div>
+      {view.failed && <Failure error={view.failed} />}
       {saving !== null && (
         <Notice tone="error" title="The picture could not be saved.">
           {saving}

@@ -8,7 +8,7 @@ import type { Domain } from "../model/layout";
 import { compareDamage } from "../model/moves";
 import { count, domainWords, number, shortKey } from "../model/words";
 import { Link } from "../parts/Link";
-import { asRequestError } from "../parts/request";
+import { asRequestError, useShown } from "../parts/request";
 import { Badge, Failure, Name } from "../parts/text";
 import { verdictTone } from "./ClusterOutcomeView";
 import { disrupt } from "./disruptions";
@@ -71,6 +71,7 @@ export function LossesNow({ client, cluster, rows, domains, link, go }: Props) {
     // The names follow from the cluster and the rows.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [client, cluster, rows, wanted]);
+  useShown([...losses.values()]);
   if (named.length < 2) return null;
   const left = named.length - losses.size;
   return (

@@ -8,6 +8,7 @@ import { count, number } from "../model/words";
 import { Link } from "../parts/Link";
 import { asRequestError, useRequest, useSend } from "../parts/request";
 import { Badge, Empty, Failure, Limits, Name, Title, Waiting } from "../parts/text";
+import { SaveView } from "./SaveView";
 import { Suggestion } from "./SpreadPanel";
 
 interface Props {
@@ -41,6 +42,13 @@ export function PendingView({ client, cluster, go }: Props) {
         .
       </p>
       <Limits title="Not looked at" items={left} />
+      <SaveView
+        client={client}
+        title="Pending pods"
+        verdict={`${count(data.pods, "pod")} without a node.`}
+        state={{ view: "pending" }}
+        audit={null}
+      />
       {data.groups.length > 1 && (
         <div class="toolbar">
           <input

@@ -21,6 +21,7 @@ import { CopyBar } from "./CopyBar";
 import { ManifestPanel } from "./ManifestPanel";
 import { NodesPanel } from "./NodesPanel";
 import { RolloutPanel } from "./RolloutPanel";
+import { saveView } from "./savedView";
 import { SpreadPanel } from "./SpreadPanel";
 import { WhatIfPanel } from "./WhatIfPanel";
 import { RunningMap } from "./WorkloadMap";
@@ -365,6 +366,7 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
   return (
     <div class="saving">
       <button
+        disabled={!client.served}
         data-testid="copy-link"
         title="Opens this view on this machine"
         onClick={() => {
@@ -383,7 +385,8 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
       {copied && (
         <p class="link-note quiet" data-testid="link-note">
           The link opens this on this machine alone, as long as evenkeel ui runs, and has its token
-          {state.edited !== null && " and the edited manifest"}. For others, save the view as a report.
+          {state.edited !== null && " and the edited manifest"}. For others, save the view (HTML), or send what follows
+          the # of the link: they open it over their own cluster (Workloads, Open).
         </p>
       )}
       <Menu
@@ -391,13 +394,13 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
         testId="save"
         choices={[
           {
-            label: "This view as a report (HTML)",
+            label: "This view (HTML)",
             testId: "save-report",
-            disabled: !explain,
+            disabled: !explain || !client.served,
             act: () => {
               guarded(async (signal) => {
-                const { html } = await client.report(reportBody(manifest, state, detail, explain, cluster), signal);
-                saveText(`${name}-${state.tab}.html`, "text/html", html);
+                const body = reportBody(manifest, state, detail, explain, cluster);
+                saveView(`${name}-${state.tab}`, await client.report(body, signal), state, null);
               });
             },
           },
