@@ -53,10 +53,10 @@ def launched() -> Iterator[Browser]:
 
 
 @contextmanager
-def served_page(cluster: Path, *words: str) -> Iterator[str]:
+def served_page(cluster: Path, *options: str) -> Iterator[str]:
     """Run ``evenkeel ui`` on a snapshot; gives the address that it prints once the snapshot is read."""
     # The page shows the name as it is given, and pictures should not have a path of some machine.
-    command = [sys.executable, "-c", _RUN, "ui", "--no-open", "--cluster", cluster.name, *words]
+    command = [sys.executable, "-c", _RUN, "ui", "--no-open", "--cluster", cluster.name, *options]
     environment = os.environ | {"PYTHONPATH": str(_ROOT)}
     with subprocess.Popen(
         command, cwd=cluster.parent, env=environment, stdout=subprocess.PIPE, text=True
