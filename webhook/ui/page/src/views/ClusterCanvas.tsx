@@ -41,9 +41,8 @@ interface Hover {
 const KEYS = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"]);
 const TIP_WIDTH = 260;
 
-/** Milliseconds that pods take to their new nodes, and pods that are seen to: more are there at once. */
+/** Milliseconds that pods take to their new nodes. */
 const FLIGHT = 900;
-const MOST_FLYING = 3_000;
 
 export function ClusterCanvas(props: Props) {
   const { cluster, layout, rows, colorOf, highlight, node, moves, left, onWidth, onNode, onRow, onWorkload } = props;
@@ -286,7 +285,7 @@ function inFlight(
     const [dx, dy] = podOffset(layout, pod);
     return [(place?.x ?? 0) + dx, (place?.y ?? 0) + dy];
   };
-  return flights.slice(0, MOST_FLYING).map(({ workload, from, to }) => {
+  return flights.map(({ workload, from, to }) => {
     const [x, y] = point(from);
     const [toX, toY] = to ? point(to) : [x, below];
     return { color: colorOf[workload] ?? OTHER_POSITION, x: x + (toX - x) * part, y: y + (toY - y) * part };

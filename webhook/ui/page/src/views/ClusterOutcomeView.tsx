@@ -14,6 +14,8 @@ import { Badge, Fact, Limits, Name, Notice, Title, type Tone } from "../parts/te
 /** Opens a page; absent in a report. */
 type Go = ((state: PageState) => void) | null;
 
+/** Workloads that a list has. */
+export const MOST_LISTED = 200;
 const SIGNS: readonly [survives: boolean | null, tone: Tone][] = [
   [true, "good"],
   [false, "error"],
@@ -67,32 +69,38 @@ export function Tray({
 }) {
   if (moves.stuck.length === 0) return null;
   const pods = moves.stuck.reduce((sum, stuck) => sum + stuck.pods, 0);
+  const why = new Map(outcome.result.workloads.map((found) => [keyText(found), found.message]));
   return (
     <section class="panel tray" aria-label="Pods that fit nowhere" data-testid="tray">
       <h2>
         {count(pods, "pod")} that {pods === 1 ? "fits" : "fit"} nowhere
       </h2>
       <ul class="plain">
-        {moves.stuck.map(({ workload, pods: stuck }) => {
+        {moves.stuck.slice(0, MOST_LISTED).map(({ workload, pods: stuck }) => {
           const key = cluster.workloads[workload];
-          const found = outcome.result.workloads.find(
-            (one) => key && one.name === key.name && one.namespace === key.namespace && one.kind === key.kind,
-          );
+          const message = key ? (why.get(keyText(key)) ?? "") : "";
           return (
             <li key={workload} data-testid="stuck">
               <SwatchIcon position={colorOf[workload] ?? OTHER_POSITION} /> <strong>{number(stuck)}</strong>{" "}
               {key ? <Linked {...key} go={go} /> : "without a controller"}
-              {found && found.message !== "" && (
+              {message !== "" && (
                 <span class="why">
-                  <Name>{found.message}</Name>
+                  <Name>{message}</Name>
                 </span>
               )}
             </li>
           );
         })}
       </ul>
+      {moves.stuck.length > MOST_LISTED && (
+        <p class="quiet">and {count(moves.stuck.length - MOST_LISTED, "more workload")}</p>
+      )}
     </section>
   );
+}
+
+function keyText({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
+  return `${kind} ${namespace}/${name}`;
 }
 
 export function Linked({ go, ...key }: { kind: string; namespace: string; name: string; go: Go }) {
@@ -103,9 +111,6 @@ export function Linked({ go, ...key }: { kind: string; namespace: string; name: 
     </Link>
   );
 }
-
-/** Workloads that a table lists. */
-export const MOST_LISTED = 200;
 
 /** What becomes of a workload: its damage with a tone. */
 export function Damage({ found, damage }: Fate) {
