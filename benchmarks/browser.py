@@ -1,8 +1,8 @@
 """The page of a large cluster in chromium: its first view, and how soon what a person does is painted.
 
-Beside a small cluster, whose page does as little as any. Both are processor time of the page's main thread, which a
-busy machine does not change: of a first view all of it, of an interaction that of its longest task in chromium's
-tracing, during which nothing else that a person does is answered.
+Beside a small cluster, whose page does as little as any. Both are processor time of the page's main thread,
+which a busy machine does not change: of a first view all of it, of an interaction that of its longest task in
+chromium's tracing, during which nothing else that a person does is answered.
 """
 
 from __future__ import annotations
@@ -81,12 +81,16 @@ def _measure(browser: Browser, address: str) -> Figures:
 
 def _traced(browser: Browser, page: Page, act: Callable[[Page], None]) -> float:
     """Return the milliseconds of the main thread that the longest task takes while something is done."""
-    browser.start_tracing(page=page, categories=["devtools.timeline", "disabled-by-default-devtools.timeline"])
+    browser.start_tracing(
+        page=page, categories=["devtools.timeline", "disabled-by-default-devtools.timeline"]
+    )
     act(page)
     page.wait_for_timeout(_SETTLE_MS)
     events = json.loads(browser.stop_tracing())["traceEvents"]
     names = {
-        (event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"
+        (event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event["name"] == "thread_name"
     }
     tasks = (
         float(event["tdur"])
