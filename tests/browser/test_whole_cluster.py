@@ -186,3 +186,27 @@ def test_a_zone_that_takes_nothing_is_named(page: Page, serve: Callable[[Path], 
     expect(page.get_by_test_id("landing")).to_contain_text("zone c: of 1 node 1 cordoned")
     page.get_by_test_id("landing-closed").click()
     expect(page.get_by_test_id("domain-panel")).to_contain_text("zone c")
+
+
+@pytest.mark.parametrize(
+    ("button", "words"),
+    [
+        ("act-uncordon", "the end of the cordon of nc"),
+        ("act-new", "the addition of 1 node like nc without the taint team"),
+        ("act-untaint", "the removal of the taint team:NoSchedule of nc"),
+    ],
+)
+def test_a_node_is_freed(
+    page: Page, serve: Callable[[Path], str], tmp_path: Path, button: str, words: str
+) -> None:
+    """A node that is cordoned and tainted has buttons that say what if it were not."""
+    cluster = tmp_path / "cordoned.json"
+    objects = a_cluster()
+    objects[2]["spec"]["taints"] = [{"key": "team", "effect": "NoSchedule"}]
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    page.goto(serve(cluster))
+    page.get_by_test_id("cluster-map").press("End")
+    page.keyboard.press("Enter")
+    page.get_by_test_id("node-panel").get_by_test_id(button).click()
+
+    expect(page.get_by_test_id("cluster-verdict")).to_contain_text(words)

@@ -3,6 +3,9 @@
 /** As many actions as one request may have. */
 export const MOST_ACTIONS = 100 as const;
 
+/** As many taints as an action may leave out. */
+export const MOST_TAINTS = 100 as const;
+
 /** As many nodes as one action may add. */
 export const MOST_ADDED = 5000 as const;
 
@@ -1142,8 +1145,12 @@ export interface ActionBody {
   drain?: string;
   /** A node that takes no more pods. */
   cordon?: string;
+  /** A node that takes pods again. */
+  uncordon?: string;
   /** A node is tainted. */
   taint?: TaintedNode;
+  /** A node loses taints. */
+  untaint?: UntaintedNode;
   /** Nodes are added. */
   add?: AddedNodes;
 }
@@ -1170,12 +1177,24 @@ export interface TaintedNode {
   effect: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
 }
 
+/** A node that loses its taints of a key. */
+export interface UntaintedNode {
+  /** The node. */
+  node: string;
+  /** The key of the taints. */
+  key: string;
+  /** Their effect; absent for every one. */
+  effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute" | null;
+}
+
 /** More nodes like one: its labels, taints and capacity, without pods. */
 export interface AddedNodes {
   /** The node. */
   like: string;
   /** How many. */
   count?: number;
+  /** Keys of taints that the new nodes do not have. */
+  withoutTaints?: string[] | null;
 }
 
 /** The outcome for pods that are scheduled one after another. */
