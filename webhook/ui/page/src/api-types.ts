@@ -39,6 +39,8 @@ export interface ClusterMap {
   pods: PodColumns;
   /** The manifest that is shown at first; empty for none. */
   opened: string;
+  /** Which reading of the cluster it is; positions in it are those of answers about the same one. */
+  reading: number;
 }
 
 /** Where the cluster was read from. */
@@ -113,6 +115,34 @@ export interface PodColumns {
   node: number[];
   /** For each the position of its workload; -1 without a controller. */
   workload: number[];
+}
+
+/** Which reading of the cluster is shown, and what is known of the next. */
+export interface ReadingStatus {
+  /** Its number, from 1. */
+  reading: number;
+  /** Whether the cluster can be read again. */
+  repeatable: boolean;
+  /** Whether it is being read. */
+  running: boolean;
+  /** Why it could not be read the last time; empty if it could. */
+  error: string;
+  /** Whether changes of the cluster are noted. */
+  watched: boolean;
+  /** Kinds whose changes are not noted, each with the reason. */
+  unwatched: string[];
+  /** What changed since the reading. */
+  changed: ChangedObjects[];
+  /** Seconds until the next reading that no one asks for. */
+  dueInS: number;
+}
+
+/** The objects of one kind that are no more as they were read. */
+export interface ChangedObjects {
+  /** The kind. */
+  kind: string;
+  /** How many changed, came or went. */
+  objects: number;
 }
 
 /** The audit as far as it is; it runs in the background. */

@@ -12,6 +12,7 @@ import type {
   PatchAnswer,
   PatchBody,
   PendingAnswer,
+  ReadingStatus,
   ReportBody,
   RolloutBody,
   SavedReport,
@@ -81,6 +82,9 @@ function askOtherTabs(): Promise<string> {
 }
 
 export class Client {
+  /** The reading of the cluster that requests are about; 0 before there is one. */
+  private shown = 0;
+
   constructor(private readonly token: string) {}
 
   /** Return the address of the page with its token and a fragment. */
@@ -88,8 +92,19 @@ export class Client {
     return `${location.origin}/?token=${encodeURIComponent(this.token)}${fragment}`;
   }
 
-  cluster(signal: AbortSignal): Promise<ClusterMap> {
-    return this.send("/api/cluster", signal);
+  async cluster(signal: AbortSignal): Promise<ClusterMap> {
+    this.shown = 0;
+    const map = await this.send<ClusterMap>("/api/cluster", signal);
+    this.shown = map.reading;
+    return map;
+  }
+
+  reading(signal: AbortSignal): Promise<ReadingStatus> {
+    return this.send("/api/reading", signal);
+  }
+
+  refresh(signal: AbortSignal): Promise<ReadingStatus> {
+    return this.send("/api/refresh", signal, {});
   }
 
   workloads(after: number, signal: AbortSignal): Promise<AuditProgress> {
@@ -151,6 +166,9 @@ export class Client {
 
   private async send<T>(path: string, signal: AbortSignal, body?: object): Promise<T> {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.token}` };
+    // How the next reading goes is asked of any.
+    if (this.shown && path !== "/api/reading" && path !== "/api/refresh")
+      headers["Evenkeel-Reading"] = String(this.shown);
     if (body) headers["Content-Type"] = "application/json";
     let response: Response;
     try {

@@ -1,6 +1,7 @@
 /** The page of `evenkeel ui`: its frame, and which view is shown. */
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { RequestError, type Client } from "../client";
+import { changesBetween, type Changed } from "../model/changed";
 import { Cluster } from "../model/cluster";
 import { decode, encode, START, workloadState, type PageState } from "../model/fragment";
 import { age, count, number, printable } from "../model/words";
@@ -13,6 +14,7 @@ import { useAudit } from "./audit";
 import { ClusterView } from "./ClusterView";
 import { useDroppedManifest } from "./OpenManifest";
 import { PendingView } from "./PendingView";
+import { News, Reading } from "./Reading";
 import { WorkloadsView } from "./WorkloadsView";
 import { WorkloadView } from "./WorkloadView";
 
@@ -32,8 +34,21 @@ const NAVIGATION: readonly { state: PageState; label: string }[] = [
 
 export function App({ client }: { client: Client }) {
   const [{ state, ignored }, setRead] = useState(() => decode(location.hash));
-  const { data: map, error, loading } = useRequest("cluster", (signal) => client.cluster(signal));
-  const cluster = useMemo(() => (map ? new Cluster(map) : null), [map]);
+  const [reading, setReading] = useState(0);
+  const { data: map, error, loading } = useRequest(`cluster ${reading}`, (signal) => client.cluster(signal));
+  const [changed, setChanged] = useState<Changed | null>(null);
+  const before = useRef<Cluster | null>(null);
+  const cluster = useMemo(() => {
+    if (!map) return null;
+    const read = new Cluster(map);
+    if (before.current) {
+      const found = changesBetween(before.current, read);
+      read.arrived = found.arrived;
+      setChanged(found);
+    }
+    before.current = read;
+    return read;
+  }, [map]);
   useEffect(() => {
     const read = (): void => {
       dropAddress();
@@ -94,7 +109,14 @@ export function App({ client }: { client: Client }) {
           go(target);
         },
       }))}
-      about={cluster && <About cluster={cluster} />}
+      about={
+        cluster && (
+          <>
+            <About cluster={cluster} />
+            <Reading client={client} shown={cluster.map.reading} onReading={setReading} />
+          </>
+        )
+      }
     >
       {state.view !== "workload" && <h1>{TITLES[state.view]}</h1>}
       {ignored.length > 0 && (
@@ -104,8 +126,17 @@ export function App({ client }: { client: Client }) {
       )}
       {error && <Failure error={error} />}
       {refused && <Failure error={refused} />}
+      {changed && (
+        <News
+          changed={changed}
+          go={go}
+          onClose={() => {
+            setChanged(null);
+          }}
+        />
+      )}
       {loading && !cluster && <Waiting>Reading the cluster…</Waiting>}
-      {cluster && <View {...{ client, cluster, state, go, onManifest }} />}
+      {cluster && <View key={cluster.map.reading} {...{ client, cluster, state, go, onManifest }} />}
     </Frame>
   );
 }
@@ -142,8 +173,6 @@ function View({ client, cluster, state, go, onManifest }: ViewProps) {
 
 /** Milliseconds after which the age of the cluster is shown anew. */
 const TICK = 15_000;
-/** Milliseconds after which a live cluster may look otherwise. */
-const OLD = 300_000;
 
 function About({ cluster }: { cluster: Cluster }) {
   const { source, kubernetesVersion } = cluster.map;
@@ -163,7 +192,6 @@ function About({ cluster }: { cluster: Cluster }) {
       <span title={source.readAt}>
         {live ? "Live cluster" : "Snapshot"} <Name>{source.name}</Name>
         {read && `, ${live ? "read" : "written"} ${read}`}
-        {live && now - Date.parse(source.readAt) > OLD && " (start evenkeel ui again to see what changed since)"}
       </span>
       <span>Kubernetes {kubernetesVersion}</span>
       <span data-testid="size">

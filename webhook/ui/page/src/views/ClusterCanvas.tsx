@@ -52,7 +52,7 @@ export function ClusterCanvas(props: Props) {
   const [here, setHere] = useState(-1);
   const theme = useTheme();
   const drawing = useMemo(
-    () => ({ cluster, layout, theme, colorOf, highlight, cursor, left, arrived: moves?.arrived ?? null }),
+    () => ({ cluster, layout, theme, colorOf, highlight, cursor, left, arrived: moves?.arrived ?? cluster.arrived }),
     [cluster, layout, theme, colorOf, highlight, cursor, left, moves],
   );
   // When the pods of which what-if began to move.
