@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from policies.manifests.fields import LABELS, METADATA, NAME, SPEC, STATUS, ErrorList, wrong_type
 from policies.model.quantity import read_amounts
-from policies.model.taints import TRANSIENT_TAINTS, Taint, read_taints
+from policies.model.taints import CORDON_TAINT, TRANSIENT_TAINTS, Taint, read_taints
 
 _TAINTS = SPEC.child("taints")
 _UNSCHEDULABLE = SPEC.child("unschedulable")
@@ -40,6 +40,19 @@ def without_transient(node: Node) -> Node:
     if not node.unschedulable and len(taints) == len(node.taints):
         return node
     return node._replace(unschedulable=False, taints=taints)
+
+
+def uncordoned(node: Node) -> Node:
+    """Return a node that takes pods again, as after ``kubectl uncordon``."""
+    return without_taints(node, CORDON_TAINT.key)._replace(unschedulable=False)
+
+
+def without_taints(node: Node, *keys: str, effect: str | None = None) -> Node:
+    """Return a node without the taints of some keys, of one effect or of all."""
+    kept = tuple(
+        taint for taint in node.taints if taint.key not in keys or effect not in {None, taint.effect}
+    )
+    return node if len(kept) == len(node.taints) else node._replace(taints=kept)
 
 
 def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:

@@ -350,6 +350,11 @@ class Workload:
         return member(self.obj, "spec").get("podManagementPolicy") == "Parallel"
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether it is a StatefulSet that creates a pod once all before it are ready."""
+        return self.kind.kind == STATEFUL_SET[1] and not self.is_parallel
+
+    @property
     def is_patch(self) -> bool:
         """Whether it is only a part of a workload, as Kustomize's patches are.
 

@@ -219,3 +219,27 @@ def test_two_scenarios_stand_side_by_side(page: Page, shop: str) -> None:
 
     expect(page.get_by_test_id("scenarios")).to_have_count(0)
     expect(page.get_by_test_id("cluster-verdict")).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    ("button", "words"),
+    [
+        ("act-uncordon", "the end of the cordon of nc"),
+        ("act-new", "the addition of 1 node like nc without the taint team"),
+        ("act-untaint", "the removal of the taint team:NoSchedule of nc"),
+    ],
+)
+def test_a_node_is_freed(
+    page: Page, serve: Callable[[Path], str], tmp_path: Path, button: str, words: str
+) -> None:
+    """A node that is cordoned and tainted has buttons that say what if it were not."""
+    cluster = tmp_path / "cordoned.json"
+    objects = a_cluster()
+    objects[2]["spec"]["taints"] = [{"key": "team", "effect": "NoSchedule"}]
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    page.goto(serve(cluster))
+    page.get_by_test_id("cluster-map").press("End")
+    page.keyboard.press("Enter")
+    page.get_by_test_id("node-panel").get_by_test_id(button).click()
+
+    expect(page.get_by_test_id("cluster-verdict")).to_contain_text(words)

@@ -62,6 +62,42 @@ class ClusterSource(TypedDict):
     notes: list[str]
 
 
+class ChangedObjects(TypedDict):
+    """The objects of one kind that are no more as they were read.
+
+    Attributes:
+        kind: The kind.
+        objects: How many changed, came or went.
+    """
+
+    kind: str
+    objects: Count
+
+
+class ReadingStatus(TypedDict):
+    """Which reading of the cluster is shown, and what is known of the next.
+
+    Attributes:
+        reading: Its number, from 1.
+        repeatable: Whether the cluster can be read again.
+        running: Whether it is being read.
+        error: Why it could not be read the last time; empty if it could.
+        watched: Whether changes of the cluster are noted.
+        unwatched: Kinds whose changes are not noted, each with the reason.
+        changed: What changed since the reading.
+        dueInS: Seconds until the next reading that no one asks for.
+    """
+
+    reading: Count
+    repeatable: bool
+    running: bool
+    error: str
+    watched: bool
+    unwatched: list[str]
+    changed: list[ChangedObjects]
+    dueInS: float
+
+
 class LabelValues(TypedDict):
     """One label of all nodes.
 
@@ -147,6 +183,7 @@ class ClusterMap(TypedDict):
         workloads: The workloads.
         pods: The pods.
         opened: The manifest that is shown at first; empty for none.
+        reading: Which reading of the cluster it is; positions in it are those of answers about the same one.
     """
 
     kubernetesVersion: str
@@ -157,6 +194,7 @@ class ClusterMap(TypedDict):
     workloads: WorkloadColumns
     pods: PodColumns
     opened: str
+    reading: Count
 
 
 class AuditedEntry(NamedTuple):

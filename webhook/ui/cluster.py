@@ -77,6 +77,7 @@ class PageCluster:
         namespace: Where objects go that name no namespace.
         notes: What was left out, or is not known.
         opened: The manifest that is shown at first; empty for none.
+        reading: Which reading of the cluster it is, from 1.
         remote: Answers a route of ``/v1``, given its JSON, in place of the index, which then has no nodes;
             None where the index has the cluster.
         fetch: Reads a workload of a live cluster, if it has one; None for a cluster of a file.
@@ -91,6 +92,7 @@ class PageCluster:
     namespace: str = DEFAULT_NAMESPACE
     notes: tuple[str, ...] = ()
     opened: str = ""
+    reading: int = 1
     remote: Callable[[str, bytes], bytes] | None = field(default=None, repr=False)
     fetch: Callable[[WorkloadRef], Mapping[str, Any] | None] | None = field(default=None, repr=False)
 

@@ -20,7 +20,7 @@ from webhook.ui import answers, bodies, disrupting, editing, placing, saved_repo
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, request_problem
 from webhook.ui.node_detail import node_detail
-from webhook.ui.page_state import PageState
+from webhook.ui.page_state import NextReading, PageState
 from webhook.ui.pending import pending
 from webhook.ui.pod_search import find_pods
 from webhook.ui.remote import explain_remotely
@@ -58,6 +58,23 @@ class PageRoute(NamedTuple):
 def _cluster(state: PageState, _names: Names, _body: bytes) -> bytes:
     """Return where every pod of the cluster is."""
     return state.map
+
+
+def _reading(state: PageState, _names: Names, _body: bytes) -> bytes:
+    """Return which reading of the cluster is shown, and what changed since."""
+    return orjson.dumps(_readings(state).status())
+
+
+def _refresh(state: PageState, _names: Names, _body: bytes) -> bytes:
+    """Begin to read the cluster again."""
+    _readings(state).refresh()
+    return _reading(state, _names, _body)
+
+
+def _readings(state: PageState) -> NextReading:
+    if state.readings is None:
+        raise ValueError("the page is served")
+    return state.readings
 
 
 def _audit(state: PageState, names: Names, _body: bytes) -> bytes:
@@ -137,6 +154,8 @@ def _post(path: str, form: type[Received], answer: type, compute: Compute, remot
 
 ROUTES: Final = (
     PageRoute("GET", "/api/cluster", answers.ClusterMap, _cluster),
+    PageRoute("GET", "/api/reading", answers.ReadingStatus, _reading),
+    PageRoute("POST", "/api/refresh", answers.ReadingStatus, _refresh),
     PageRoute("GET", "/api/workloads", answers.AuditProgress, _audit),
     PageRoute("GET", "/api/workload", answers.WorkloadDetail, _workload),
     PageRoute("GET", "/api/node", answers.NodeDetail, _node),

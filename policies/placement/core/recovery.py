@@ -223,6 +223,10 @@ class Rescheduling:
         """Every pod that lost its node, in the order in which they were scheduled again."""
         return tuple(self._displaced.values())
 
+    def latest(self, entry: DisplacedPod) -> DisplacedPod:
+        """Return what has become since of a pod that lost its node."""
+        return self._displaced.get((entry.pod.namespace, entry.pod.name), entry)
+
     @property
     def waiting(self) -> tuple[QueuedPod | None, ...]:
         """What was scheduled in place of each of them and stays pending; None for all else."""

@@ -3,6 +3,9 @@
 /** As many actions as one request may have. */
 export const MOST_ACTIONS = 100 as const;
 
+/** As many taints as an action may leave out. */
+export const MOST_TAINTS = 100 as const;
+
 /** As many nodes as one action may add. */
 export const MOST_ADDED = 5000 as const;
 
@@ -39,6 +42,8 @@ export interface ClusterMap {
   pods: PodColumns;
   /** The manifest that is shown at first; empty for none. */
   opened: string;
+  /** Which reading of the cluster it is; positions in it are those of answers about the same one. */
+  reading: number;
 }
 
 /** Where the cluster was read from. */
@@ -113,6 +118,34 @@ export interface PodColumns {
   node: number[];
   /** For each the position of its workload; -1 without a controller. */
   workload: number[];
+}
+
+/** Which reading of the cluster is shown, and what is known of the next. */
+export interface ReadingStatus {
+  /** Its number, from 1. */
+  reading: number;
+  /** Whether the cluster can be read again. */
+  repeatable: boolean;
+  /** Whether it is being read. */
+  running: boolean;
+  /** Why it could not be read the last time; empty if it could. */
+  error: string;
+  /** Whether changes of the cluster are noted. */
+  watched: boolean;
+  /** Kinds whose changes are not noted, each with the reason. */
+  unwatched: string[];
+  /** What changed since the reading. */
+  changed: ChangedObjects[];
+  /** Seconds until the next reading that no one asks for. */
+  dueInS: number;
+}
+
+/** The objects of one kind that are no more as they were read. */
+export interface ChangedObjects {
+  /** The kind. */
+  kind: string;
+  /** How many changed, came or went. */
+  objects: number;
 }
 
 /** The audit as far as it is; it runs in the background. */
@@ -1165,8 +1198,12 @@ export interface ActionBody {
   drain?: string;
   /** A node that takes no more pods. */
   cordon?: string;
+  /** A node that takes pods again. */
+  uncordon?: string;
   /** A node is tainted. */
   taint?: TaintedNode;
+  /** A node loses taints. */
+  untaint?: UntaintedNode;
   /** Nodes are added. */
   add?: AddedNodes;
 }
@@ -1193,12 +1230,24 @@ export interface TaintedNode {
   effect: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
 }
 
+/** A node that loses its taints of a key. */
+export interface UntaintedNode {
+  /** The node. */
+  node: string;
+  /** The key of the taints. */
+  key: string;
+  /** Their effect; absent for every one. */
+  effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute" | null;
+}
+
 /** More nodes like one: its labels, taints and capacity, without pods. */
 export interface AddedNodes {
   /** The node. */
   like: string;
   /** How many. */
   count?: number;
+  /** Keys of taints that the new nodes do not have. */
+  withoutTaints?: string[] | null;
 }
 
 /** The outcome for pods that are scheduled one after another. */

@@ -13,6 +13,7 @@ import type {
   PatchAnswer,
   PatchBody,
   PendingAnswer,
+  ReadingStatus,
   ReportBody,
   RolloutBody,
   SavedReport,
@@ -98,6 +99,8 @@ function requestKey(path: string, body?: object): string {
 export class Client {
   /** Whether a server answers what is not recorded. */
   readonly served: boolean = true;
+  /** The reading of the cluster that requests are about; 0 before there is one. */
+  private shown = 0;
 
   constructor(private readonly token: string) {}
 
@@ -106,8 +109,19 @@ export class Client {
     return `${location.origin}/?token=${encodeURIComponent(this.token)}${fragment}`;
   }
 
-  cluster(signal: AbortSignal): Promise<ClusterMap> {
-    return this.send("/api/cluster", signal);
+  async cluster(signal: AbortSignal): Promise<ClusterMap> {
+    this.shown = 0;
+    const map = await this.send<ClusterMap>("/api/cluster", signal);
+    this.shown = map.reading;
+    return map;
+  }
+
+  reading(signal: AbortSignal): Promise<ReadingStatus> {
+    return this.send("/api/reading", signal);
+  }
+
+  refresh(signal: AbortSignal): Promise<ReadingStatus> {
+    return this.send("/api/refresh", signal, {});
   }
 
   workloads(after: number, signal: AbortSignal): Promise<AuditProgress> {
@@ -171,7 +185,7 @@ export class Client {
     return this.send("/api/patch", signal, body);
   }
 
-  shown(body: ShownBody, signal: AbortSignal): Promise<SavedReport> {
+  savedView(body: ShownBody, signal: AbortSignal): Promise<SavedReport> {
     return this.send("/api/shown", signal, body);
   }
 
@@ -183,6 +197,9 @@ export class Client {
 
   protected async ask<T>(path: string, signal: AbortSignal, body?: object): Promise<T> {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.token}` };
+    // How the next reading goes is asked of any.
+    if (this.shown && path !== "/api/reading" && path !== "/api/refresh")
+      headers["Evenkeel-Reading"] = String(this.shown);
     if (body) headers["Content-Type"] = "application/json";
     let response: Response;
     try {

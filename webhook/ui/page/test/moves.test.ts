@@ -20,6 +20,7 @@ const MAP = {
   workloads: { kinds: ["Deployment"], namespaces: ["shop"], kind: [0, 0], namespace: [0, 0], name: ["web", "api"] },
   pods: { node: [0, 0, 1, 2], workload: [0, 1, 0, 0] },
   opened: "",
+  reading: 1,
 } satisfies ClusterMap;
 const cluster = new Cluster(MAP);
 
@@ -77,6 +78,29 @@ describe("a what-if of the whole cluster", () => {
     expect(added.after.domainOf(3, ZONE)).toBe("b");
     expect([...added.after.cordoned]).toEqual([2]);
     expect(added.after.taintsOf(2)).toEqual([]);
+  });
+
+  test("shows what is taken back, and a new node without a taint", () => {
+    const team: ActionBody = { taint: { node: "n1", key: "team", effect: "NoSchedule" } };
+    const freed = new Moves(
+      cluster,
+      [
+        { cordon: "n1" },
+        { uncordon: "n1" },
+        team,
+        { taint: { node: "n1", key: "team", effect: "NoExecute" } },
+        { untaint: { node: "n1", key: "team", effect: "NoExecute" } },
+        { add: { like: "n1", count: 1, withoutTaints: ["team"] } },
+        { cordon: "n2" },
+        { taint: { node: "n2", key: "team", effect: "NoExecute" } },
+        { untaint: { node: "n2", key: "team" } },
+      ],
+      outcome({ addedNodes: ["n1-new-1"] }),
+    ).after;
+    expect([...freed.cordoned]).toEqual([2]);
+    expect(freed.taintsOf(1)).toEqual([{ key: "team", value: "", effect: "NoSchedule" }]);
+    expect(freed.taintsOf(3)).toEqual([]);
+    expect(freed.taintsOf(2)).toEqual([]);
   });
 
   test("shows a taint in place of one of its key and effect", () => {

@@ -24,6 +24,8 @@ export class Cluster {
   /** Pods on nodes that are not among the nodes. */
   readonly elsewhereCount: number;
   readonly workloads: readonly WorkloadKey[];
+  /** Whether each pod has come to its node since the reading before; null for the first one. */
+  arrived: Uint8Array | null = null;
   private readonly firstPod: Int32Array;
   private positions: ReadonlyMap<string, number> | null = null;
 

@@ -183,13 +183,22 @@ export function nodesAfter(
         { key, value: value ?? "", effect },
       ]);
     }
+    if (action.uncordon !== undefined) {
+      cordoned.delete(find(action.uncordon));
+      taint(find(action.uncordon), (found) => found.filter(({ key }) => key !== CORDON.key));
+    }
+    if (action.untaint) {
+      const { node, key, effect } = action.untaint;
+      taint(find(node), (found) => found.filter((one) => one.key !== key || (effect ? one.effect !== effect : false)));
+    }
     if (action.add) {
+      const without = action.add.withoutTaints ?? [];
       const like = find(action.add.like);
       for (let number = 0; number < (action.add.count ?? 1) && added < names.length; number += 1) {
         for (const [key, column] of Object.entries(labels))
           column.of.push(key === HOSTNAME ? column.values.push(names[added] ?? "") - 1 : (column.of[like] ?? -1));
         taints.of.push(taints.of[like] ?? 0);
-        taint(added, (found) => found.filter((one) => !one.key.startsWith(PASSING)));
+        taint(added, (found) => found.filter(({ key }) => !key.startsWith(PASSING) && !without.includes(key)));
         added += 1;
       }
     }

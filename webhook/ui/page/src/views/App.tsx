@@ -1,7 +1,8 @@
 /** The page of `evenkeel ui`: its frame, and which view is shown. */
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ReportAbout } from "../api-types";
 import { RequestError, type Client } from "../client";
+import { changesBetween, type Changed } from "../model/changed";
 import { Cluster } from "../model/cluster";
 import { decode, encode, START, workloadState, type PageState } from "../model/fragment";
 import { CHOICES } from "../model/risk";
@@ -17,6 +18,7 @@ import { useAudit } from "./audit";
 import { ClusterView } from "./ClusterView";
 import { useDroppedManifest } from "./OpenManifest";
 import { PendingView } from "./PendingView";
+import { News, Reading } from "./Reading";
 import { Search } from "./Search";
 import { WorkloadsView } from "./WorkloadsView";
 import { WorkloadView } from "./WorkloadView";
@@ -43,8 +45,21 @@ interface AppProps {
 
 export function App({ client, saved }: AppProps) {
   const [{ state, ignored }, setRead] = useState(() => decode(location.hash));
-  const { data: map, error, loading } = useRequest("cluster", (signal) => client.cluster(signal));
-  const cluster = useMemo(() => (map ? new Cluster(map) : null), [map]);
+  const [reading, setReading] = useState(0);
+  const { data: map, error, loading } = useRequest(`cluster ${reading}`, (signal) => client.cluster(signal));
+  const [changed, setChanged] = useState<Changed | null>(null);
+  const before = useRef<Cluster | null>(null);
+  const cluster = useMemo(() => {
+    if (!map) return null;
+    const read = new Cluster(map);
+    if (before.current) {
+      const found = changesBetween(before.current, read);
+      read.arrived = found.arrived;
+      setChanged(found);
+    }
+    before.current = read;
+    return read;
+  }, [map]);
   useEffect(() => {
     const read = (): void => {
       dropAddress();
@@ -112,7 +127,14 @@ export function App({ client, saved }: AppProps) {
           go(target);
         },
       }))}
-      about={cluster && <ClusterAbout cluster={cluster} />}
+      about={
+        cluster && (
+          <>
+            <ClusterAbout cluster={cluster} />
+            {client.served && <Reading client={client} shown={cluster.map.reading} onReading={setReading} />}
+          </>
+        )
+      }
       search={cluster && <Search {...{ client, cluster, state, go }} />}
     >
       {saved && (
@@ -141,8 +163,17 @@ export function App({ client, saved }: AppProps) {
       )}
       {error && <Failure error={error} />}
       {refused && <Failure error={refused} />}
+      {changed && (
+        <News
+          changed={changed}
+          go={go}
+          onClose={() => {
+            setChanged(null);
+          }}
+        />
+      )}
       {loading && !cluster && <Waiting>Reading the cluster…</Waiting>}
-      {cluster && <View {...{ client, cluster, state, go, onManifest }} />}
+      {cluster && <View key={cluster.map.reading} {...{ client, cluster, state, go, onManifest }} />}
     </Frame>
   );
 }
@@ -192,8 +223,6 @@ function View({ client, cluster, state, go, onManifest }: ViewProps) {
 
 /** Milliseconds after which the age of the cluster is shown anew. */
 const TICK = 15_000;
-/** Milliseconds after which a live cluster may look otherwise. */
-const OLD = 300_000;
 
 function ClusterAbout({ cluster }: { cluster: Cluster }) {
   const { source, kubernetesVersion } = cluster.map;
@@ -213,7 +242,6 @@ function ClusterAbout({ cluster }: { cluster: Cluster }) {
       <span title={source.readAt}>
         {live ? "Live cluster" : "Snapshot"} <Name>{source.name}</Name>
         {read && `, ${live ? "read" : "written"} ${read}`}
-        {live && now - Date.parse(source.readAt) > OLD && " (start evenkeel ui again to see what changed since)"}
       </span>
       <span>Kubernetes {kubernetesVersion}</span>
       <span data-testid="size">

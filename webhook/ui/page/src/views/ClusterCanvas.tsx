@@ -57,7 +57,16 @@ export function ClusterCanvas(props: Props) {
   const opened = useMemo(() => layout.order.indexOf(node), [layout, node]);
   const marked = cursor >= 0 ? cursor : opened;
   const drawing = useMemo(
-    () => ({ cluster, layout, theme, colorOf, highlight, cursor: marked, left, arrived: moves?.arrived ?? null }),
+    () => ({
+      cluster,
+      layout,
+      theme,
+      colorOf,
+      highlight,
+      cursor: marked,
+      left,
+      arrived: moves?.arrived ?? cluster.arrived,
+    }),
     [cluster, layout, theme, colorOf, highlight, marked, left, moves],
   );
   // When the pods of which what-if began to move.

@@ -93,7 +93,17 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
       `${count(cluster.names.length, "node")}, ${count(cluster.podCount, "pod")}, ${number(cluster.pendingCount)} of them without a node`,
     ];
     const { svg, width, height } = mapPicture(
-      { cluster, layout, theme, colorOf, highlight, arrived: moves?.arrived ?? null, left, flying: [], cursor: -1 },
+      {
+        cluster,
+        layout,
+        theme,
+        colorOf,
+        highlight,
+        arrived: moves?.arrived ?? now.arrived,
+        left,
+        flying: [],
+        cursor: -1,
+      },
       outcome ? `What if: ${outcome.what}` : `Pods by ${rows}`,
       outcome ? [outcome.verdict, ...about, AFTERWARDS] : about,
       legendOf(cluster, largestOf(now), colors, colorOf, highlight),

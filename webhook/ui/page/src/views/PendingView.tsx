@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { PendingGroup, SuggestedChange } from "../api-types";
 import type { Client, RequestError } from "../client";
+import { suggestedAction } from "../model/actions";
 import type { Cluster } from "../model/cluster";
 import { encode, workloadState, type PageState, type WorkloadKey } from "../model/fragment";
 import { count, number } from "../model/words";
@@ -99,18 +100,17 @@ function None({ read }: { read: boolean }) {
 /** Groups for which the first fix is looked for at once; it takes some 0.2 s each in a large cluster. */
 const HELPED = 3;
 
-/** The first change that would help a workload, which is tried in a copy. */
+/** The first change that would help a workload, which is tried in a copy or in a what-if. */
 function FirstFix({
   client,
+  cluster,
   workload,
   at,
   go,
 }: {
-  client: Client;
   workload: WorkloadKey;
   at: boolean;
-  go: Props["go"];
-}) {
+} & Props) {
   const [asked, setAsked] = useState(at);
   const { data, error } = useRequest(asked ? encode(workloadState(workload)) : null, (signal) =>
     client.workload(workload, signal),
@@ -150,6 +150,15 @@ function FirstFix({
           at={0}
           onApply={(found) => {
             apply(found, data.manifest);
+          }}
+          onTry={(found) => {
+            const action = suggestedAction(found, cluster);
+            return (
+              action &&
+              (() => {
+                go({ ...workloadState(workload, "what-if"), actions: [action] });
+              })
+            );
           }}
         />
       </ul>
@@ -217,7 +226,7 @@ function Group({
           <Name>{first.condition}</Name>
         </p>
       )}
-      {workload && group.feasibleNodes === 0 && <FirstFix {...{ client, workload, go }} at={helped} />}
+      {workload && group.feasibleNodes === 0 && <FirstFix {...{ client, cluster, workload, go }} at={helped} />}
       <details>
         <summary>
           {group.count > group.pods.length

@@ -5,6 +5,7 @@ import type { RolloutFields, SimulateAnswer, TracedStep } from "../api-types";
 import { framesOf, type Frame, type Frames, type Surroundings } from "../model/frames";
 import { count, number, shortKey } from "../model/words";
 import { Evicted } from "../parts/Evicted";
+import { LostVolumes } from "../parts/LostVolumes";
 import { announce } from "../parts/live";
 import { NAMED, PodColumns } from "../parts/PodColumns";
 import { SkewChart } from "../parts/SkewChart";
@@ -179,6 +180,7 @@ export function RolloutView({ answer, rollout, around, step, onStep, map }: Prop
         <p class="quiet">Of {number(course.steps)} steps the first and the last are listed.</p>
       )}
       {/* A report has those of the likely course already. */}
+      {(around !== null || worst) && <LostVolumes volumes={course.lostVolumes} />}
       {(around !== null || worst) && <Evicted pods={course.evicted} />}
       <Limits title="Assumed" items={rollout.assumptions} />
     </div>

@@ -24,7 +24,7 @@ export function useSaveView(client: Client): Saving {
     save: (words, state, audit) => {
       void send(async (signal) => {
         try {
-          const file = await client.shown({ command: "", ...words }, signal);
+          const file = await client.savedView({ command: "", ...words }, signal);
           saveView(fileName("evenkeel", words.title), file, state, audit);
           setFailed(null);
         } catch (error) {

@@ -4,7 +4,7 @@ import type { ExplainAnswer, FieldEdit, SimulateAnswer, WorkloadDetail } from ".
 import type { Client, RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
 import { encode, MOST_EDITED, TABS, type PageState, type Tab, type WorkloadState } from "../model/fragment";
-import { actionSentence } from "../model/actions";
+import { actionSentence, suggestedAction } from "../model/actions";
 import { comparedDomains } from "../model/compared";
 import { pictureOf } from "../model/picture";
 import { minimumOf } from "../model/skew";
@@ -251,6 +251,15 @@ function Panel(props: PanelProps) {
           {...(edited ? {} : { rebalance: rebalanceCommand(state, cluster.map.source) })}
           onApply={(found) => {
             onEdit(found.edits);
+          }}
+          onTry={(found) => {
+            const action = suggestedAction(found, cluster);
+            return (
+              action &&
+              (() => {
+                change({ tab: "what-if", actions: [...state.actions, action] });
+              })
+            );
           }}
         />
       );
