@@ -61,6 +61,8 @@ _ANNOTATIONS: Final = METADATA.child("annotations")
 
 #: The rules that documents break.
 NOT_MODELED: Final = "not-modeled"
+#: The kinds of documents that describe the nodes of an autoscaler, and nothing else.
+DESCRIBED: Final = (node_groups.KIND, NODE_POOL, instance_types.KIND)
 #: What is said of documents without a node group.
 NO_GROUP: Final = (
     f"no node group: neither {node_groups.KIND}, nor a {NODE_POOL}, nor an object with {_MIN} and {_MAX}"
@@ -71,6 +73,18 @@ BOTH: Final = "NodePools are Karpenter's, the other groups Cluster Autoscaler's:
 _OF_PROVIDERS: Final = "karpenter."
 #: What is said where no node is in a group.
 NONE_DEDUCED: Final = "the cluster has no node of a node group"
+
+
+def is_described(value: object) -> bool:
+    """Return whether a document describes an autoscaler's nodes and nothing else, whatever its errors."""
+    kind, group = text_member(value, "kind"), text_member(value, "apiVersion").partition("/")[0]
+    return kind in (node_groups.KIND, instance_types.KIND) or (kind == NODE_POOL and group == KARPENTER_GROUP)
+
+
+def is_node_class(value: object) -> bool:
+    """Return whether a document is a NodeClass of a provider of Karpenter, which is passed over."""
+    kind, group = text_member(value, "kind"), text_member(value, "apiVersion").partition("/")[0]
+    return kind.endswith(NODE_CLASS) and group.startswith(_OF_PROVIDERS)
 
 
 class AutoscalerReader:
@@ -104,8 +118,8 @@ class AutoscalerReader:
                 self._add(group, NAME, found)
         elif api_group == KARPENTER_GROUP or kind == instance_types.KIND:
             found.extend(self._karpenter.take(value, NOT_MODELED))
-        elif not (kind.endswith(NODE_CLASS) and api_group.startswith(_OF_PROVIDERS)):
-            kinds = (node_groups.KIND, *_CAPI_KINDS, NODE_POOL, instance_types.KIND)
+        elif not is_node_class(value):
+            kinds = (*DESCRIBED, *_CAPI_KINDS)
             found.add(unsupported_value(FieldPath(("kind",)), value.get("kind"), kinds, NOT_MODELED))
         self._check_one(kind, found)
         return found.errors

@@ -124,8 +124,9 @@ class KarpenterReader:
         return found.errors
 
     def _take(self, value: Mapping[str, Any], found: ErrorList) -> None:
-        name = found.text(found.mapping(value.get("metadata"), METADATA).get("name"), NAME)
-        if not name:
+        given = found.mapping(value.get("metadata"), METADATA).get("name")
+        name = found.text(given, NAME)
+        if given in (None, ""):
             found.add(required_value(NAME, "", VALUE_INVALID))
         if any(name == pool.name for pool in self._pools) or name in self._static:
             found.add(duplicate_value(NAME, name, NAME_TAKEN))
