@@ -34,6 +34,7 @@ from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.foreign_policies.detect import extract
 from policies.model.repository import Repository, is_scheduler_config
+from policies.model.scaling import ScaleUps
 from policies.model.topology import ClusterTopology
 from policies.model.workload import WorkloadPart
 from policies.rules import base
@@ -133,6 +134,7 @@ def lint_loaded(
     *,
     selection: Selection | None = None,
     inventory: ClusterTopology | None = None,
+    scale_ups: ScaleUps | None = None,
     today: date | None = None,
     progress: Callable[[], None] | None = None,
 ) -> LintResult:
@@ -144,6 +146,7 @@ def lint_loaded(
         context: As for ``lint``.
         selection: As for ``lint``.
         inventory: As for ``lint``.
+        scale_ups: What an autoscaler adds for replicas; None where its node groups are not known.
         today: As for ``lint``.
         progress: Called after each workload.
     """
@@ -156,7 +159,12 @@ def lint_loaded(
             result.skipped[rule.id] = NO_INVENTORY
         else:
             rules.append(rule)
-    given = Context(version=context.kubernetes_version, repository=repository, inventory=inventory)
+    given = Context(
+        version=context.kubernetes_version,
+        repository=repository,
+        inventory=inventory,
+        scale_ups=scale_ups,
+    )
     # Most workloads get no settings of a policy: what each rule is given then is made once.
     of_workloads, of_manifests = (
         [

@@ -38,7 +38,7 @@ from policies.manifests.findings import Severity
 from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.known_storage import KnownStorage
 from policies.model.repository import Repository
-from policies.model.scaling import Tool
+from policies.model.scaling import ScaleUps, Tool
 from policies.model.storage_objects import StorageClass
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
@@ -106,6 +106,7 @@ class Context:
         repository: What the target is applied together with.
         inventory: The cluster's nodes or domains; None if nothing is known of them.
         params: The rule's own settings, a ``Params`` of its module; None for a rule without.
+        scale_ups: What an autoscaler adds for replicas; None where its node groups are not known.
         by_default: The same with the defaults of each rule with settings, by its id; made when first used.
     """
 
@@ -113,12 +114,17 @@ class Context:
     repository: Repository = field(default_factory=Repository)
     inventory: ClusterTopology | None = None
     params: Any = None
+    scale_ups: ScaleUps | None = None
     by_default: dict[str, Context] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def behavior(self) -> Behavior:
         """The behavior of that release."""
         return behavior_of(self.version)
+
+    def scale_ups_of(self, tool: Tool) -> ScaleUps | None:
+        """Return what an autoscaler adds for replicas; None where its node groups are not known."""
+        return self.scale_ups if self.scale_ups is not None and self.scale_ups.tool is tool else None
 
     @property
     def storage(self) -> KnownStorage | None:
@@ -326,7 +332,8 @@ def _where_used(
     tool: Tool, check: Callable[[Any, Context], Iterator[Problem]], subject: object, context: Context
 ) -> Iterator[Problem]:
     """Yield the problems that a check finds, if the cluster has the tool that they come of."""
-    if context.params.in_use or tool in context.repository.tools:
+    used = tool in context.repository.tools or context.scale_ups_of(tool) is not None
+    if context.params.in_use or used:
         yield from check(subject, context)
 
 
