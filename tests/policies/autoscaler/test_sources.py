@@ -162,8 +162,10 @@ def test_deduced() -> None:
     ("label", "provider"),
     [
         ("eks_amazonaws_com__nodegroup", CloudProvider.AWS),
+        ("alpha_eksctl_io__nodegroup-name", CloudProvider.AWS),
         ("cloud_google_com__gke-nodepool", CloudProvider.GCE),
         ("kubernetes_azure_com__agentpool", CloudProvider.AZURE),
+        ("agentpool", CloudProvider.AZURE),
     ],
 )
 def test_deduced_from_managed_groups(label: str, provider: CloudProvider) -> None:
