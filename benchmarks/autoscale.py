@@ -1,4 +1,4 @@
-"""Nodes that Cluster Autoscaler adds for many pending pods, and the pods that the scheduler then places.
+"""Nodes that autoscalers add for many pending pods, and the pods that the scheduler then places.
 
 Processor time, and ratios within one run: to placing the same pods where the nodes are there already, to half
 of the pods.
@@ -13,8 +13,10 @@ from functools import partial
 from typing import Any, Final
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.scale_up import AutoscalerSettings
+from policies.autoscaler.sources import AutoscalerReader
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
 from policies.model.node import Node
@@ -39,6 +41,8 @@ ZONES: Final = ("a", "b", "c", "d")
 SIZES: Final = (4, 8, 16, 32, 48)
 #: The project's aims: seconds for all, by which share of the workloads must spread: one of so many.
 AIMS_S: Final = {4: 3.0, 2: 15.0}
+#: Of Karpenter, which has no loops: one aim for both.
+AIM_KARPENTER_S: Final = 3.0
 
 
 def run() -> None:
@@ -56,6 +60,54 @@ def run() -> None:
         line = f"  {f'{what}: {len(scaled.nodes)} nodes in {len(scaled.loops)} loops':<56} {whole:8.2f} s"
         print(f"{line}            aim {AIMS_S[of]:g}; {found.pending} pending")
         print(f"    twice the pods: {whole / half:.1f} x; if the nodes were there: {there:.2f} s")
+    _karpenter()
+
+
+def _karpenter() -> None:
+    """Print what as many NodePools of Karpenter cost for the same pods."""
+    karpenter = _node_pools()
+    print(f"Karpenter, the same pods and nodes, {GROUPS} NodePools with {len(SIZES)} instance types:")
+    for of in AIMS_S:
+        whole, found = _timed(partial(_simulate, _queue(PODS, of), karpenter))
+        half, _ = _timed(partial(_simulate, _queue(PODS // 2, of), karpenter))
+        scaled = found.simulation.autoscaled
+        if scaled is None:
+            raise RuntimeError("nothing was scaled")
+        line = f"  {f'1 of {of} spread: {len(scaled.nodes)} nodes':<56} {whole:8.2f} s"
+        print(f"{line}            aim {AIM_KARPENTER_S:g}; {found.pending} pending")
+        print(f"    twice the pods: {whole / half:.1f} x")
+
+
+def _node_pools() -> NodeAutoscaler:
+    """Return Karpenter with NodePools by weight, each of one zone, and the sizes of the groups."""
+    reader = AutoscalerReader(ClusterIndex())
+    for number in range(GROUPS):
+        zones = {"key": ZONE, "operator": "In", "values": [ZONES[number % len(ZONES)]]}
+        errors = reader.take(
+            {
+                "apiVersion": "karpenter.sh/v1",
+                "kind": "NodePool",
+                "metadata": {"name": f"pool-{number}"},
+                "spec": {"weight": 1 + number, "template": {"spec": {"requirements": [zones]}}},
+            }
+        )
+        if errors:
+            raise RuntimeError(errors)
+    types = [
+        {
+            "name": f"cpu-{cpu}",
+            "allocatable": {"cpu": str(cpu), "memory": f"{cpu * 4}Gi"},
+            "offerings": [{"zones": list(ZONES), "price": cpu / 20}],
+        }
+        for cpu in SIZES
+    ]
+    errors = reader.take(
+        {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "InstanceTypes", "instanceTypes": types}
+    )
+    autoscaler = reader.autoscaler()
+    if errors or autoscaler is None:
+        raise RuntimeError(errors)
+    return autoscaler
 
 
 def _groups() -> tuple[ScaledGroup, ...]:
@@ -120,7 +172,7 @@ def _pod(name: str, app: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _simulate(queue: SchedulingQueue, autoscaler: ClusterAutoscaler | None) -> SimulatedQueue:
+def _simulate(queue: SchedulingQueue, autoscaler: NodeAutoscaler | None) -> SimulatedQueue:
     return simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=autoscaler))
 
 
