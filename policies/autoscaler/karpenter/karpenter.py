@@ -12,6 +12,7 @@ from policies.autoscaler.karpenter.node_pool import (
     NODES,
     InstanceType,
     NodePool,
+    allowed_types,
     cheapest,
     node_labels,
 )
@@ -119,6 +120,20 @@ class Karpenter:
             if pool.labels.get(key) != domain
         )
         return replace(self, pools=pools, types=tuple(lasting.values()))
+
+    def in_all_zones(self) -> Karpenter | None:
+        """Return it with NodePools that allow every zone with instance types; None if they do so already."""
+        zones = {offering.zone for kind in self.types for offering in kind.offerings}
+        pools = tuple(map(self._in_all_zones, self.pools))
+        narrow = (pool.requirements.get(ZONE) for pool in self.pools)
+        is_wide = all(found is None or all(map(found.allows, zones)) for found in narrow)
+        return None if is_wide else replace(self, pools=pools)
+
+    def _in_all_zones(self, pool: NodePool) -> NodePool:
+        requirements = {key: found for key, found in pool.requirements.items() if key != ZONE}
+        labels = {key: value for key, value in pool.labels.items() if key != ZONE}
+        types = tuple(allowed_types(self.types, requirements))
+        return replace(pool, requirements=requirements, labels=labels, types=types)
 
     def run(
         self,

@@ -322,7 +322,7 @@ def _with_alternatives(
     size = len(queue.pods) * (queue.cluster.node_count + (0 if scaled is None else len(scaled.nodes)))
     if scaled is None or autoscaler is None or planned.actions or not first.complete:
         return first
-    if not (scaled.loops or scaled.unhelped) or size > MOST_COMPARED:
+    if not (scaled.nodes or scaled.unhelped) or size > MOST_COMPARED:
         return first
     return replace(
         first, autoscaled=replace(scaled, alternatives=alternatives(queue.pods, begin, autoscaler))

@@ -21,6 +21,7 @@ from policies.scheduler.skew import skew_of
 _WHAT = {
     AlternativeKind.MIN_DOMAINS: "with minDomains for all domains",
     AlternativeKind.ALL_ZONES: "with node groups in all zones",
+    AlternativeKind.OWN_SELECTOR: "with a selector of the pods",
 }
 #: What is said of groups that no document describes.
 _ORIGINS = {
@@ -145,9 +146,10 @@ def _alternatives(scaled: Autoscaled, domains: Sequence[DomainChange], pending: 
     skews = [skew_of(change.applied, change.after) for change in first]
     table.add_row("as it is", f"{len(scaled.nodes):,}", f"{pending:,}", _skews(skews))
     for each in scaled.alternatives:
-        table.add_row(
-            _WHAT[each.what], f"{sum(each.nodes.values()):,}", f"{each.pending:,}", _skews(each.skews)
-        )
+        what = _WHAT[each.what]
+        if scaled.autoscaler is AutoscalerName.KARPENTER:
+            what = what.replace("node groups", "NodePools")
+        table.add_row(what, f"{sum(each.nodes.values()):,}", f"{each.pending:,}", _skews(each.skews))
     return table
 
 

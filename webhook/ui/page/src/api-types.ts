@@ -545,7 +545,7 @@ export interface RelaxedPreference {
 /** The end if something were otherwise. */
 export interface Alternative {
   /** What. */
-  what: "minDomains" | "allZones";
+  what: "minDomains" | "allZones" | "ownSelector";
   /** How many nodes are added, by node group. */
   nodes: Record<string, number>;
   /** How many pods of the queue stay pending. */
