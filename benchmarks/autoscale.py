@@ -1,4 +1,4 @@
-"""Nodes that Cluster Autoscaler adds for many pending pods, and the pods that the scheduler then places.
+"""Nodes that autoscalers add for many pending pods, or remove, and the pods that the scheduler then places.
 
 Processor time, and ratios within one run: to placing the same pods where the nodes are there already, to half
 of the pods.
@@ -10,15 +10,20 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.scale_up import AutoscalerSettings
+from policies.autoscaler.sources import AutoscalerReader, deduce
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
 from policies.model.node import Node
 from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.scale_down import scale_down
 from policies.placement.simulate.scheduling_queue import (
     PLAIN,
     PlannedActions,
@@ -29,6 +34,7 @@ from policies.placement.simulate.scheduling_queue import (
 )
 from policies.scheduler.index import ClusterIndex
 
+_Found = TypeVar("_Found")
 #: Pods that are pending, of which each workload has as many; nodes, all of them full; node groups.
 PODS: Final = 1_000
 WORKLOADS: Final = 20
@@ -37,8 +43,13 @@ GROUPS: Final = 20
 ZONES: Final = ("a", "b", "c", "d")
 #: The cpus of the nodes of each kind of group.
 SIZES: Final = (4, 8, 16, 32, 48)
-#: The project's aims: seconds for all, by which share of the workloads must spread: one of so many.
-AIMS_S: Final = {4: 3.0, 2: 15.0}
+#: Nodes of which half are not needed, and pods on each of them.
+UNDERUSED: Final = 50
+PODS_OF_EACH: Final = 8
+#: Which share of the workloads must spread: one of so many.
+SHARES: Final = (4, 2)
+#: The project's aim for all pods, in seconds.
+AIM_S: Final = 3.0
 
 
 def run() -> None:
@@ -54,8 +65,81 @@ def run() -> None:
         there, _ = _timed(partial(_simulate, _queue(PODS, of, _new(scaled.nodes)), None))
         what = f"{'balanced' if balances else 'not balanced'}, 1 of {of} spread"
         line = f"  {f'{what}: {len(scaled.nodes)} nodes in {len(scaled.loops)} loops':<56} {whole:8.2f} s"
-        print(f"{line}            aim {AIMS_S[of]:g}; {found.pending} pending")
+        print(f"{line}            aim {AIM_S:g}; {found.pending} pending")
         print(f"    twice the pods: {whole / half:.1f} x; if the nodes were there: {there:.2f} s")
+    _karpenter()
+    _scale_down()
+
+
+def _scale_down() -> None:
+    """Print what the removal of underused nodes costs."""
+    index, running = _underused()
+    context = AdmissionContext(policies=(), cluster=index)
+    work = partial(scale_down, [], ClusterSimulation.of(index), deduce(index), context, running=running)
+    spent, removed = _timed(work)
+    print(f"{len(removed.removed)} of {UNDERUSED} nodes removed in {removed.rounds} rounds: {spent:.2f} s")
+
+
+def _karpenter() -> None:
+    """Print what as many NodePools of Karpenter cost for the same pods."""
+    karpenter = _node_pools()
+    print(f"Karpenter, the same pods and nodes, {GROUPS} NodePools with {len(SIZES)} instance types:")
+    for of in SHARES:
+        whole, found = _timed(partial(_simulate, _queue(PODS, of), karpenter))
+        half, _ = _timed(partial(_simulate, _queue(PODS // 2, of), karpenter))
+        scaled = found.simulation.autoscaled
+        if scaled is None:
+            raise RuntimeError("nothing was scaled")
+        line = f"  {f'1 of {of} spread: {len(scaled.nodes)} nodes':<56} {whole:8.2f} s"
+        print(f"{line}            aim {AIM_S:g}; {found.pending} pending")
+        print(f"    twice the pods: {whole / half:.1f} x")
+
+
+def _node_pools() -> NodeAutoscaler:
+    """Return Karpenter with NodePools by weight, each of one zone, and the sizes of the groups."""
+    reader = AutoscalerReader(ClusterIndex())
+    for number in range(GROUPS):
+        zones = {"key": ZONE, "operator": "In", "values": [ZONES[number % len(ZONES)]]}
+        errors = reader.take(
+            {
+                "apiVersion": "karpenter.sh/v1",
+                "kind": "NodePool",
+                "metadata": {"name": f"pool-{number}"},
+                "spec": {"weight": 1 + number, "template": {"spec": {"requirements": [zones]}}},
+            }
+        )
+        if errors:
+            raise RuntimeError(errors)
+    types = [
+        {
+            "name": f"cpu-{cpu}",
+            "allocatable": {"cpu": str(cpu), "memory": f"{cpu * 4}Gi"},
+            "offerings": [{"zones": list(ZONES), "price": cpu / 20}],
+        }
+        for cpu in SIZES
+    ]
+    errors = reader.take(
+        {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "InstanceTypes", "instanceTypes": types}
+    )
+    autoscaler = reader.autoscaler()
+    if errors or autoscaler is None:
+        raise RuntimeError(errors)
+    return autoscaler
+
+
+def _underused() -> tuple[ClusterIndex, PodObjects]:
+    """Return nodes of 4 CPUs, of which pods of twenty ReplicaSets request less than half."""
+    index, running = ClusterIndex(), PodObjects()
+    for number in range(UNDERUSED):
+        index.nodes.put(_group("4", 4, ZONES[number % len(ZONES)]).node(f"n{number}"))
+    for number in range(UNDERUSED * PODS_OF_EACH):
+        app = f"app-{number % WORKLOADS}"
+        pod = _pod(f"pod-{number}", app, {"nodeName": f"n{number % UNDERUSED}", **_spec(200)})
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "controller": True}
+        pod["metadata"]["ownerReferences"] = [owner]
+        index.apply(pod)
+        running(pod)
+    return index, running
 
 
 def _groups() -> tuple[ScaledGroup, ...]:
@@ -120,11 +204,11 @@ def _pod(name: str, app: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _simulate(queue: SchedulingQueue, autoscaler: ClusterAutoscaler | None) -> SimulatedQueue:
+def _simulate(queue: SchedulingQueue, autoscaler: NodeAutoscaler | None) -> SimulatedQueue:
     return simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=autoscaler))
 
 
-def _timed(work: Callable[[], SimulatedQueue]) -> tuple[float, SimulatedQueue]:
+def _timed(work: Callable[[], _Found]) -> tuple[float, _Found]:
     started = time.process_time()
     found = work()
     return time.process_time() - started, found

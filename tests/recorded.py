@@ -140,6 +140,12 @@ def recorded_scale_ups() -> tuple[dict[str, Any], ...]:
     return tuple(_lines("scale-ups.jsonl.gz"))
 
 
+@cache
+def recorded_scale_downs() -> tuple[dict[str, Any], ...]:
+    """Return clusters, and which nodes Cluster Autoscaler does not need; callers must not change them."""
+    return tuple(_lines("scale-downs.jsonl.gz"))
+
+
 def _lines(name: str) -> Iterator[dict[str, Any]]:
     with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)

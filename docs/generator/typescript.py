@@ -16,9 +16,9 @@ from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT
 from policies.reports.audit.json import AuditAnswer
 from policies.reports.lint.json import LintReport
 from policies.reports.plan.json import PlanReport
-from webhook.requests.actions import MOST_ACTIONS
+from webhook.requests.actions import MOST_ACTIONS, MOST_TAINTS
 from webhook.ui.answers import PageError
-from webhook.ui.embedded import EmbeddedReport
+from webhook.ui.embedded import RECORDING, EmbeddedReport
 from webhook.ui.routes import ROUTES
 
 FILE: Final = Path(__file__).parents[2] / "webhook/ui/page/src/api-types.ts"
@@ -53,10 +53,12 @@ def _constants() -> Iterator[str]:
     risks = [{"risk": risk, "severity": SEVERITIES[risk]} for risk in Risk]
     for name, words, value in (
         ("MOST_ACTIONS", "As many actions as one request may have", MOST_ACTIONS),
+        ("MOST_TAINTS", "As many taints as an action may leave out", MOST_TAINTS),
         ("MOST_ADDED", "As many nodes as one action may add", MOST_ADDED),
         ("MOST_PODS", "As many replicas as are scheduled", MOST_PODS),
         ("MOST_ROLLED_OUT", "As many replicas as are rolled out or scaled", MOST_ROLLED_OUT),
         ("TAINT_EFFECTS", "The effects of taints", [str(effect) for effect in TaintEffect]),
+        ("RECORDING", "Stands in a saved view for the answers that it shows", RECORDING),
         ("RISK_ORDER", "Every risk of an audit, the worst first", risks),
     ):
         yield f"/** {words}. */\nexport const {name} = {json.dumps(value)} as const;\n"

@@ -7,7 +7,6 @@ without the rest of the repository warns here, whatever the linter calls it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -177,12 +176,12 @@ def rule_violations(
     runner = _Runner(cost, given, context, merged_settings(policies), strictest_of(policies))
     inventory = given.inventory
     looks_at_nodes = inventory is not None and inventory.nodes is not None
+    without_nodes = inventory is not None and not looks_at_nodes
     found = runner.run(
         [
             rule
             for rule in (_rules_about(workload.parts) if runner.is_readable else rules_at_admission())
-            if runner.is_in_force(rule)
-            and (not rule.needs_inventory or (inventory is not None and not looks_at_nodes))
+            if (without_nodes or not rule.needs_inventory) and runner.is_in_force(rule)
         ]
     )
     if looks_at_nodes and within is not None:
@@ -204,10 +203,11 @@ def _worst_first(found: list[Violation]) -> list[Violation]:
 
 def repeats_of(errors: Iterable[FieldError]) -> Iterator[int]:
     """Yield, for each error, how many of its rule came before it: the first of each is the most useful."""
-    seen = Counter[str]()
+    seen: dict[str, int] = {}
     for error in errors:
-        yield seen[error.rule]
-        seen[error.rule] += 1
+        count = seen.get(error.rule, 0)
+        yield count
+        seen[error.rule] = count + 1
 
 
 def _same_pods(workload: Workload, old: Workload) -> bool:

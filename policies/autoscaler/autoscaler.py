@@ -11,6 +11,7 @@ from policies.autoscaler.expander import best_options
 from policies.autoscaler.node_group import DAEMONS, AutoscalerName, GroupState, RelaxedPreference, ScaledGroup
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
+from policies.autoscaler.scale_down import Removals
 from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
 from policies.manifests.wire import Count
 from policies.model.node import Node
@@ -148,11 +149,27 @@ class ClusterAutoscaler:
         groups = tuple(each for each in self.groups if each.template.labels.get(key) != domain)
         return replace(self, groups=groups)
 
-    def grown(self, nodes: Iterable[tuple[Node, ScaledGroup]]) -> ClusterAutoscaler:
+    def grown(self, nodes: Iterable[NewNode]) -> ClusterAutoscaler:
         """Return it with groups that have further nodes."""
-        more = [group.name for _, group in nodes]
-        groups = tuple(replace(group, size=group.size + more.count(group.name)) for group in self.groups)
+        more: dict[str, set[str]] = {}
+        for node in nodes:
+            more.setdefault(node.group, set()).add(node.name)
+        groups = tuple(
+            replace(group, size=group.size + len(new), nodes=group.nodes | new)
+            if (new := more.get(group.name))
+            else group
+            for group in self.groups
+        )
         return replace(self, groups=groups)
+
+    def removals(self, choose: Callable[[Sequence[str]], str], most_tried: int) -> Removals:
+        """Return the nodes that it removes, round after round.
+
+        Args:
+            choose: Chooses one of several nodes that are as good, by their names.
+            most_tried: Pods that are tried elsewhere until no further node is looked at.
+        """
+        return Removals(self.groups, self.settings.scale_down, choose, most_tried)
 
     def run(
         self,
@@ -187,7 +204,7 @@ class ClusterAutoscaler:
             loops.append(taken)
             came = list(_made(taken, current.groups, packing))
             nodes += came
-            current = current.grown(came)
+            current = current.grown(new_node(*each) for each in came)
         unhelped = tuple(_unhelped(found, grouped, current.groups))
         return ScaledUp(
             loops=tuple(loops),

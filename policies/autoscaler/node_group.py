@@ -77,6 +77,8 @@ class ScaledGroup:
             amounts; options are compared by it.
         size: How many nodes it has or waits for.
         max_size: The most that it may have.
+        min_size: The least that it may have.
+        nodes: The names of those of the cluster's nodes that it has, as far as they are known.
         origin: Where it comes from.
     """
 
@@ -85,6 +87,8 @@ class ScaledGroup:
     capacity: Mapping[str, int]
     size: int
     max_size: int
+    min_size: int = 0
+    nodes: frozenset[str] = frozenset()
     origin: GroupOrigin = GroupOrigin.DOCUMENT
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -39,12 +39,15 @@ _ANTI_AFFINITY: Final = FirstRejection(ANTI_AFFINITY.texts)
 _EXISTING: Final = FirstRejection(EXISTING.texts)
 
 
-class _Refusal(NamedTuple):
-    """Why spread or anti-affinity rejects a node; of a skew, which constraint, and the minimum."""
+class _Found(NamedTuple):
+    """The first spot that takes a pod, those before it, and which of these are too skewed for a constraint.
 
-    rejection: FirstRejection
-    constraint: int = 0
-    minimum: int = 0
+    The constraint is a position and the minimum that holds.
+    """
+
+    spot: int | None
+    gone: set[int]
+    skewed: dict[tuple[int, int], list[int]]
 
 
 class Packing:
@@ -112,9 +115,7 @@ class Packing:
             position = self._synchronized().nodes.positions()[self._name(spot)]
             return first_rejection(self._filtered(number), position)
         found = self.facts.on(number, self._added(spot)[1])
-        rejection = found.rejection or self._lacking(facts, spot)
-        refusal = None if rejection is not None else self._refused(number, self._labels(spot))
-        return rejection if refusal is None else refusal.rejection
+        return found.rejection or self._lacking(facts, spot) or self._refused(number, self._labels(spot))
 
     def check_new(self, number: int, group: ScaledGroup) -> FirstRejection | None:
         """Return why a new node of a group would take no pod of a group; None if it would."""
@@ -122,10 +123,8 @@ class Packing:
             trial = self.fork()
             return trial.check(number, trial.add(group, next(self.new_names(group))))
         found = self.facts.on(number, group)
-        if found.rejection is not None:
-            return found.rejection
-        refusal = self._refused(number, self.facts.sample(group).labels, found.counted)
-        return None if refusal is None else refusal.rejection
+        labels = self.facts.sample(group).labels
+        return found.rejection or self._refused(number, labels, found.counted)
 
     def find(self, number: int, *, since: int = 0, but: int = -1) -> int | None:
         """Return a spot that takes a pod of a group: the first after the one found last; None if none does.
@@ -138,31 +137,58 @@ class Packing:
         if self.facts.pods[number].by_filters:
             return self._after_last(spot for spot in self._feasible(number) if spot >= since and spot != but)
         self._unpark(number)
-        facts, may, gone, found = self.facts.pods[number], self._open[number], set[int](), None
+        may = self._open[number]
         after, first = bisect_right(may, self._last[0]), bisect_left(may, since)
         # From the one after the last, and on from the first.
-        skewed: dict[tuple[int, int], list[int]] = {}
-        for at in chain(range(max(after, first), len(may)), range(first, after)):
-            spot = may[at]
-            if spot == but:
-                continue
-            if self._lacking(facts, spot) is not None:
-                # Nothing makes room again.
-                gone.add(spot)
-                continue
-            refusal = self._refused(number, self._labels(spot))
-            if refusal is None:
-                found = self._last[0] = spot
-                break
-            gone.add(spot)
-            if refusal.rejection is _SKEW:
-                skewed.setdefault((refusal.constraint, refusal.minimum), []).append(spot)
-        for key, spots in skewed.items():
-            self._parked[number][key] = (*self._parked[number].get(key, ()), *spots)
+        spots = chain(islice(may, max(after, first), None), islice(may, first, after))
+        found, gone, skewed = self._search(number, spots, but)
+        if found is not None:
+            self._last[0] = found
+        for key, skewed_spots in skewed.items():
+            self._parked[number][key] = (*self._parked[number].get(key, ()), *skewed_spots)
         if gone:
             self._open[number] = [spot for spot in may if spot not in gone]
             self._own_open.add(number)
         return found
+
+    def _search(self, number: int, spots: Iterable[int], but: int) -> _Found:
+        """Return the first of some spots that takes a pod of a group, and those before it, which take none.
+
+        It tells of a spot what ``_lacking`` and ``_refused`` tell; of thousands of spots most take none.
+        """
+        gone, skewed = set[int](), dict[tuple[int, int], list[int]]()
+        compared = self.facts.pods[number].compared.items()
+        limits = [
+            (key, tally.counts, least + most, (position, least))
+            for position, ((key, most, _), tally) in enumerate(
+                zip(self.facts.pods[number].limits, self._tallies[number], strict=True)
+            )
+            for least in (self._minimum(number, position),)
+        ]
+        closed = set[tuple[str, str]]().union(*self._closed[number])
+        known, labels_of, added, rooms = len(self.facts.names), self.facts.labels, self.added, self._room
+        for spot in spots:
+            if spot == but:
+                continue
+            room = rooms.get(spot) or self._room_of(spot)
+            # Nothing makes room again.
+            for name, amount in compared:
+                if amount > room[name]:
+                    break
+            else:
+                labels = labels_of[spot] if spot < known else added[spot - known][0].labels
+                for key, counts, most, parked in limits:
+                    domain = labels.get(key)
+                    if domain is None:
+                        break
+                    if counts.get(domain, 0) > most:
+                        skewed.setdefault(parked, []).append(spot)
+                        break
+                else:
+                    if not closed or closed.isdisjoint(labels.items()):
+                        return _Found(spot, gone, skewed)
+            gone.add(spot)
+        return _Found(None, gone, skewed)
 
     def _after_last(self, spots: Iterable[int]) -> int | None:
         """Return the first of some spots after the one found last, which it then is; None of none."""
@@ -239,7 +265,9 @@ class Packing:
             return None
         return FirstRejection(tuple(TOO_MANY_PODS if name == PODS else insufficient(name) for name in short))
 
-    def _refused(self, number: int, labels: Mapping[str, str], new: tuple[bool, ...] = ()) -> _Refusal | None:
+    def _refused(
+        self, number: int, labels: Mapping[str, str], new: tuple[bool, ...] = ()
+    ) -> FirstRejection | None:
         """Return why spread or anti-affinity rejects a node, as ``podtopologyspread.filtering`` has it.
 
         Args:
@@ -251,19 +279,19 @@ class Packing:
         for position, (key, most, min_domains) in enumerate(self.facts.pods[number].limits):
             tally, domain = tallies[position], labels.get(key)
             if domain is None:
-                return _Refusal(_NO_KEY)
+                return _NO_KEY
             counts, least = tally.counts, tally.least
             domains = len(counts)
             if new and new[position] and domain not in counts:
                 least, domains = 0, domains + 1
             minimum = least if domains >= min_domains else 0
             if counts.get(domain, 0) - minimum > most:
-                return _Refusal(_SKEW, position, minimum)
+                return _SKEW
         own, running = self._closed[number]
         if own and not own.isdisjoint(labels.items()):
-            return _Refusal(_ANTI_AFFINITY)
+            return _ANTI_AFFINITY
         if running and not running.isdisjoint(labels.items()):
-            return _Refusal(_EXISTING)
+            return _EXISTING
         return None
 
     def _room_of(self, spot: int) -> dict[str, int]:

@@ -17,7 +17,7 @@ from policies.autoscaler.expander import Priorities
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup
-from policies.config.node_groups import CloudProvider, Expander
+from policies.config.node_groups import CloudProvider, Expander, ScaleDownSettings
 
 #: How many nodes one scale-up adds at most: the default of ``--max-nodes-per-scaleup``.
 MOST_NODES: Final = 1000
@@ -33,6 +33,7 @@ class AutoscalerSettings:
         max_nodes_total: How many nodes the cluster may have; 0 for no limit.
         provider: Whose labels similar groups may differ in.
         priorities: The patterns of the priority expander.
+        scale_down: How it removes nodes.
     """
 
     expanders: tuple[Expander, ...] = (Expander.LEAST_WASTE,)
@@ -40,6 +41,7 @@ class AutoscalerSettings:
     max_nodes_total: int = 0
     provider: CloudProvider = CloudProvider.OTHER
     priorities: Priorities = field(default_factory=dict)
+    scale_down: ScaleDownSettings = field(default_factory=ScaleDownSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,8 @@ _ANNOTATIONS: Final = METADATA.child("annotations")
 
 #: The rules that documents break.
 NOT_MODELED: Final = "not-modeled"
+#: The kinds of documents that describe the nodes of an autoscaler, and nothing else.
+DESCRIBED: Final = (node_groups.KIND, NODE_POOL, instance_types.KIND)
 #: What is said of documents without a node group.
 NO_GROUP: Final = (
     f"no node group: neither {node_groups.KIND}, nor a {NODE_POOL}, nor an object with {_MIN} and {_MAX}"
@@ -71,6 +73,18 @@ BOTH: Final = "NodePools are Karpenter's, the other groups Cluster Autoscaler's:
 _OF_PROVIDERS: Final = "karpenter."
 #: What is said where no node is in a group.
 NONE_DEDUCED: Final = "the cluster has no node of a node group"
+
+
+def is_described(value: object) -> bool:
+    """Return whether a document describes an autoscaler's nodes and nothing else, whatever its errors."""
+    kind, group = text_member(value, "kind"), text_member(value, "apiVersion").partition("/")[0]
+    return kind in (node_groups.KIND, instance_types.KIND) or (kind == NODE_POOL and group == KARPENTER_GROUP)
+
+
+def is_node_class(value: object) -> bool:
+    """Return whether a document is a NodeClass of a provider of Karpenter, which is passed over."""
+    kind, group = text_member(value, "kind"), text_member(value, "apiVersion").partition("/")[0]
+    return kind.endswith(NODE_CLASS) and group.startswith(_OF_PROVIDERS)
 
 
 class AutoscalerReader:
@@ -100,12 +114,12 @@ class AutoscalerReader:
                     group = _group_of(entry, self._cluster)
                     self._add(group, FieldPath(("groups",)).index(position).child("name"), found)
         elif api_group == _CAPI_GROUP and kind in _CAPI_KINDS:
-            for group in _of_cluster_api(value, found):
+            for group in _of_cluster_api(value, self._cluster, found):
                 self._add(group, NAME, found)
         elif api_group == KARPENTER_GROUP or kind == instance_types.KIND:
             found.extend(self._karpenter.take(value, NOT_MODELED))
-        elif not (kind.endswith(NODE_CLASS) and api_group.startswith(_OF_PROVIDERS)):
-            kinds = (node_groups.KIND, *_CAPI_KINDS, NODE_POOL, instance_types.KIND)
+        elif not is_node_class(value):
+            kinds = (*DESCRIBED, *_CAPI_KINDS)
             found.add(unsupported_value(FieldPath(("kind",)), value.get("kind"), kinds, NOT_MODELED))
         self._check_one(kind, found)
         return found.errors
@@ -182,6 +196,7 @@ def _settings(document: NodeGroups | None) -> AutoscalerSettings:
         max_nodes_total=document.max_nodes_total,
         provider=document.cloud_provider,
         priorities=priorities,
+        scale_down=document.scale_down,
     )
 
 
@@ -191,17 +206,29 @@ def _group_of(entry: GroupEntry, cluster: ClusterIndex) -> ScaledGroup:
     capacity = allocatable if entry.capacity is None else described_amounts(entry.capacity)
     taints = tuple(Taint(taint.key, taint.value, taint.effect) for taint in entry.taints)
     node = Node(entry.name, labels, taints, unschedulable=False, allocatable=allocatable)
-    size = _count(labels, cluster) if entry.size is None else entry.size
-    return ScaledGroup(name=entry.name, template=node, capacity=capacity, size=size, max_size=entry.max_size)
+    nodes = _nodes_with(labels, cluster)
+    return ScaledGroup(
+        name=entry.name,
+        template=node,
+        capacity=capacity,
+        size=len(nodes) if entry.size is None else entry.size,
+        max_size=entry.max_size,
+        min_size=entry.min_size,
+        nodes=nodes,
+    )
 
 
-def _count(labels: Mapping[str, str], cluster: ClusterIndex) -> int:
-    """Return how many nodes have all of some labels."""
-    return sum(labels.items() <= node.labels.items() for node in cluster.nodes.listed())
+def _nodes_with(labels: Mapping[str, str], cluster: ClusterIndex) -> frozenset[str]:
+    """Return the names of the nodes that have all of some labels."""
+    wanted = labels.items()
+    return frozenset(node.name for node in cluster.nodes.listed() if wanted <= node.labels.items())
 
 
-def _of_cluster_api(value: Mapping[str, Any], found: ErrorList) -> list[ScaledGroup]:
-    """Return the node group of an object with both sizes; none of one that is not scaled."""
+def _of_cluster_api(value: Mapping[str, Any], cluster: ClusterIndex, found: ErrorList) -> list[ScaledGroup]:
+    """Return the node group of an object with both sizes; none of one that is not scaled.
+
+    Its nodes are those with the labels of its annotation: no object says which Machines they are.
+    """
     annotations = member(member(value, "metadata"), "annotations")
     sizes = [_size(annotations, key, found) for key in (_MIN, _MAX)]
     if sizes[0] is None or sizes[1] is None:
@@ -223,16 +250,26 @@ def _of_cluster_api(value: Mapping[str, Any], found: ErrorList) -> list[ScaledGr
             text = "nodes of this group cannot be made up without it"
             found.add(required_value(_ANNOTATIONS.key(_CAPACITY + needed), text, VALUE_INVALID))
     capacity = {PODS: USUAL_PODS, **amounts}
+    labels = _labels(text_member(annotations, f"{_CAPACITY}labels"))
     template = Node(
         name,
-        {**_GENERIC, **_labels(text_member(annotations, f"{_CAPACITY}labels"))},
+        {**_GENERIC, **labels},
         _taints(value, text_member(annotations, f"{_CAPACITY}taints"), found),
         unschedulable=False,
         allocatable={key: max(amount - _KUBE_PROXY.get(key, 0), 0) for key, amount in capacity.items()},
     )
     replicas = member(value, "spec").get("replicas")
     size = replicas if isinstance(replicas, int) else 0
-    return [ScaledGroup(name=name, template=template, capacity=capacity, size=size, max_size=sizes[1])]
+    group = ScaledGroup(
+        name=name,
+        template=template,
+        capacity=capacity,
+        size=size,
+        max_size=sizes[1],
+        min_size=sizes[0],
+        nodes=_nodes_with(labels, cluster) if labels else frozenset(),
+    )
+    return [group]
 
 
 def _size(annotations: Mapping[str, Any], key: str, found: ErrorList) -> int | None:
@@ -339,5 +376,6 @@ def _groups(shapes: dict[_Shape, list[Node]]) -> Iterable[ScaledGroup]:
             capacity=least,
             size=len(nodes),
             max_size=len(nodes) + MOST_NODES,
+            nodes=frozenset(node.name for node in nodes),
             origin=GroupOrigin.MANAGED if shape.pool else GroupOrigin.DEDUCED,
         )

@@ -196,9 +196,10 @@ class Exempting:
 
     def without_effect(self, rule: str, enforcement: Enforcement) -> str:
         """Return why an annotation does not exempt from a rule that it names; empty if none names it."""
+        if rule not in self.annotated.reasons or enforcement is not Enforcement.DENY:
+            return ""
         policy = self._forbidding(rule)
-        named = rule in self.annotated.reasons and enforcement is Enforcement.DENY
-        if policy is None or not named or self.find(rule, enforcement) is not None:
+        if policy is None or self.find(rule, enforcement) is not None:
             return ""
         return f"{rule} has no effect: policy {policy.name} denies, and allows no exemption by annotation"
 

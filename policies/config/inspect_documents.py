@@ -1,14 +1,12 @@
-"""Inspect documents of any kind that Evenkeel reads, and report instead of raising."""
+"""Inspect SpreadPolicies and the configuration of the scheduler, and report instead of raising."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from policies.config import instance_types, node_groups, spread_policy
-from policies.config.instance_types_loader import instance_types_errors
+from policies.config import spread_policy
 from policies.config.loader import build, repeated_name_errors
-from policies.config.node_groups_loader import node_groups_errors
 from policies.config.policy_advice import PolicyEnvironment, config_advice, policy_advice
 from policies.config.policy_validation import policy_errors
 from policies.manifests.documents import ManifestObject
@@ -18,12 +16,7 @@ from policies.scheduler import configuration
 from policies.scheduler.configuration import SchedulerConfig
 
 #: The kinds of documents that are inspected here.
-KINDS: Final = (spread_policy.KIND, configuration.KIND, node_groups.KIND, instance_types.KIND)
-#: The kinds that describe nodes which an autoscaler may add, with what finds their errors.
-_DESCRIBED: Final[Mapping[str, Callable[[object], list[FieldError]]]] = {
-    node_groups.KIND: node_groups_errors,
-    instance_types.KIND: instance_types_errors,
-}
+KINDS: Final = (spread_policy.KIND, configuration.KIND)
 
 
 def is_known(document: ManifestObject) -> bool:
@@ -50,14 +43,10 @@ def inspect(
     configs: list[ManifestObject] = []
     found: list[Finding] = []
     for document in documents:
-        described = _DESCRIBED.get(document.value["kind"])
-        if described is not None:
-            found += _errors(document, described(document.value))
-        else:
-            (configs if document.value["kind"] == configuration.KIND else policies).append(document)
+        (configs if document.value["kind"] == configuration.KIND else policies).append(document)
     for document in configs:
         errors = configuration.config_errors(document.value)
-        found += _errors(document, errors)
+        found += errors_found(document, errors)
         if not errors:
             config = configuration.build(document.value)
             found += config_advice(document, config)
@@ -73,10 +62,11 @@ def _inspect_policies(documents: Iterable[ManifestObject], around: PolicyEnviron
         if not errors:
             yield from policy_advice(document, build(document.value), around)
             errors = repeated_name_errors(document, first_places)
-        yield from _errors(document, errors)
+        yield from errors_found(document, errors)
 
 
-def _errors(document: ManifestObject, errors: Iterable[FieldError]) -> Iterator[Finding]:
+def errors_found(document: ManifestObject, errors: Iterable[FieldError]) -> Iterator[Finding]:
+    """Yield the errors of a document as findings, each with its place."""
     for error in errors:
         location = document.location(error.path)
         yield Finding(Severity.ERROR, location, document.path + error.path, error.problem, error.rule)

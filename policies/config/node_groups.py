@@ -75,7 +75,7 @@ class GroupEntry:
         allocatable: What pods may request of a node: cpu, memory and others. Without pods it takes 110.
         capacity: What a node has in all; without it, what is allocatable. Expanders and the comparison of
             similar groups read it.
-        min_size: The least nodes. No scale-up reads it.
+        min_size: The least nodes, below which none is removed. No scale-up reads it.
         max_size: The most nodes.
         size: How many nodes it has. Without it, the nodes of the cluster with all of its labels.
     """
@@ -92,6 +92,28 @@ class GroupEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleDownSettings:
+    """How Cluster Autoscaler removes nodes.
+
+    Attributes:
+        utilization_threshold: The share of its CPU and memory up to which the pods of a node may request them
+            for it to be removed (--scale-down-utilization-threshold).
+        max_parallelism: The most nodes that are removed at once (--max-scale-down-parallelism).
+        max_drain_parallelism: The most of them whose pods go elsewhere (--max-drain-parallelism).
+        skip_nodes_with_system_pods: Whether pods of kube-system without a PodDisruptionBudget keep their node
+            during their first hour (--skip-nodes-with-system-pods).
+        skip_nodes_with_local_storage: Whether pods with hostPath or emptyDir volumes keep their node
+            (--skip-nodes-with-local-storage).
+    """
+
+    utilization_threshold: float = 0.5
+    max_parallelism: int = 10
+    max_drain_parallelism: int = 1
+    skip_nodes_with_system_pods: bool = True
+    skip_nodes_with_local_storage: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeGroups:
     """The node groups of a cluster, and how its Cluster Autoscaler is started.
 
@@ -103,6 +125,7 @@ class NodeGroups:
             (--balance-similar-node-groups).
         max_nodes_total: The most nodes of the cluster (--max-nodes-total); 0 for no limit.
         cloud_provider: The provider in whose own labels similar groups may differ.
+        scale_down: How nodes are removed.
         groups: The node groups, in the order in which Cluster Autoscaler has them.
     """
 
@@ -111,4 +134,5 @@ class NodeGroups:
     balance_similar_node_groups: bool = False
     max_nodes_total: int = 0
     cloud_provider: CloudProvider = CloudProvider.OTHER
+    scale_down: ScaleDownSettings = field(default_factory=ScaleDownSettings)
     groups: tuple[GroupEntry, ...]

@@ -42,6 +42,7 @@ from policies.config.node_groups import (
     GroupPriority,
     GroupTaint,
     NodeGroups,
+    ScaleDownSettings,
 )
 from policies.config.spread_policy import API_VERSION, KIND, PolicyException, SpreadPolicy
 from policies.config.type_schema import (
@@ -186,6 +187,9 @@ _KEYWORDS: dict[tuple[type, str], dict[str, Any]] = {
     (NodeGroups, "expanders"): {"minItems": 1, "maxItems": 5},
     (NodeGroups, "max_nodes_total"): {"minimum": 0, "maximum": INT32_MAX},
     (GroupEntry, "name"): {"minLength": 1, "maxLength": SUBDOMAIN_LENGTH},
+    (ScaleDownSettings, "utilization_threshold"): {"minimum": 0, "maximum": 1},
+    (ScaleDownSettings, "max_parallelism"): {"minimum": 1, "maximum": MOST_NODES_OF_GROUP},
+    (ScaleDownSettings, "max_drain_parallelism"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
     (GroupEntry, "min_size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
     (GroupEntry, "max_size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},
     (GroupEntry, "size"): {"minimum": 0, "maximum": MOST_NODES_OF_GROUP},

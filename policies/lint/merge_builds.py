@@ -22,7 +22,7 @@ def merge_builds(result: LintResult) -> None:
     exempt = {_key(entry.finding, 0) for entry in result.suppressed if entry.finding.builds}
     result.findings = [
         # What one build is exempt from must not be fixed where all are written.
-        replace(found, fixable=found.fixable and _key(found, 0) not in exempt)
+        replace(found, fixable=False) if found.fixable and _key(found, 0) in exempt else found
         for found in _merged(result.findings)
     ]
     reasons: dict[str, list[Finding]] = {}

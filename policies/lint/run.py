@@ -34,8 +34,8 @@ from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.foreign_policies.detect import extract
 from policies.model.repository import Repository, is_scheduler_config
+from policies.model.scaling import ScaleUps
 from policies.model.topology import ClusterTopology
-from policies.model.workload import WorkloadPart
 from policies.rules import base
 from policies.rules.base import Context, MissingObjectError, Problem, Rule, all_rules
 from policies.scheduler.capacity import UndecidedError
@@ -133,6 +133,7 @@ def lint_loaded(
     *,
     selection: Selection | None = None,
     inventory: ClusterTopology | None = None,
+    scale_ups: ScaleUps | None = None,
     today: date | None = None,
     progress: Callable[[], None] | None = None,
 ) -> LintResult:
@@ -144,6 +145,7 @@ def lint_loaded(
         context: As for ``lint``.
         selection: As for ``lint``.
         inventory: As for ``lint``.
+        scale_ups: What an autoscaler adds for replicas; None where its node groups are not known.
         today: As for ``lint``.
         progress: Called after each workload.
     """
@@ -156,7 +158,12 @@ def lint_loaded(
             result.skipped[rule.id] = NO_INVENTORY
         else:
             rules.append(rule)
-    given = Context(version=context.kubernetes_version, repository=repository, inventory=inventory)
+    given = Context(
+        version=context.kubernetes_version,
+        repository=repository,
+        inventory=inventory,
+        scale_ups=scale_ups,
+    )
     # Most workloads get no settings of a policy: what each rule is given then is made once.
     of_workloads, of_manifests = (
         [
@@ -167,12 +174,11 @@ def lint_loaded(
         for subject in (base.RuleTarget.WORKLOAD, base.RuleTarget.MANIFEST)
     )
     # Most workloads have the same few parts: which rules may find something is found out once for each.
-    by_parts: dict[frozenset[WorkloadPart], list[tuple[Rule, Context | None]]] = {}
+    by_parts: dict[frozenset[str], list[tuple[Rule, Context | None]]] = {}
     for workload in loaded.workloads:
-        if (about := by_parts.get(workload.parts)) is None:
-            about = by_parts[workload.parts] = [
-                entry for entry in of_workloads if entry[0].may_find(workload.parts)
-            ]
+        parts = workload.parts | workload.broken_rules
+        if (about := by_parts.get(parts)) is None:
+            about = by_parts[parts] = [entry for entry in of_workloads if entry[0].may_find(parts)]
         runs: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(workload, about)]
         if workload.manifest.document.repeated:
             runs.append((workload.manifest, of_manifests))

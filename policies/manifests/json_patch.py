@@ -28,7 +28,7 @@ def pointer(segments: Iterable[str | int]) -> str:
 
 
 def segments_of(path: str) -> tuple[str, ...]:
-    """Return the names of a JSON Pointer, which leads through no list.
+    """Return the names of a JSON Pointer; those of a list are its positions.
 
     >>> segments_of("/metadata/annotations/evenkeel.dev~1injected-by")
     ('metadata', 'annotations', 'evenkeel.dev/injected-by')

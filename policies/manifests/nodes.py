@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from itertools import islice
 from typing import Any, NamedTuple
 
 
@@ -177,7 +176,7 @@ class EventLines:
     Attributes:
         value: The document's value.
         first_line: What line 0 of the events is in the file.
-        lines: The line of each event; a list or mapping has one at its start and one at its end.
+        lines: The line where each value and each key starts, in the order of the text.
     """
 
     value: object
@@ -189,19 +188,22 @@ class EventLines:
         value, position, found = self.value, 0, 0
         for segment in segments:
             if isinstance(value, dict) and segment in value:
-                before = islice(value.values(), list(value).index(segment))
-                found = position + 1 + sum(1 + _events(member) for member in before)
+                found = position + 1
+                for key, member in value.items():
+                    if key == segment:
+                        break
+                    found += 1 + _lines(member)
                 position, value = found + 1, value[segment]
             elif isinstance(value, list) and isinstance(segment, int) and 0 <= segment < len(value):
-                position = found = position + 1 + sum(map(_events, value[:segment]))
+                position = found = position + 1 + sum(map(_lines, value[:segment]))
                 value = value[segment]
             else:
                 break
         return self.first_line + self.lines[found]
 
 
-def _events(value: object) -> int:
-    """Return how many events a value has."""
-    if isinstance(value, dict):
-        return 2 + len(value) + sum(map(_events, value.values()))
-    return 2 + sum(map(_events, value)) if isinstance(value, list) else 1
+def _lines(value: object) -> int:
+    """Return how many lines are kept of a value: one of it, and those of what it holds."""
+    if type(value) is dict:
+        return 1 + len(value) + sum(map(_lines, value.values()))
+    return 1 + sum(map(_lines, value)) if type(value) is list else 1

@@ -18,6 +18,8 @@ def one_line(text: str, limit: int = MAX_LENGTH) -> str:
     >>> print(one_line("a\nb\x1b[31m"))
     a\nb\x1b[31m
     """
+    if len(text) <= limit and text.isprintable():
+        return text
     # Cut before escaping too: a text may be megabytes long, and an escape only makes it longer.
     return cut(_escaped(cut(text, limit)), limit)
 

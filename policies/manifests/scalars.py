@@ -17,11 +17,11 @@ from typing import Any, TypeAlias
 #: A value of JSON that holds no others.
 Scalar: TypeAlias = str | int | float | bool | None
 
-#: First characters of everything that may be no string; any other unquoted scalar is one.
-SPECIAL_FIRST = frozenset("+-0123456789.yYnNtTfFoO~")
+#: First characters of numbers. Any other unquoted scalar is a string, unless it is one of ``WORDS``.
+NUMBER_FIRST = frozenset("+-0123456789.")
 
 #: The words that are no strings (go-yaml v2's table).
-_WORDS: dict[str, bool | float | None] = {
+WORDS: dict[str, bool | float | None] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -72,11 +72,11 @@ def unquoted(text: str) -> Scalar:
     >>> unquoted("2001-12-14")
     '2001-12-14'
     """
-    if text and text[0] not in SPECIAL_FIRST:
-        return text
-    if text in _WORDS:
-        word = _WORDS[text]
+    if text in WORDS:
+        word = WORDS[text]
         return as_number(word) if isinstance(word, float) else word
+    if text[0] not in NUMBER_FIRST:
+        return text
     plain = text if text[0] == "." else text.replace("_", "")
     if len(plain) <= _INTEGER_LENGTH and _INTEGER.fullmatch(plain):
         whole = int(plain, 8) if _OCTAL.fullmatch(plain) else int(plain, 0)

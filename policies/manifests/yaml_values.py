@@ -12,19 +12,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from yaml import ScalarEvent
 
-from policies.manifests import scalars
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown
 from policies.manifests.nodes import EventLines
+from policies.manifests.scalars import NUMBER_FIRST, WORDS, Scalar, as_key, resolved
 from policies.manifests.yaml_events import MAX_DEPTH, TOO_DEEP, events, is_merge_key, sentence
 
 #: Values that the aliases of one document may expand to together; a file written by hand has some hundreds.
 MAX_ALIASED_VALUES = 100_000
 #: Problems of one document that are reported.
 MAX_PROBLEMS = 100
-#: Events of a document whose lines are kept; finding a line in more takes longer than parsing the text again.
-_MAX_EVENTS = 4096
+#: Values and keys of a document whose lines are kept; finding one of more takes longer than parsing again.
+_MAX_LINES = 4096
 
 _CONTAINER_AS_KEY = (
     "a list or a mapping where a key belongs; "
@@ -68,21 +69,16 @@ def read(text: str, file: str, *, lines_before: int = 0) -> Iterator[YamlValue]:
     Raises:
         DocumentError: No YAML, or a value that JSON and so Kubernetes does not have.
     """
-    builder = _Builder(lines_before + 1)
     start, line = 0, lines_before + 1
+    given = events(text)
     try:
-        handlers, note_line = builder.handlers, builder.lines.append
-        for event in events(text):
-            event_type = type(event)
-            handler = handlers.get(event_type)
-            if handler is not None:
-                note_line(event.start_mark.line)
-                handler(event)
-            elif event_type is yaml.DocumentEndEvent:
-                end = event.end_mark.index
+        for event in given:
+            if type(event) is yaml.DocumentStartEvent:
+                builder = _Builder(lines_before + 1)
+                end = builder.take(given)
                 value = builder.finish(file)
-                yield YamlValue(value, start, end, line, builder.repeats, builder.event_lines(value))
-                start, line = end, lines_before + event.end_mark.line + 1
+                yield YamlValue(value, start, end.index, line, builder.repeats, builder.event_lines())
+                start, line = end.index, lines_before + end.line + 1
     except yaml.YAMLError as error:
         number, problem = sentence(error, text)
         raise DocumentError([f"{file}:{lines_before + number}: {problem}"]) from error
@@ -94,6 +90,8 @@ def read(text: str, file: str, *, lines_before: int = 0) -> Iterator[YamlValue]:
 #: The placeholder of a key that is not known yet, and for ``<<``.
 _NO_KEY: Any = object()
 _MERGE: Any = object()
+#: The events that end a list or mapping.
+_CLOSING = frozenset({yaml.MappingEndEvent, yaml.SequenceEndEvent})
 
 
 class _Frame:
@@ -105,7 +103,7 @@ class _Frame:
         key: The key whose value comes next; ``_NO_KEY`` where a key comes next.
         merge_line: The line of the last ``<<``.
         later: What a mapping is given from its first ``<<`` or repeated key on, which is put in place at its
-            end: keys, values and lines.
+            end: keys, values and lines; None before.
     """
 
     __slots__ = ("append", "container", "key", "later", "merge_line")
@@ -115,142 +113,143 @@ class _Frame:
         self.append = append
         self.key = _NO_KEY
         self.merge_line = 0
-        self.later: list[tuple[Any, Any, int]] = []
+        self.later: list[tuple[Any, Any, int]] | None = None
 
 
 class _Builder:
-    """Builds the values of one stream, document after document.
+    """Builds the value of a document.
 
     Attributes:
-        handlers: What takes an event, by the event's type; the others are of no interest.
-        lines: The lines of the document's events, from 0.
         repeats: Whether a mapping of the document has a duplicate key.
     """
 
     def __init__(self, first_line: int) -> None:
-        self.lines: list[int] = []
+        self.repeats = False
         self._first_line = first_line
-        self.handlers: dict[type, Callable[[Any], None]] = {
-            yaml.DocumentStartEvent: self._start_document,
-            yaml.ScalarEvent: self._scalar,
+        self._root: list[object] = []
+        self._stack = [_Frame(self._root, self._root.append)]
+        self._anchors: dict[str | None, Any] = {}
+        self._aliased = 0
+        self._problems: list[tuple[int, str]] = []
+        self._lines: list[int] = []
+        self._in_order = True
+
+    def take(self, given: Iterator[Any]) -> Any:
+        """Take the events of the document; return the mark where it ends."""
+        stack, note_line = self._stack, self._lines.append
+        top = stack[-1]
+        others: dict[type, Callable[[Any], tuple[Any, _Frame | None]]] = {
+            yaml.MappingStartEvent: self._mapping,
+            yaml.SequenceStartEvent: self._sequence,
             yaml.AliasEvent: self._alias,
-            yaml.MappingStartEvent: self._start_mapping,
-            yaml.SequenceStartEvent: self._start_sequence,
-            yaml.MappingEndEvent: self._end,
-            yaml.SequenceEndEvent: self._end,
         }
+        for event in given:
+            kind = type(event)
+            # Three of four events are scalars: a call for each would make all reading a tenth slower.
+            if kind is ScalarEvent:
+                text, opened = event.value, None
+                is_text = event.tag is None and not (
+                    event.implicit[0] and (text in WORDS or text[0] in NUMBER_FIRST)
+                )
+                value = text if is_text and event.anchor is None else self._resolved(event)
+            elif kind in others:
+                value, opened = others[kind](event)
+            elif kind in _CLOSING:
+                if top.later is not None:
+                    self._put_later(top.container, top.later)
+                del stack[-1]
+                top = stack[-1]
+                continue
+            else:
+                return event.end_mark
+            note_line(event.start_mark.line)
+            if top.append is not None:
+                top.append(value)
+            elif top.key is _NO_KEY:
+                top.key = value if type(value) is str and value != "<<" else self._key(value, event)
+            elif top.later or top.key in top.container or top.key is _MERGE:
+                self._put_off(value)
+            else:
+                top.container[top.key] = value
+                top.key = _NO_KEY
+            if opened is not None:
+                stack.append(opened)
+                top = opened
+        raise AssertionError("a document without an end")
 
     def finish(self, file: str) -> object:
-        """Return the value of the document that has just ended."""
+        """Return the value of the document, all of which was taken."""
         if self._problems:
             raise DocumentError(f"{file}:{line}: {text}" for line, text in self._problems[:MAX_PROBLEMS])
-        return self._top.container[0]
+        return self._root[0]
 
-    def event_lines(self, value: object) -> EventLines | None:
-        """Return the lines of the document that has just ended; None if its values are in another order."""
-        if not self._in_order or len(self.lines) > _MAX_EVENTS:
+    def event_lines(self) -> EventLines | None:
+        """Return the lines of the document; None if its values are in another order."""
+        if not self._in_order or len(self._lines) > _MAX_LINES:
             return None
-        return EventLines(value, self._first_line, array("I", self.lines))
+        return EventLines(self._root[0], self._first_line, array("I", self._lines))
 
     def _line(self, event: Any) -> int:
         return event.start_mark.line + self._first_line  # type: ignore[no-any-return]  # libyaml's marks
 
-    def _start_document(self, _event: object) -> None:
-        root: list[object] = []
-        self._top = _Frame(root, root.append)
-        self._stack: list[_Frame] = []
-        self._anchors: dict[str, Any] = {}
-        self._aliased = 0
-        self._problems: list[tuple[int, str]] = []
-        self._in_order = True
-        self.repeats = False
-        self.lines.clear()
-
-    def _scalar(self, event: Any) -> None:
-        # Nine of ten events come here: a plain text takes the shortest way.
-        text, top = event.value, self._top
-        value: scalars.Scalar = text
-        if event.tag is not None or (event.implicit[0] and (not text or text[0] in scalars.SPECIAL_FIRST)):
-            value = self._resolved(event)
-        if event.anchor is not None:
-            self._anchors[event.anchor] = value
-        if top.append is not None:
-            top.append(value)
-        elif top.key is not _NO_KEY:
-            self._put(value)
-        elif type(value) is str and text != "<<":
-            top.key = value
-        elif is_merge_key(event):
-            top.key, top.merge_line = _MERGE, self._line(event)
-        else:
-            top.key = self._key(value, event)
-
-    def _resolved(self, event: Any) -> scalars.Scalar:
+    def _resolved(self, event: Any) -> Scalar:
+        """Return the value of a scalar that is no plain text."""
         try:
-            return scalars.resolved(event.value, event.tag, plain=event.implicit[0])
+            value = resolved(event.value, event.tag, plain=event.implicit[0])
         except ValueError as error:
             self._problems.append((self._line(event), f"{shown(event.value)}: {error}"))
-            return str(event.value)
+            value = str(event.value)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = value
+        return value
 
-    def _key(self, value: Any, event: Any) -> str:
-        """Return a value as the key of a JSON object."""
+    def _key(self, value: Any, event: Any) -> Any:
+        """Return a value as the key of a JSON object, or as the placeholder of ``<<``."""
+        if type(event) is ScalarEvent and is_merge_key(event):
+            self._stack[-1].merge_line = self._line(event)
+            return _MERGE
         problem = _CONTAINER_AS_KEY
         if not isinstance(value, dict | list):
             try:
-                return scalars.as_key(value)
+                return as_key(value)
             except ValueError as error:
                 problem = str(error)
         self._problems.append((self._line(event), problem))
         return ""
 
-    def _put(self, value: object) -> None:
-        """Take the value of the last key of a mapping."""
-        top = self._top
-        key, top.key = top.key, _NO_KEY
-        if top.later or key is _MERGE or key in top.container:
-            top.later.append((key, value, top.merge_line))
-        else:
-            top.container[key] = value
+    def _mapping(self, event: yaml.MappingStartEvent) -> tuple[Any, _Frame]:
+        mapping: dict[str, Any] = {}
+        if event.anchor is not None or len(self._stack) > MAX_DEPTH:
+            self._open(mapping, event)
+        return mapping, _Frame(mapping)
 
-    def _add(self, value: object, event: Any) -> None:
-        """Take the next value that is no scalar written here."""
-        top = self._top
-        if top.append is not None:
-            top.append(value)
-        elif top.key is _NO_KEY:
-            top.key = self._key(value, event)
-        else:
-            self._put(value)
-
-    def _start_mapping(self, event: yaml.MappingStartEvent) -> None:
-        self._start(_Frame({}), event)
-
-    def _start_sequence(self, event: yaml.SequenceStartEvent) -> None:
+    def _sequence(self, event: yaml.SequenceStartEvent) -> tuple[Any, _Frame]:
         items: list[object] = []
-        self._start(_Frame(items, items.append), event)
+        if event.anchor is not None or len(self._stack) > MAX_DEPTH:
+            self._open(items, event)
+        return items, _Frame(items, items.append)
 
-    def _start(self, frame: _Frame, event: yaml.CollectionStartEvent) -> None:
-        self._add(frame.container, event)
-        self._stack.append(self._top)
-        self._top = frame
-        if event.anchor is not None:
-            self._anchors[event.anchor] = frame.container
+    def _open(self, container: object, event: yaml.CollectionStartEvent) -> None:
         if len(self._stack) > MAX_DEPTH:
             raise _Impossible(self._line(event), TOO_DEEP)
+        self._anchors[event.anchor] = container
 
-    def _end(self, _event: object) -> None:
-        if self._top.later:
-            self._put_later(self._top)
-        self._top = self._stack.pop()
+    def _put_off(self, value: object) -> None:
+        """Keep the value of the last key of a mapping for the mapping's end."""
+        top = self._stack[-1]
+        if top.later is None:
+            top.later = []
+        top.later.append((top.key, value, top.merge_line))
+        top.key = _NO_KEY
 
-    def _put_later(self, frame: _Frame) -> None:
+    def _put_later(self, mapping: dict[str, Any], later: list[tuple[Any, Any, int]]) -> None:
         """Put in place what could not be before: keys that repeat, and what ``<<`` brings.
 
         As go-yaml v2 does it, all comes in the order of the text: "<<" overrides what is above it.
         """
         self._in_order = False
-        mapping, own = frame.container, set(frame.container)
-        for key, value, line in frame.later:
+        own = set(mapping)
+        for key, value, line in later:
             if key is _MERGE:
                 # Of a list the first mapping that has a key counts: it comes last.
                 for source in reversed(value) if isinstance(value, list) else [value]:
@@ -263,22 +262,22 @@ class _Builder:
                 own.add(key)
                 mapping[key] = value
 
-    def _alias(self, event: yaml.AliasEvent) -> None:
+    def _alias(self, event: yaml.AliasEvent) -> tuple[Any, None]:
         self._in_order = False
         name, line = event.anchor, self._line(event)
         if name not in self._anchors:
             raise _Impossible(line, f"the alias *{name} refers to an anchor that is not defined before it")
         value = self._anchors[name]
         if isinstance(value, dict | list):
-            if any(frame.container is value for frame in (*self._stack, self._top)):
+            if any(frame.container is value for frame in self._stack):
                 raise _Impossible(line, f"the alias *{name} is inside the value that it refers to")
             size, height = _extent(value, MAX_ALIASED_VALUES - self._aliased)
             self._aliased += size
             if self._aliased > MAX_ALIASED_VALUES:
                 raise _Impossible(line, f"the aliases expand to more than {MAX_ALIASED_VALUES:,} values")
-            if len(self._stack) + height > MAX_DEPTH:
+            if len(self._stack) - 1 + height > MAX_DEPTH:
                 raise _Impossible(line, TOO_DEEP)
-        self._add(value, event)
+        return value, None
 
 
 def _extent(value: object, most: int) -> tuple[int, int]:

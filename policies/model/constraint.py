@@ -26,7 +26,7 @@ class NodeInclusionPolicy(StrEnum):
 
 
 #: The values of ``whenUnsatisfiable``, to test any string against.
-ACTIONS: tuple[str, ...] = tuple(sorted(WhenUnsatisfiable))
+ACTIONS: tuple[str, ...] = tuple(sorted(map(str, WhenUnsatisfiable)))
 #: The values of ``nodeAffinityPolicy`` and ``nodeTaintsPolicy``, to test any string against.
 INCLUSION_POLICIES: tuple[str, ...] = tuple(sorted(NodeInclusionPolicy))
 #: Every field of the API's TopologySpreadConstraint, Kubernetes 1.36, in the API's order.
@@ -104,14 +104,17 @@ class Constraint:
         (``podtopologyspread/common.go``, Kubernetes 1.36).
         """
         selector = raw.get("labelSelector")
+        of_affinity, of_taints = raw.get("nodeAffinityPolicy"), raw.get("nodeTaintsPolicy")
         return cls(
             max_skew=raw["maxSkew"],
             topology_key=raw["topologyKey"],
             when_unsatisfiable=WhenUnsatisfiable(raw["whenUnsatisfiable"]),
             selector=None if selector is None else LabelSelector.parse(selector),
             min_domains=raw.get("minDomains") or 1,
-            node_affinity_policy=NodeInclusionPolicy(raw.get("nodeAffinityPolicy") or "Honor"),
-            node_taints_policy=NodeInclusionPolicy(raw.get("nodeTaintsPolicy") or "Ignore"),
+            node_affinity_policy=NodeInclusionPolicy(of_affinity)
+            if of_affinity
+            else NodeInclusionPolicy.HONOR,
+            node_taints_policy=NodeInclusionPolicy(of_taints) if of_taints else NodeInclusionPolicy.IGNORE,
             match_label_keys=tuple(raw.get("matchLabelKeys") or ()),
         )
 

@@ -57,7 +57,7 @@ def read_deletion_facts(pod: Mapping[str, Any]) -> DeletionFacts:
     return DeletionFacts(
         phase=PHASES.index(phase) if phase in PHASES else 0,
         ready=is_ready,
-        cost=_cost(text_member(member(metadata, "annotations"), DELETION_COST_ANNOTATION)),
+        cost=deletion_cost(text_member(member(metadata, "annotations"), DELETION_COST_ANNOTATION)),
         ready_since=seconds_of(ready.get("lastTransitionTime")) if is_ready else 0.0,
         restarts=_restarts(pod, status),
         created=seconds_of(metadata.get("creationTimestamp")),
@@ -72,10 +72,10 @@ def read_known_pod(obj: Mapping[str, Any]) -> tuple[tuple[str, str], DeletionFac
     return name, read_deletion_facts(obj)
 
 
-def _cost(text: str) -> int:
+def deletion_cost(text: str) -> int:
     """Return a deletion cost as Kubernetes reads it.
 
-    >>> [_cost(text) for text in ("-5", "0", "007", "+1", "5000000000")]
+    >>> [deletion_cost(text) for text in ("-5", "0", "007", "+1", "5000000000")]
     [-5, 0, 0, 0, 0]
     """
     cost = int(text) if _COST.fullmatch(text) else 0

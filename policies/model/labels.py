@@ -280,7 +280,7 @@ def label_value_errors(value: str, path: FieldPath, rule: str) -> list[FieldErro
 def label_selector_errors(raw: object, path: FieldPath) -> list[FieldError]:
     """Return the API server's errors for a label selector; none for null, which is no selector."""
     found = ErrorList()
-    if raw is not None:
+    if raw is not None and not is_usual_selector(raw):
         check_label_selector(raw, path, found)
     return found.errors
 

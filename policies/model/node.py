@@ -7,8 +7,9 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from policies.manifests.fields import LABELS, METADATA, NAME, SPEC, STATUS, ErrorList, wrong_type
+from policies.model.disruption_facts import kept_by
 from policies.model.quantity import read_amounts
-from policies.model.taints import TRANSIENT_TAINTS, Taint, read_taints
+from policies.model.taints import CORDON_TAINT, TRANSIENT_TAINTS, Taint, read_taints
 
 _TAINTS = SPEC.child("taints")
 _UNSCHEDULABLE = SPEC.child("unschedulable")
@@ -24,6 +25,7 @@ class Node(NamedTuple):
         unschedulable: Whether it is cordoned.
         allocatable: What pods may request in all: cpu in thousandths, everything else in units.
         images: The names of the images that it has, each with the size in bytes.
+        kept_by: The annotations for which autoscalers do not remove it.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Node(NamedTuple):
     unschedulable: bool
     allocatable: dict[str, int]
     images: tuple[tuple[str, int], ...] = ()
+    kept_by: tuple[str, ...] = ()
 
 
 def without_transient(node: Node) -> Node:
@@ -40,6 +43,19 @@ def without_transient(node: Node) -> Node:
     if not node.unschedulable and len(taints) == len(node.taints):
         return node
     return node._replace(unschedulable=False, taints=taints)
+
+
+def uncordoned(node: Node) -> Node:
+    """Return a node that takes pods again, as after ``kubectl uncordon``."""
+    return without_taints(node, CORDON_TAINT.key)._replace(unschedulable=False)
+
+
+def without_taints(node: Node, *keys: str, effect: str | None = None) -> Node:
+    """Return a node without the taints of some keys, of one effect or of all."""
+    kept = tuple(
+        taint for taint in node.taints if taint.key not in keys or effect not in {None, taint.effect}
+    )
+    return node if len(kept) == len(node.taints) else node._replace(taints=kept)
 
 
 def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
@@ -65,6 +81,7 @@ def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
         unschedulable=unschedulable is True,
         allocatable=read_amounts(status.get(member), STATUS.child(member), found),
         images=tuple(_read_images(status.get("images"))),
+        kept_by=kept_by(metadata),
     )
 
 

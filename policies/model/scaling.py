@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from policies.manifests.fields import list_member, object_items
 from policies.model.labels import LabelSelector
@@ -109,6 +109,57 @@ class ReplicaRange(NamedTuple):
         ' (ScaledObject web in modules/keda)'
         """
         return f" ({self.source})" if self.source else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleUpOutcome:
+    """What comes of replicas where an autoscaler adds nodes for them.
+
+    Attributes:
+        nodes: How many nodes it adds.
+        loops: In how many loops; 0 of one that adds all at once.
+        pending: How many replicas stay pending.
+        pods: The matching pods by domain, for the key of each constraint; 0 where nodes could be.
+    """
+
+    nodes: int
+    loops: int
+    pending: int
+    pods: Mapping[str, Mapping[str, int]]
+
+    def skew(self, key: str) -> int:
+        """Return how many pods more than another the domain of a key with the most has."""
+        counts = self.pods.get(key, {}).values()
+        return max(counts, default=0) - min(counts, default=0)
+
+    def empty(self, key: str) -> list[str]:
+        """Return the domains of a key without a pod."""
+        return [domain for domain, count in self.pods.get(key, {}).items() if not count]
+
+
+class ScaleUps(Protocol):
+    """Replicas on the nodes of one autoscaler, as it is known.
+
+    Attributes:
+        tool: The autoscaler.
+        source: Where its node groups come from, as messages say it.
+    """
+
+    tool: Tool
+    source: str
+
+    def outcome(
+        self, workload: Workload, replicas: int, *, without: str = "", required: str = ""
+    ) -> ScaleUpOutcome | None:
+        """Return what comes of replicas; None where that is too much to simulate, or Kubernetes refuses them.
+
+        Args:
+            workload: The workload.
+            replicas: How many there are to be.
+            without: The key whose constraints are left out.
+            required: The key whose constraints must hold in as many domains as there may be.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

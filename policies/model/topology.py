@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
+from policies.manifests.cached_property import cached_property
 from policies.model.known_storage import KnownStorage
 from policies.model.node import Node, without_transient
 from policies.model.priority import PriorityClass

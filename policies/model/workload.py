@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
+from policies.manifests.cached_property import cached_property
 from policies.manifests.fields import (
     LABELS,
     METADATA,
@@ -61,8 +61,6 @@ _ANNOTATIONS = METADATA.child("annotations")
 class WorkloadPart(StrEnum):
     """What some workloads have and others lack: a rule that is about it finds nothing without it."""
 
-    #: Errors that the API server would report.
-    ERRORS = "errors"
     #: Constraints that keep pods pending, and those that do not.
     HARD = "hard constraint"
     SOFT = "soft constraint"
@@ -350,6 +348,11 @@ class Workload:
         return member(self.obj, "spec").get("podManagementPolicy") == "Parallel"
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether it is a StatefulSet that creates a pod once all before it are ready."""
+        return self.kind.kind == STATEFUL_SET[1] and not self.is_parallel
+
+    @property
     def is_patch(self) -> bool:
         """Whether it is only a part of a workload, as Kustomize's patches are.
 
@@ -369,12 +372,15 @@ class Workload:
         """Its valid constraints; of one with values of the wrong type, what can be read of it."""
         return tuple(constraint_entries(self, self.errors))
 
+    @property
+    def broken_rules(self) -> frozenset[str]:
+        """The rules that its errors break: those that the API server has."""
+        return frozenset([error.rule for error in self.errors])
+
     @cached_property
     def parts(self) -> frozenset[WorkloadPart]:
         """The parts that it has of those that rules are about."""
         found: set[WorkloadPart] = set()
-        if self.errors:
-            found.add(WorkloadPart.ERRORS)
         for entry in self.constraints:
             constraint = entry.constraint
             found.add(WorkloadPart.HARD if entry.is_hard else WorkloadPart.SOFT)
@@ -482,17 +488,19 @@ def constraint_entries(
     if path.segments in broken:
         return
     unreadable = {str(way[-1]) for way in broken if way[:-1] == workload.kind.labels_path.segments}
+    # Another constraint with the same effect takes nothing from this one.
+    harmless = {ApiRule.CONSTRAINT_REPEATED} & despite
     for position, entry in enumerate(raw):
         where = path.index(position)
         rules = broken.get(where.segments, set())
         constraint, readable = None, entry
-        # Another constraint with the same effect takes nothing from this one.
-        if rules <= {ApiRule.CONSTRAINT_REPEATED} & despite and not unreadable:
+        if rules <= harmless and not unreadable:
             constraint = Constraint.parse(without_fields(entry, workload.release.dropped))
         elif rules <= despite and isinstance(entry, dict):
             constraint, readable = readable_constraint(entry, labels, unreadable) or (None, entry)
         if constraint is not None:
-            constraint = constraint.without(workload.release.dropped)
+            if workload.release.dropped:
+                constraint = constraint.without(workload.release.dropped)
             yield ConstraintEntry(constraint=constraint, path=where, raw=readable)
 
 

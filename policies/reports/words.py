@@ -12,11 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import MAX_LENGTH, one_line
-from policies.manifests.words import IN_SENTENCE, more, plural
+from policies.manifests.words import IN_MESSAGE, IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.replica_number import ReplicaOrigin
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
+from policies.placement.core.actions import AddNodes
 from policies.placement.core.placement import Placement, PreparedPod
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.core.replicas import Replicas
@@ -78,6 +79,22 @@ def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableT
 def plain_table() -> Table:
     """Return a table of columns without lines between them."""
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def add_rows(table: Table, rows: Iterable[Sequence[str]], *, rest_in: int = 0) -> Table:
+    """Add the first rows to a table of a terminal, and how many more there are.
+
+    Args:
+        table: The table, which is returned.
+        rows: The rows.
+        rest_in: The number of the column that says how many more there are.
+    """
+    every = list(rows)
+    for row in every[:IN_TABLE]:
+        table.add_row(*row)
+    if (rest := len(every) - IN_TABLE) > 0:
+        table.add_row(*[""] * rest_in, more(rest))
+    return table
 
 
 def item(number: int, text: Text) -> Table:
@@ -305,3 +322,23 @@ def named(examples: tuple[str, ...], count: int) -> str:
     """
     names = ", ".join(map(one_line, examples))
     return f"{plural(count, 'node')}{': ' if count == len(examples) else ', such as '}{names}"
+
+
+def taints_text(keys: Sequence[str]) -> str:
+    """Return taints by their keys.
+
+    >>> taints_text(["team"]), taints_text(["team", "gpu"])
+    ('the taint team', 'the taints team, gpu')
+    """
+    return f"the {'taint' if len(keys) == 1 else 'taints'} {listed(keys, IN_MESSAGE)}"
+
+
+def nodes_like(action: AddNodes) -> str:
+    """Return the nodes that are added, in words.
+
+    >>> from policies.manifests.fields import FieldPath
+    >>> nodes_like(AddNodes(at=FieldPath(), like="n1", count=2, without_taints=("team",)))
+    '2 nodes like n1 without the taint team'
+    """
+    without = f" without {taints_text(action.without_taints)}" if action.without_taints else ""
+    return f"{plural(action.count, 'node')} like {one_line(action.like)}{without}"

@@ -3,7 +3,8 @@
 ## What it finds
 A `DoNotSchedule` constraint over zones, or another key than the host, on a workload whose
 HorizontalPodAutoscaler may add more than `maxSkew` pods, where Cluster Autoscaler runs: the repository has
-a workload with its image, or `in_use` is set.
+a workload with its image, or `in_use` is set. With its node groups (`lint --autoscale`) the loops are
+counted: those for all replicas, if they are more than without the constraint.
 
 ## Why it matters
 In each of its loops Cluster Autoscaler tries pending pods on new nodes of one node group. Where node groups
@@ -57,6 +58,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
+from policies.manifests.words import plural
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
@@ -78,7 +80,20 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         selector = constraint.selector
         if selector is None or selector.empty or not selector.matches(workload.template.labels):
             continue
-        if replicas.most - replicas.least > constraint.max_skew:
+        if replicas.most - replicas.least <= constraint.max_skew:
+            continue
+        key, known = constraint.topology_key, context.scale_ups_of(TOOL)
+        scaled = known and known.outcome(workload, replicas.most)
+        free = known and known.outcome(workload, replicas.most, without=key)
+        if known and scaled and free:
+            if scaled.loops > free.loops:
+                text = (
+                    f"is {constraint.max_skew}: Cluster Autoscaler takes {plural(scaled.loops, 'loop')} to "
+                    f"add {plural(scaled.nodes, 'node')} for {replicas.most} replicas{replicas.evidence}, "
+                    f"and {plural(free.loops, 'loop')} without a constraint over {key}"
+                )
+                yield Problem(declared.path.child("maxSkew"), f"{text} (decided with {known.source})")
+        else:
             yield Problem(
                 declared.path.child("maxSkew"),
                 f"is {constraint.max_skew}: in each loop Cluster Autoscaler adds nodes in one "

@@ -2,7 +2,9 @@
 
 ## What it finds
 A workload that spreads over zones, or another key than the host, with `ScheduleAnyway` only, where Cluster
-Autoscaler runs: the repository has a workload with its image, or `in_use` is set.
+Autoscaler runs: the repository has a workload with its image, or `in_use` is set. With its node groups
+(`lint --autoscale`) the replicas are placed: a finding if they end more uneven than `maxSkew` allows, and
+less so with `DoNotSchedule` and `minDomains`.
 
 ## Why it matters
 Cluster Autoscaler uses the scheduler's filters to decide whether a pod would fit on a new node, and never
@@ -49,12 +51,13 @@ result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from policies.manifests.findings import Severity
-from policies.model.scaling import Tool
+from policies.model.scaling import ReplicaRange, ScaleUps, Tool
 from policies.model.topology_keys import HOSTNAME
-from policies.model.workload import Workload, WorkloadPart
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
@@ -69,9 +72,38 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     wide = [entry for entry in workload.constraints if entry.constraint.topology_key != HOSTNAME]
     if not wide or any(entry.is_hard for entry in wide) or replicas is None or replicas.most < 2:
         return
+    decided = list(_decided(wide, workload, replicas, context.scale_ups_of(TOOL)))
+    if len(decided) == len(wide):
+        yield from chain.from_iterable(decided)
+        return
     keys = " and ".join(entry.constraint.topology_key for entry in wide)
     yield Problem(
         wide[0].path.child("whenUnsatisfiable"),
         f"is ScheduleAnyway, which Cluster Autoscaler ignores: for {replicas.most} replicas"
         f"{replicas.evidence} it may add nodes in a single {keys}",
     )
+
+
+def _decided(
+    entries: Iterable[ConstraintEntry], workload: Workload, replicas: ReplicaRange, known: ScaleUps | None
+) -> Iterator[list[Problem]]:
+    """Yield the problems of each constraint for which the nodes that come are known: one or none."""
+    if known is None:
+        return
+    for entry in entries:
+        key = entry.constraint.topology_key
+        soft = known.outcome(workload, replicas.most)
+        hard = known.outcome(workload, replicas.most, required=key)
+        if soft is None or hard is None:
+            continue
+        skew, better = soft.skew(key), hard.skew(key)
+        if skew <= entry.constraint.max_skew or better >= skew or hard.pending > soft.pending:
+            yield []
+            continue
+        text = (
+            f"is ScheduleAnyway, which Cluster Autoscaler ignores: {replicas.most} replicas"
+            f"{replicas.evidence} end with skew {skew} over {key}, and with {better} by DoNotSchedule and "
+            "minDomains"
+        )
+        path = entry.path.child("whenUnsatisfiable")
+        yield [Problem(path, f"{text} (decided with {known.source})")]

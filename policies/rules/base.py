@@ -9,7 +9,7 @@ The constants say the rest:
 - ``SEE``: the address of a thread or page that shows the pain.
 - ``TARGET``: what ``check`` is given, ``RuleTarget.WORKLOAD`` by default.
 - ``AT_ADMISSION``: whether admission runs it and may deny on its errors, ``AtAdmission.WARN`` by default.
-- ``NEEDS``: the parts of a workload without any of which nothing is found: ``check`` is not called then.
+- ``NEEDS``: the parts of a workload, or its ``broken_rules``, without any of which ``check`` finds nothing.
 - ``TOOL``: what the cluster must have: the repository shows it, or ``inUse`` of its settings, ``ToolParams``.
 - ``NEEDS_INVENTORY``: whether it only runs where a cluster or its domains are known.
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
@@ -38,11 +38,11 @@ from policies.manifests.findings import Severity
 from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.known_storage import KnownStorage
 from policies.model.repository import Repository
-from policies.model.scaling import Tool
+from policies.model.scaling import ScaleUps, Tool
 from policies.model.storage_objects import StorageClass
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.model.workload import Workload, WorkloadPart
+from policies.model.workload import Workload
 from policies.scheduler.releases import Behavior, behavior_of
 
 
@@ -106,6 +106,7 @@ class Context:
         repository: What the target is applied together with.
         inventory: The cluster's nodes or domains; None if nothing is known of them.
         params: The rule's own settings, a ``Params`` of its module; None for a rule without.
+        scale_ups: What an autoscaler adds for replicas; None where its node groups are not known.
         by_default: The same with the defaults of each rule with settings, by its id; made when first used.
     """
 
@@ -113,12 +114,17 @@ class Context:
     repository: Repository = field(default_factory=Repository)
     inventory: ClusterTopology | None = None
     params: Any = None
+    scale_ups: ScaleUps | None = None
     by_default: dict[str, Context] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def behavior(self) -> Behavior:
         """The behavior of that release."""
         return behavior_of(self.version)
+
+    def scale_ups_of(self, tool: Tool) -> ScaleUps | None:
+        """Return what an autoscaler adds for replicas; None where its node groups are not known."""
+        return self.scale_ups if self.scale_ups is not None and self.scale_ups.tool is tool else None
 
     @property
     def storage(self) -> KnownStorage | None:
@@ -173,7 +179,8 @@ class Rule:
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
         params: The type of its settings; None for a rule without.
         check: Yields the problems of a target; none where something else reports them.
-        needs: The parts of a workload without any of which it finds nothing; None if it may find something.
+        needs: Of a workload's parts and ``broken_rules`` those without any of which it finds nothing; None if
+            it may find something.
     """
 
     id: str
@@ -189,10 +196,10 @@ class Rule:
     opt_in: bool
     params: type[Any] | None
     check: Callable[[Any, Context], Iterator[Problem]]
-    needs: frozenset[WorkloadPart] | None = None
+    needs: frozenset[str] | None = None
 
-    def may_find(self, parts: frozenset[WorkloadPart]) -> bool:
-        """Return whether it can find something in a workload with some parts."""
+    def may_find(self, parts: frozenset[str]) -> bool:
+        """Return whether it can find something in a workload with some parts and broken rules."""
         return self.needs is None or not self.needs.isdisjoint(parts)
 
     def run(self, subject: object, context: Context, settings: Mapping[str, Any]) -> list[Problem]:
@@ -326,7 +333,8 @@ def _where_used(
     tool: Tool, check: Callable[[Any, Context], Iterator[Problem]], subject: object, context: Context
 ) -> Iterator[Problem]:
     """Yield the problems that a check finds, if the cluster has the tool that they come of."""
-    if context.params.in_use or tool in context.repository.tools:
+    used = tool in context.repository.tools or context.scale_ups_of(tool) is not None
+    if context.params.in_use or used:
         yield from check(subject, context)
 
 

@@ -46,11 +46,10 @@ from __future__ import annotations
 
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.workload import WorkloadPart
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/website/pull/49962"
-NEEDS = frozenset({WorkloadPart.ERRORS})
+NEEDS = frozenset({ApiRule.CONSTRAINT_REPEATED})
 
 check = api_check(ApiRule.CONSTRAINT_REPEATED)

@@ -5,6 +5,8 @@ A `DoNotSchedule` constraint over `topology.kubernetes.io/zone` without `minDoma
 HorizontalPodAutoscaler of the repository, or a ScaledObject of KEDA, scales to two pods or more. With the
 setting `autoscaled`, every hard zone constraint of a workload with two replicas or more. Left alone are those
 whose `maxSkew` is as many as there are pods, and Kubernetes before 1.27, which does not know the field.
+With the node groups of an autoscaler (`lint --autoscale`) the least and the most replicas are placed: a
+finding if a zone ends without a pod that gets some with `minDomains`.
 
 ## Why it matters
 The scheduler knows a zone only while it has a node. In a cluster that grows and shrinks, the first pods may
@@ -54,6 +56,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policies.manifests.findings import Severity
+from policies.manifests.words import IN_PHRASE, listed
+from policies.model.scaling import ReplicaRange, ScaleUps
 from policies.model.topology_keys import ZONE
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload, WorkloadPart
@@ -89,7 +93,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         return
     why = f"{scaler.named(workload)} runs up to {scaler.most} pods" if scaler else "the cluster autoscales"
     zones = context.inventory.values(ZONE) if context.inventory is not None else None
-    if zones is not None and len(zones) < 2:
+    if zones is not None and len(zones) < 2 and context.scale_ups is None:
         return
     known = f"; {len(zones)} zones are known: {', '.join(sorted(zones))}" if zones else ""
     for declared in workload.constraints:
@@ -99,5 +103,25 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if declared.raw.get("minDomains") is not None or declared.constraint.max_skew >= replicas.most:
             continue
         if selector is not None and not selector.empty and selector.matches(workload.template.labels):
-            text = f"has no minDomains and {why}: a zone that has no node yet is not counted{known}"
-            yield Problem(declared.path, text)
+            decided = _decided(workload, replicas, context.scale_ups)
+            if decided is None:
+                decided = f"has no minDomains and {why}: a zone that has no node yet is not counted{known}"
+            if decided:
+                yield Problem(declared.path, decided)
+
+
+def _decided(workload: Workload, replicas: ReplicaRange, known: ScaleUps | None) -> str | None:
+    """Return which zones get no pod though they could; empty if none does, None where that is not known."""
+    if known is None:
+        return None
+    for number in dict.fromkeys((replicas.least, replicas.most)):
+        found, required = known.outcome(workload, number), known.outcome(workload, number, required=ZONE)
+        if found is None or required is None:
+            return None
+        spared = sorted({*found.empty(ZONE)} - {*required.empty(ZONE)})
+        if spared and number > 1 and required.pending <= found.pending:
+            return (
+                f"has no minDomains: {number} replicas{replicas.evidence} leave {listed(spared, IN_PHRASE)} "
+                f"without any, and do not with minDomains (decided with {known.source})"
+            )
+    return ""

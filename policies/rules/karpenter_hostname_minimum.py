@@ -2,7 +2,9 @@
 
 ## What it finds
 A `DoNotSchedule` constraint over `kubernetes.io/hostname` with more replicas than its `maxSkew`, where
-Karpenter runs: the repository has an object of the group `karpenter.sh`, or `in_use` is set.
+Karpenter runs: the repository has an object of the group `karpenter.sh`, or `in_use` is set. With its
+NodePools (`lint --autoscale`) the nodes are counted: those for all replicas, if they are more than without
+the constraint.
 
 ## Why it matters
 Karpenter takes the minimum over hosts to be 0 always, since it can add an empty one. To it `maxSkew: 1`
@@ -49,6 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
+from policies.manifests.words import plural
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
@@ -70,7 +73,20 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         selector = constraint.selector
         if selector is None or selector.empty or not selector.matches(workload.template.labels):
             continue
-        if replicas.most > constraint.max_skew:
+        if replicas.most <= constraint.max_skew:
+            continue
+        known = context.scale_ups_of(TOOL)
+        scaled = known and known.outcome(workload, replicas.most)
+        free = known and known.outcome(workload, replicas.most, without=HOSTNAME)
+        if known and scaled and free:
+            if scaled.nodes > free.nodes:
+                text = (
+                    f"is {constraint.max_skew}: Karpenter adds {plural(scaled.nodes, 'node')} for "
+                    f"{replicas.most} replicas{replicas.evidence}, and {free.nodes:,} without a constraint "
+                    "over hosts"
+                )
+                yield Problem(declared.path.child("maxSkew"), f"{text} (decided with {known.source})")
+        else:
             nodes = -(-replicas.most // constraint.max_skew)
             yield Problem(
                 declared.path.child("maxSkew"),

@@ -52,11 +52,10 @@ from __future__ import annotations
 
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.workload import WorkloadPart
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/111802"
-NEEDS = frozenset({WorkloadPart.ERRORS})
+NEEDS = frozenset({ApiRule.LABEL_SELECTOR_INVALID})
 
 check = api_check(ApiRule.LABEL_SELECTOR_INVALID)

@@ -54,13 +54,13 @@ from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.controller_labels import controller_labels
 from policies.model.labels import LabelSelector, Operator, label_selector_errors
-from policies.model.workload import Workload, WorkloadPart
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
 FIXABLE = True
-NEEDS = frozenset({WorkloadPart.ERRORS})
+NEEDS = frozenset({ApiRule.MATCH_LABEL_KEY_IN_SELECTOR})
 
 _find = api_check(ApiRule.MATCH_LABEL_KEY_IN_SELECTOR)
 

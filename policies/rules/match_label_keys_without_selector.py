@@ -36,11 +36,10 @@ from __future__ import annotations
 
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.workload import WorkloadPart
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/116535"
-NEEDS = frozenset({WorkloadPart.ERRORS})
+NEEDS = frozenset({ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR})
 
 check = api_check(ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR)

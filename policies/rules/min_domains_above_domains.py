@@ -2,7 +2,8 @@
 
 ## What it finds
 A `DoNotSchedule` constraint whose `minDomains` is more than the eligible domains that the cluster has (or
-that the policy's `topology` lists), on a workload with more replicas than those domains then take.
+that the policy's `topology` lists), on a workload with more replicas than those domains then take. With the
+node groups of an autoscaler (`lint --autoscale`) their domains count, and replicas that stay pending.
 
 ## Why it matters
 With fewer eligible domains than `minDomains` the minimum counts as 0, whatever is running. Every domain
@@ -43,7 +44,8 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
-from policies.model.workload import Workload, WorkloadPart
+from policies.model.scaling import ReplicaRange, ScaleUps
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import (
     WorkloadTopology,
@@ -71,6 +73,10 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         selected = workload.affinity.values_of(key)
         if selected is not None and len(selected) < constraint.min_domains:
             continue  # Too few whatever the cluster has: affinity-below-min-domains reports it.
+        decided = _decided(workload, declared, replicas, context.scale_ups)
+        if decided is not None:
+            yield from decided
+            continue
         written = inventory.domains.get(key, ())
         if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
             continue  # Which domains there will be is not known.
@@ -90,3 +96,22 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 f"maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
                 f"{replicas.evidence} can run",
             )
+
+
+def _decided(
+    workload: Workload, declared: ConstraintEntry, replicas: ReplicaRange, known: ScaleUps | None
+) -> list[Problem] | None:
+    """Return the problem, if there is one, where the nodes that come are known; None where they are not."""
+    scaled = None if known is None else known.outcome(workload, replicas.least)
+    if known is None or scaled is None:
+        return None
+    key, least = declared.constraint.topology_key, declared.constraint.min_domains
+    domains = sorted(scaled.pods.get(key, ()))
+    if not scaled.pending or len(domains) >= least:
+        return []
+    text = (
+        f"is {least}, but {key} has {len(domains)} domain(s) with nodes that are there or may come "
+        f"({listed(domains, IN_PHRASE) or 'none'}): {scaled.pending} of {replicas.least} replicas"
+        f"{replicas.evidence} stay pending (decided with {known.source})"
+    )
+    return [Problem(declared.path.child("minDomains"), text)]

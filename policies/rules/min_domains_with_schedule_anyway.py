@@ -47,11 +47,10 @@ from __future__ import annotations
 
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.workload import WorkloadPart
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/107674"
-NEEDS = frozenset({WorkloadPart.ERRORS})
+NEEDS = frozenset({ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY})
 
 check = api_check(ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY)

@@ -38,11 +38,10 @@ from __future__ import annotations
 
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.workload import WorkloadPart
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/106127"
-NEEDS = frozenset({WorkloadPart.ERRORS})
+NEEDS = frozenset({ApiRule.NODE_INCLUSION_POLICY_UNKNOWN})
 
 check = api_check(ApiRule.NODE_INCLUSION_POLICY_UNKNOWN)

@@ -45,11 +45,10 @@ from __future__ import annotations
 
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.workload import WorkloadPart
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/open-telemetry/opentelemetry-helm-charts/issues/746"
-NEEDS = frozenset({WorkloadPart.ERRORS})
+NEEDS = frozenset({ApiRule.WRONG_TYPE})
 
 check = api_check(ApiRule.WRONG_TYPE)

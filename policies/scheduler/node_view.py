@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from operator import and_
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.manifests.cached_property import cached_property
 from policies.model.labels import LabelSelector
 from policies.model.node_affinity import (
     NodeAffinity,

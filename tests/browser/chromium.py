@@ -53,14 +53,19 @@ def launched() -> Iterator[Browser]:
 
 
 @contextmanager
-def served_page(cluster: Path) -> Iterator[str]:
+def served_page(cluster: Path, *options: str) -> Iterator[str]:
     """Run ``evenkeel ui`` on a snapshot; gives the address that it prints once the snapshot is read."""
     # The page shows the name as it is given, and pictures should not have a path of some machine.
-    command = [sys.executable, "-c", _RUN, "ui", "--no-open", "--cluster", cluster.name]
-    environment = os.environ | {"PYTHONPATH": str(_ROOT)}
-    with subprocess.Popen(
-        command, cwd=cluster.parent, env=environment, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with served("--cluster", cluster.name, *options, cwd=cluster.parent) as address:
+        yield address
+
+
+@contextmanager
+def served(*options: str, cwd: Path, **environment: str) -> Iterator[str]:
+    """Run ``evenkeel ui`` with some options; gives its address."""
+    command = [sys.executable, "-c", _RUN, "ui", "--no-open", *options]
+    environment = os.environ | {"PYTHONPATH": str(_ROOT)} | environment
+    with subprocess.Popen(command, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             words = (word for line in process.stdout for word in line.split())

@@ -25,6 +25,10 @@ def shown_views(page: Page) -> Iterator[str]:
         page.get_by_test_id(view).click()
         page.get_by_test_id(awaited).first.wait_for()
         yield view
+    page.get_by_test_id("search").fill("web")
+    page.get_by_test_id("found").get_by_text("on node").first.wait_for()
+    yield "search"
+    page.get_by_test_id("search").press("Escape")
     page.get_by_test_id("nav-cluster").click()
     page.get_by_test_id("map-rows").get_by_role("button").first.click()
     page.get_by_test_id("domain-panel").wait_for()
@@ -33,6 +37,11 @@ def shown_views(page: Page) -> Iterator[str]:
     page.get_by_test_id("damaged").wait_for()
     page.get_by_test_id("change-cluster").click()
     yield "what if of the cluster"
+    page.get_by_test_id("keep-scenario").click()
+    page.get_by_test_id("map-rows").get_by_role("button").last.click()
+    page.get_by_test_id("act-lose").click()
+    page.get_by_test_id("difference").wait_for()
+    yield "two scenarios"
     page.get_by_test_id("cluster-map").press("Enter")
     page.get_by_test_id("node-panel").get_by_role("meter").first.wait_for()
     yield "node"
@@ -42,7 +51,7 @@ def shown_views(page: Page) -> Iterator[str]:
         ("spread", "apply-0"),
         ("nodes", "verdicts"),
         ("what-if", "outcome-facts"),
-        ("rollout", "frame"),
+        ("rollout", "workload-map"),
         ("manifest", "editor"),
     ):
         page.get_by_test_id(f"tab-{tab}").click()

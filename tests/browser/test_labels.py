@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -161,6 +162,26 @@ def test_back_undoes_what_was_done(page: Page, shop: str) -> None:
 
     expect(page.get_by_test_id("edited")).to_have_count(0)
     expect(page.get_by_test_id("replicas")).to_be_visible()
+
+
+def test_changes_are_listed_and_taken_back(page: Page, shop: str) -> None:
+    """Each edit of the copy has a line with both values, and a button that takes it back."""
+    open_workload(page, shop, "web", "what-if")
+    edit_max_skew(page, "7")
+    changes = page.get_by_test_id("change-list").get_by_role("listitem")
+    expect(changes).to_have_text([re.compile("maxSkew 1 → 7")])
+    page.get_by_test_id("max-skew-1").fill("5")
+    page.get_by_test_id("max-skew-1").press("Enter")
+    expect(changes).to_have_count(2)
+    changes.first.get_by_role("button").click()
+    expect(changes).to_have_text([re.compile(r"\[1\]\.maxSkew \d → 5")])
+    page.get_by_test_id("undo").click()
+    expect(changes).to_have_count(2)
+    page.get_by_test_id("undo").click()
+    expect(changes).to_have_text([re.compile("maxSkew 1 → 7")])
+    page.get_by_test_id("undo").click()
+
+    expect(page.get_by_test_id("edited")).to_have_count(0)
 
 
 def test_a_view_is_saved_as_a_report(page: Page, shop: str, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.waiting import eventually
+
 ROOT = Path(__file__).parents[2]
 #: Three zones with trouble of each kind.
 SHOP = ROOT / "docs" / "examples" / "shop.json"
@@ -164,7 +166,8 @@ def copied_link(page: Page) -> str:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("navigator.clipboard.writeText('')")
     page.get_by_test_id("copy-link").click()
-    page.wait_for_function("async () => await navigator.clipboard.readText() !== ''")
+    # What waits for a function takes a promise for true.
+    eventually(lambda: page.evaluate("navigator.clipboard.readText()") != "")
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 

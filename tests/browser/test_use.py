@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,10 +153,62 @@ def test_reasons_of_pending_pods_count_nodes(page: Page, shop: str) -> None:
 
 
 def test_a_link_says_where_it_opens(page: Page, shop: str) -> None:
-    """It is of this machine, and has the token: who wants to send something sends a report."""
+    """It is of this machine, and has the token: who wants to send something sends a file."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     open_workload(page, shop, "web")
     page.get_by_test_id("copy-link").click()
 
     expect(page.get_by_test_id("link-note")).to_contain_text("on this machine")
-    expect(page.get_by_test_id("link-note")).to_contain_text("report")
+    expect(page.get_by_test_id("link-note")).to_contain_text("save the view")
+
+
+@pytest.mark.parametrize(
+    ("text", "node", "highlighted"),
+    [
+        pytest.param("node-b2", "node-b2", [], id="a node"),
+        pytest.param("web-07f9c4d7f9-00003", "node-b1", [re.compile("web")], id="a pod"),
+    ],
+)
+def test_what_an_alert_names_is_found(
+    page: Page, address: str, text: str, node: str, highlighted: list[re.Pattern[str]]
+) -> None:
+    """From any view a node is found, and a pod on its node with its workload highlighted on the map."""
+    page.goto(address)
+    page.get_by_test_id("nav-workloads").click()
+    page.get_by_test_id("search").fill(text)
+    page.get_by_test_id("found").get_by_role("option").filter(has_text=node).first.click()
+
+    title = page.get_by_test_id("node-panel").get_by_role("heading").first
+    expect(title).to_have_text(node)
+    expect(page.locator(".legend [aria-pressed=true]")).to_have_text(highlighted)
+    page.reload()
+    expect(title).to_have_text(node)
+    page.go_back()
+    expect(page.get_by_test_id("workloads")).to_be_visible()
+
+
+def test_a_workload_is_found_by_the_keyboard(page: Page, address: str) -> None:
+    """On the map it is highlighted, elsewhere it opens, and what waits opens its workload."""
+    page.goto(address)
+    page.get_by_test_id("search").fill("ledger")
+    page.get_by_test_id("search").press("Enter")
+    expect(page.locator(".legend [aria-pressed=true]")).to_contain_text("ledger")
+    page.get_by_test_id("nav-pending").click()
+    page.get_by_test_id("search").fill("shop cart")
+    page.get_by_test_id("search").press("Enter")
+
+    expect(page.get_by_test_id("workload-title")).to_contain_text("cart")
+
+
+def test_pending_pods_are_filtered(page: Page, serve: Callable[[Path], str], tmp_path: Path) -> None:
+    """By workload or pod, and what is left is counted."""
+    page.goto(serve(write(tmp_path / "waiting.json", [*a_cluster(), a_pod(name="single")])))
+    page.get_by_test_id("nav-pending").click()
+    groups = page.get_by_test_id("pending-group")
+    expect(groups).to_have_count(2)
+    page.get_by_test_id("filter-pending").fill("web-3")
+    expect(groups).to_have_count(1)
+    page.get_by_test_id("filter-pending").fill("nowhere")
+
+    expect(groups).to_have_count(0)
+    expect(page.get_by_text("No pending pod is left by this filter.")).to_be_visible()

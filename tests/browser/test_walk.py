@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT
+from tests.browser.chromium import served_page
+from tests.browser.conftest import DEMO
 from tests.browser.test_page import answer
 
 #: A manifest that the demo's cluster does not have.
@@ -67,13 +71,59 @@ def test_pods_that_wait_are_ghosts(page: Page, address: str) -> None:
     expect(page.get_by_test_id("after").get_by_test_id("ghosts")).to_have_count(0)
 
 
+def test_pods_are_on_the_nodes(page: Page, address: str) -> None:
+    """Spread, What if and Rollout have the workload's map: what waits is a ghost, and a node opens."""
+    lost = answer("what-if", "deploy/indexer", "-n", "search", "--lose", "zone=b", cluster=DEMO)["ends"]
+    workload = f"{address}#/workload/Deployment/search/indexer"
+    ghosts = page.get_by_test_id("workload-map").get_by_test_id("map-ghosts")
+    page.goto(workload)
+    expect(ghosts).to_have_text(re.compile("1 pod without a node"))
+    page.goto(f"{workload}?tab=what-if&do=lose:topology.kubernetes.io%2Fzone:b")
+    expect(ghosts).to_have_text(re.compile(f"{lost['pending']} pods without a node"))
+    page.get_by_test_id("tab-rollout").click()
+    page.get_by_test_id("step-on").click()
+    expect(page.get_by_test_id("workload-map")).to_contain_text("old pods")
+    page.get_by_test_id("workload-map").get_by_test_id("cluster-map").press("Enter")
+
+    expect(page.get_by_test_id("node-panel").get_by_role("heading").first).to_have_text("node-a1")
+    expect(page.locator(".legend [aria-pressed=true]")).to_contain_text("indexer")
+
+
+@pytest.mark.parametrize("way", ["option", "file", "drop"])
+def test_a_manifest_is_opened_as_a_file(page: Page, address: str, tmp_path: Path, way: str) -> None:
+    """With -f, chosen, or dropped anywhere: its replicas are placed beside what runs."""
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(OWN)
+    with ExitStack() as running:
+        if way == "option":
+            page.goto(running.enter_context(served_page(DEMO, "-f", str(mine))))
+        else:
+            page.goto(f"{address}#/workloads")
+        if way == "file":
+            page.get_by_test_id("open-manifest").locator("summary").click()
+            page.get_by_test_id("chosen").set_input_files(mine)
+        elif way == "drop":
+            page.get_by_test_id("workloads").wait_for()
+            page.evaluate(
+                """text => {
+                    const dropped = new DataTransfer();
+                    dropped.items.add(new File([text], "mine.yaml"));
+                    const event = new DragEvent("drop", {dataTransfer: dropped, bubbles: true});
+                    document.body.dispatchEvent(event);
+                }""",
+                OWN,
+            )
+
+        expect(page.get_by_test_id("workload-title")).to_contain_text("mine")
+        expect(page.get_by_test_id("edited")).to_contain_text("does not have this")
+        expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text("4")
+
+
 def test_a_manifest_of_ones_own(page: Page, address: str, tmp_path: Path) -> None:
     """It is pasted, and its replicas go where the command puts them, also after the slider."""
     mine = tmp_path / "mine.yaml"
     mine.write_text(OWN)
-    placed = answer(
-        "simulate", "-f", str(mine), "--pods", "7", cluster=ROOT / "webhook" / "demo" / "shop.json"
-    )
+    placed = answer("simulate", "-f", str(mine), "--pods", "7", cluster=DEMO)
     page.goto(address)
     page.get_by_test_id("nav-workloads").click()
     page.get_by_test_id("open-manifest").locator("summary").click()

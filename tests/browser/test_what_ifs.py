@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_page import SHOP, counts
+from tests.webhook.ui.pages import a_cluster
 
 _RUN = "from webhook.cli.start import run; run()"
 _ZONE = "topology.kubernetes.io/zone"
@@ -40,6 +41,19 @@ def shop(serve: Callable[[Path], str]) -> str:
         pytest.param("shop/web", [("do", "taint:node-a1:team:data:NoSchedule")], id="a taint"),
         pytest.param("shop/web", [("do", "taint:node-a1:team:data:NoExecute")], id="a taint that evicts"),
         pytest.param("search/indexer", [("do", "add:node-c1:2")], id="added nodes"),
+        pytest.param(
+            "search/indexer", [("do", "cordon:node-c1"), ("do", "uncordon:node-c1")], id="an uncordoned node"
+        ),
+        pytest.param(
+            "search/indexer",
+            [
+                ("do", "taint:node-a1:team:data:NoSchedule"),
+                ("do", "untaint:node-a1:team"),
+                ("do", "taint:node-c1:team:data:NoSchedule"),
+                ("do", "add:node-c1:1:team"),
+            ],
+            id="a removed taint, and an added node without one",
+        ),
         pytest.param(
             "shop/checkout",
             [("do", f"lose:{_ZONE}:c"), ("do", "drain:node-b1"), ("replicas", "5")],
@@ -72,3 +86,18 @@ def test_a_what_if_is_that_of_its_command(
     # Old words would be answered with a note on the new ones.
     assert "renamed" not in done.stderr
     assert " is now " not in done.stderr
+
+
+def test_a_suggested_change_of_the_cluster_is_tried(
+    page: Page, serve: Callable[[Path], str], tmp_path: Path
+) -> None:
+    """The end of a cordon, on the button of its suggestion: a pod that is pending gets the node."""
+    cluster = tmp_path / "cordoned.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": a_cluster()}))
+    page.goto(f"{serve(cluster)}#/workload/Deployment/shop/web")
+    suggestion = page.get_by_test_id("suggestions").get_by_role("listitem").filter(has_text="uncordon nc")
+    suggestion.get_by_role("button", name="Try it").click()
+
+    expect(page.get_by_test_id("actions")).to_contain_text("Uncordon nc")
+    expect(page.get_by_test_id("command")).to_contain_text("--uncordon nc")
+    expect(page.get_by_test_id("after").get_by_test_id("fact-running").locator("dd")).to_have_text("4")

@@ -186,3 +186,60 @@ def test_a_zone_that_takes_nothing_is_named(page: Page, serve: Callable[[Path], 
     expect(page.get_by_test_id("landing")).to_contain_text("zone c: of 1 node 1 cordoned")
     page.get_by_test_id("landing-closed").click()
     expect(page.get_by_test_id("domain-panel")).to_contain_text("zone c")
+
+
+def test_two_scenarios_stand_side_by_side(page: Page, shop: str) -> None:
+    """One is named and kept, another made: each has its command's numbers, and the difference is said."""
+    losses = [answer("survive", f"{ZONE}={zone}", "--all")["losses"][0] for zone in "ca"]
+    page.goto(shop)
+    lose(page, "c")
+    expect(page.get_by_test_id("cluster-verdict")).to_be_visible()
+    page.get_by_test_id("scenario-name").fill("without c")
+    page.get_by_test_id("keep-scenario").click()
+    expect(page.get_by_test_id("kept-scenario")).to_contain_text("without c is kept")
+    lose(page, "a")
+
+    for side, loss in zip(("kept", "shown"), losses, strict=True):
+        shown = page.get_by_test_id(f"scenario-{side}")
+        stuck = shown.get_by_test_id("fact-stuck").locator("dd")
+        expect(stuck).to_have_text(str(loss["result"]["pending"]))
+        expect(shown.get_by_test_id("fact-nodes").locator("dd")).to_have_text(str(loss["nodes"]))
+    hit = {
+        f"{found['namespace']}/{found['name']}" for loss in losses for found in loss["result"]["workloads"]
+    }
+    expect(page.get_by_test_id("compared-workload")).to_have_count(len(hit))
+    expect(page.get_by_test_id("difference")).not_to_be_empty()
+    page.reload()
+    expect(page.get_by_test_id("scenario-kept")).to_contain_text("without c")
+    page.get_by_test_id("swap-scenarios").click()
+    expect(page.get_by_test_id("scenario-shown").get_by_test_id("fact-stuck").locator("dd")).to_have_text(
+        str(losses[0]["result"]["pending"])
+    )
+    page.get_by_test_id("forget-scenario").click()
+
+    expect(page.get_by_test_id("scenarios")).to_have_count(0)
+    expect(page.get_by_test_id("cluster-verdict")).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    ("button", "words"),
+    [
+        ("act-uncordon", "the end of the cordon of nc"),
+        ("act-new", "the addition of 1 node like nc without the taint team"),
+        ("act-untaint", "the removal of the taint team:NoSchedule of nc"),
+    ],
+)
+def test_a_node_is_freed(
+    page: Page, serve: Callable[[Path], str], tmp_path: Path, button: str, words: str
+) -> None:
+    """A node that is cordoned and tainted has buttons that say what if it were not."""
+    cluster = tmp_path / "cordoned.json"
+    objects = a_cluster()
+    objects[2]["spec"]["taints"] = [{"key": "team", "effect": "NoSchedule"}]
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    page.goto(serve(cluster))
+    page.get_by_test_id("cluster-map").press("End")
+    page.keyboard.press("Enter")
+    page.get_by_test_id("node-panel").get_by_test_id(button).click()
+
+    expect(page.get_by_test_id("cluster-verdict")).to_contain_text(words)

@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry
 
 from policies.config.context import AdmissionContext
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.contracts.test_call_trace import STAND_IN
 from tests.policies.config.contexts import a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.running import review_of
@@ -74,7 +75,7 @@ class Walk(NamedTuple):
 def _file(frame: FrameType) -> str:
     """Return the file of a function of ours; empty for others."""
     name = frame.f_code.co_filename
-    if not name.startswith(f"{ROOT}/"):
+    if not name.startswith(f"{ROOT}/") or name.endswith(STAND_IN):
         return ""
     found = Path(name).relative_to(ROOT)
     return "" if found.parts[0] in {"tests", ".venv"} else str(found)

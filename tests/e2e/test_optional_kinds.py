@@ -15,6 +15,10 @@ from tests.e2e.installation import NAME, Installation
 from tests.e2e.kubectl import Kubectl, Manifest
 from tests.e2e.objects import ZONE_KEY, ZONES, deployment, pod
 from tests.waiting import eventually
+from tests.webhook.ui.pages import PageClient
+from webhook.cli.live import api_server
+from webhook.cli.placement_options import PlacementOptions
+from webhook.cli.ui import first_reading
 from webhook.kube.snapshot import SnapshotFile
 
 #: The groups that the limited account may read nothing of, and the kinds of the core group.
@@ -197,6 +201,36 @@ def test_without_the_rights(installed: Installation, limited: Kubectl, stored: s
     for done in (written, live, read):
         assert all(f"{name} (no right" in done.err for name in UNREAD), done
     assert "persistentVolumeClaims" in json.loads(read.out)["notModeled"]
+
+
+def test_the_page_without_the_rights(
+    limited: Kubectl, stored: str, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what it could not read and does not watch; changes of the rest are counted, and read again."""
+    monkeypatch.setenv("KUBECONFIG", str(limited.kubeconfig))
+    api_server.cache_clear()
+    page = first_reading(PlacementOptions(live=True), "")
+    client = PageClient(page.state, readings=page)
+    page.start()
+
+    def status() -> dict[str, Any]:
+        return client.get("/api/reading").json or {}
+
+    try:
+        eventually(lambda: len(status()["unwatched"]) >= len(UNREAD), what=lambda: str(status()))
+        control_plane.kubectl.do("create", "-f", "-", stdin=pod("new", nodeName=ZONES["zone-c"][0]))
+        eventually(lambda: {"kind": "Pod", "objects": 1} in status()["changed"], what=lambda: str(status()))
+        client.post("/api/refresh", {})
+        eventually(lambda: status()["reading"] == 2, what=lambda: str(status()))
+        found = client.get("/api/cluster").json or {}
+        detail = client.get(f"/api/workload?kind=Pod&namespace={stored}&name=new").json or {}
+    finally:
+        page.end()
+        api_server.cache_clear()
+
+    notes = " ".join(found["source"]["notes"])
+    assert all(f"{name} (no right" in notes for name in UNREAD), notes
+    assert "registry.example/web:1" in detail["manifest"]
 
 
 def test_a_replica_without_the_rights(

@@ -31,6 +31,8 @@ with late_imports():
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 #: A taint, as kubectl takes it.
 _TAINT: Final = re.compile(r"([^=:]+)(?:=([^=:]*))?:([A-Za-z]+)")
+#: The taints of a key, as kubectl removes them.
+_TAINT_KEY: Final = re.compile(r"([^=:]+?)(?::([A-Za-z]+))?-?")
 
 _OPTIONS: Final = (
     click.option(
@@ -46,12 +48,24 @@ _OPTIONS: Final = (
         help="Let a node take no more pods.",
     ),
     click.option(
+        "--uncordon", multiple=True, metavar="NODE", shell_complete=complete_node,
+        help="Let a node take pods again.",
+    ),
+    click.option(
         "--taint", multiple=True, nargs=2, metavar="NODE KEY[=VALUE]:EFFECT",
         help="Taint a node, as kubectl taint does; NoExecute evicts the pods that do not tolerate it.",
     ),
     click.option(
+        "--untaint", multiple=True, nargs=2, metavar="NODE KEY[:EFFECT]",
+        help="Remove the taints of a key from a node, of one effect or of all.",
+    ),
+    click.option(
         "--add", multiple=True, nargs=3, metavar="N like NODE",
         help="Add N nodes like one: its labels, taints and capacity, without pods.",
+    ),
+    click.option(
+        "--without-taint", multiple=True, metavar="KEY",
+        help="The nodes of the --add before it do not have the taints of this key.",
     ),
     click.option(
         "--unreachable", is_flag=True,
@@ -92,16 +106,19 @@ class Happening:
         Raises:
             UsageError: One of them is not what it should be; has a line for each.
         """
-        left = {name: iter(values.pop(name)) for name in _READERS}
+        left = {name: iter(values.pop(name)) for name in (*_READERS, "without_taint")}
         actions: list[core_actions.Action] = []
         problems = []
         for name in context.meta[OPTION_ORDER]:
             if name not in left:
                 continue
             try:
-                actions.append(_READERS[name](next(left[name])))
+                if name in _READERS:
+                    actions.append(_READERS[name](next(left[name])))
+                else:
+                    actions.append(_without_taint(actions, next(left[name])))
             except UsageError as error:
-                problems.append(f"--{name}: {error}")
+                problems.append(f"--{name.replace('_', '-')}: {error}")
         if problems:
             raise UsageError("\n".join(problems))
         if values.pop("unreachable"):
@@ -149,13 +166,37 @@ def _taint(given: tuple[str, str]) -> core_actions.Action:
     node, text = given
     parts = _TAINT.fullmatch(text)
     if parts is None or parts[3] not in list(taints.TaintEffect):
-        effects = ", ".join(taints.TaintEffect)
-        raise UsageError(
-            f"Invalid value: {shown(text)}: must be KEY[=VALUE]:EFFECT; the effects are {effects}"
-        )
+        raise _no_taint(text, "KEY[=VALUE]:EFFECT")
     return core_actions.TaintNode(
         at=FieldPath(("--taint",)), node=node, taint=taints.Taint(parts[1], parts[2] or "", parts[3])
     )
+
+
+def _uncordon(node: str) -> core_actions.Action:
+    return core_actions.UncordonNode(at=FieldPath(("--uncordon",)), node=node)
+
+
+def _untaint(given: tuple[str, str]) -> core_actions.Action:
+    node, text = given
+    parts = _TAINT_KEY.fullmatch(text)
+    if parts is None or parts[2] not in {None, *taints.TaintEffect}:
+        raise _no_taint(text, "KEY[:EFFECT]")
+    effect = None if parts[2] is None else taints.TaintEffect(parts[2])
+    return core_actions.UntaintNode(at=FieldPath(("--untaint",)), node=node, key=parts[1], effect=effect)
+
+
+def _no_taint(text: str, form: str) -> UsageError:
+    effects = ", ".join(taints.TaintEffect)
+    return UsageError(f"Invalid value: {shown(text)}: must be {form}; the effects are {effects}")
+
+
+def _without_taint(actions: list[core_actions.Action], key: str) -> core_actions.Action:
+    """Take the last action, which must add nodes; return it with a taint less."""
+    added = actions[-1] if actions else None
+    if not isinstance(added, core_actions.AddNodes):
+        raise UsageError(f"Invalid value: {shown(key)}: must follow the --add whose nodes lack the taint")
+    del actions[-1]
+    return replace(added, without_taints=(*added.without_taints, key))
 
 
 def _add(given: tuple[str, str, str]) -> core_actions.Action:
@@ -172,6 +213,8 @@ _READERS: Final[dict[str, Callable[[Any], core_actions.Action]]] = {
     "lose": _lose,
     "drain": _drain,
     "cordon": _cordon,
+    "uncordon": _uncordon,
     "taint": _taint,
+    "untaint": _untaint,
     "add": _add,
 }

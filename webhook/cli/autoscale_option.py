@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from policies.manifests.errors import DocumentError
+from policies.manifests.errors import DocumentError, UsageError
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.autoscaler.node_autoscaler import NodeAutoscaler
+    from policies.config.context import AdmissionContext
+    from policies.placement.core.scale_ups import SimulatedScaleUps
     from policies.scheduler.index import ClusterIndex
 
 
 with late_imports():
-    from policies.autoscaler import sources
+    from policies.autoscaler import node_group, sources
     from policies.manifests import documents as manifests_documents
+    from policies.placement.core import scale_ups as core_scale_ups
+    from policies.scheduler import index
     from webhook.lint import files
 
 #: What stands for a file: node groups as the nodes of the cluster show them.
@@ -62,6 +66,27 @@ class Autoscale:
             found for document in documents for found in manifests_documents.objects_or_itself(document)
         ]
         return sources.read_autoscaler(objects, cluster)
+
+
+def scale_ups(source: str, context: AdmissionContext) -> SimulatedScaleUps:
+    """Return what an autoscaler adds for replicas, for the rules of the linter.
+
+    Args:
+        source: The value of the option.
+        context: What pods are prepared by, with the cluster if there is one.
+
+    Raises:
+        UsageError: Groups are to be deduced, and there is no cluster.
+        DocumentError: As for ``Autoscale.read``.
+    """
+    if context.cluster is None and source == DEDUCED:
+        raise UsageError(f"--autoscale {DEDUCED} needs the cluster's nodes (--live or --cluster)")
+    autoscaler = Autoscale(source).read(context.cluster or index.ClusterIndex())
+    if autoscaler is None:
+        raise ValueError("no autoscaler is given")
+    groups = "NodePools" if autoscaler.name is node_group.AutoscalerName.KARPENTER else "node groups"
+    given = "of the nodes" if source == DEDUCED else f"of {files.shown_file(source)}"
+    return core_scale_ups.SimulatedScaleUps(autoscaler, f"the {groups} {given}", context)
 
 
 #: Without the option.

@@ -40,6 +40,7 @@ with late_imports():
     from policies.reports.lint import run as lint_run
     from policies.reports.lint import text as lint_text
     from policies.reports.lint import text as reports_lint_text
+    from webhook.cli import autoscale_option
     from webhook.cli import live as cli_live
     from webhook.cli import rule as cli_rule
     from webhook.kube import api_server as cluster_api
@@ -59,6 +60,7 @@ evenkeel lint deploy charts/web -o text -o sarif=lint.sarif
 helm template shop | evenkeel lint -
 evenkeel lint --policy policy.yaml --cluster cluster.json --fail-on warning
 evenkeel lint --live --context staging deploy
+evenkeel lint --autoscale node-groups.yaml --cluster cluster.yaml deploy
 evenkeel lint --write-baseline evenkeel-baseline.json
 """
 
@@ -87,6 +89,11 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 )
 @live_option("Read the nodes and the Kubernetes version from the live cluster instead.")
 @context_option("live_context")
+@click.option(
+    "--autoscale", "autoscaled", metavar="FILE|deduced",
+    help="Decide rules about nodes that are added by what Cluster Autoscaler or Karpenter would add, with the"
+    " node groups or NodePools of a file, or groups that the cluster's nodes show.",
+)  # fmt: skip
 @click.option("--baseline", cls=LintOption, metavar="FILE", help="Do not report the findings in this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to a baseline file and exit.")
 @manifest_options
@@ -124,6 +131,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         **{name: given.pop(name) for name in ("quiet", "verbose", "statistics")}
     )
     live, live_context = given.pop("live"), given.pop("live_context")
+    autoscaled = given.pop("autoscaled")
     cli_live.check_cluster(live=live, context=live_context, cluster=given["cluster"])
     options = read_options(paths, given)
     nodes = None
@@ -136,6 +144,8 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         job = webhook_lint_run.build_job(
             options.config, today=datetime.now(UTC).date(), warn=note, cluster=nodes
         )
+        if autoscaled is not None:
+            job = replace(job, scale_ups=autoscale_option.scale_ups(autoscaled, job.context))
         with lint_progress(texts) as show:
             outcome = webhook_lint_run.lint_texts(texts.texts, job, show)
         problems, ignored = webhook_lint_run.without_ignored(
@@ -300,6 +310,8 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            # Else all of it is looked through as soon as that is on again, and when Python ends.
+            gc.freeze()
             gc.enable()
 
 

@@ -83,8 +83,8 @@ class MissingDistributionError(CannotRunError):
     def __init__(self, name: str) -> None:
         release = metadata.version("evenkeel")
         super().__init__(
-            f"evenkeel {name} is not installed: it is the distribution evenkeel-{name}, in the folder "
-            f"{name} of the sources of Evenkeel {release} (pip install ./{name})"
+            f"evenkeel {name} is not installed: it is a distribution of its own: "
+            f"pip install evenkeel-{name}=={release}"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -31,6 +32,7 @@ from webhook.cli.terminal import ExitCode, finish, note
 from webhook.late_imports import late_imports
 
 with late_imports():
+    from policies.autoscaler import sources
     from policies.config import inspect_documents, loader, own_kinds, schema, spread_policy
     from policies.config import policy_document as config_policy_document
     from policies.emit import emit as emit_emit
@@ -40,6 +42,7 @@ with late_imports():
     from policies.reports.policy import check as policy_check
     from policies.reports.policy import emit as policy_emit
     from policies.scheduler import configuration
+    from policies.scheduler import index as scheduler_index
     from webhook.cli import manifest
     from webhook.kube import snapshot as kube_snapshot
     from webhook.lint import files as lint_files
@@ -48,7 +51,7 @@ with late_imports():
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """Check, show, test and emit SpreadPolicies; check KubeSchedulerConfigurations and described nodes."""
+    """Check, show, test and emit SpreadPolicies; check KubeSchedulerConfigurations and node groups."""
 
 
 command.add_command(policy_samples.command)
@@ -75,14 +78,20 @@ def check(
     """Check documents: a file, a folder, builtin:NAME, or - for standard input.
 
     Errors go to stderr, warnings and notes to stdout. Exit codes: 0 no errors, 1 a document has errors,
-    2 a file cannot be read or has no SpreadPolicy, KubeSchedulerConfiguration, NodeGroups or InstanceTypes.
+    2 a file cannot be read or has none of these: SpreadPolicy, KubeSchedulerConfiguration, NodeGroups,
+    NodePool, InstanceTypes. The last three are checked as `--autoscale` reads them, each file by itself.
     """
     scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
     if cluster is not None:
         with manifest.snapshot_progress(cluster) as advance:
             kube_snapshot.SnapshotFile(Path(cluster), lambda obj: advance(snapshot.kind_of(obj)[1]))
     documents, unreadable = _read_all(files)
-    found = inspect_documents.inspect(documents, scheduler=scheduler, has_cluster=cluster is not None)
+    described = [document for document in documents if sources.is_described(document.value)]
+    others = [document for document in documents if inspect_documents.is_known(document)]
+    found = [
+        *_inspect_described(described),
+        *inspect_documents.inspect(others, scheduler=scheduler, has_cluster=cluster is not None),
+    ]
     _print([*unreadable, *found], form, len(documents))
     failing = (
         {manifests_findings.Severity.ERROR}
@@ -136,6 +145,20 @@ def _scheduler(name: str) -> configuration.SchedulerConfig:
     return configuration.load_scheduler_config(_read(name), lint_files.shown_file(name))
 
 
+def _inspect_described(
+    documents: list[manifests_documents.ManifestObject],
+) -> Iterator[manifests_findings.Finding]:
+    """Yield what is wrong with documents that describe nodes: each file is one autoscaler's."""
+    for _, of_file in groupby(documents, lambda document: document.document.file):
+        reader = sources.AutoscalerReader(scheduler_index.ClusterIndex())
+        for document in of_file:
+            yield from inspect_documents.errors_found(document, reader.take(document.value))
+
+
+def _is_known(document: manifests_documents.ManifestObject) -> bool:
+    return inspect_documents.is_known(document) or sources.is_described(document.value)
+
+
 def _read_all(
     names: tuple[str, ...],
 ) -> tuple[list[manifests_documents.ManifestObject], list[manifests_findings.Finding]]:
@@ -155,16 +178,22 @@ def _read_all(
                 )
                 continue
             loaded = [found for document in read for found in manifests_documents.objects_or_itself(document)]
-            documents += filter(inspect_documents.is_known, loaded)
+            documents += filter(_is_known, loaded)
             unreadable += _strangers(loaded, only_own=folder)
         if before == (len(documents), len(unreadable)):
             unreadable.append(
                 webhook_lint_files.unreadable(
                     lint_files.shown_file(name),
-                    "holds no SpreadPolicy, KubeSchedulerConfiguration, NodeGroups or InstanceTypes",
+                    "holds no SpreadPolicy, KubeSchedulerConfiguration, NodeGroups, NodePool or "
+                    "InstanceTypes",
                 )
             )
     return documents, unreadable
+
+
+def _kinds() -> tuple[str, ...]:
+    """Return the kinds that are checked."""
+    return (*inspect_documents.KINDS, *sources.DESCRIBED)
 
 
 def _is_folder(name: str) -> bool:
@@ -194,7 +223,7 @@ def _strangers(
     A file given by name should hold none. One of a folder may, unless it is of Evenkeel's own group.
     """
     for document in documents:
-        if inspect_documents.is_known(document):
+        if _is_known(document) or sources.is_node_class(document.value):
             continue
         if only_own:
             for error in own_kinds.own_kind_errors(document.value, lint_files.UNREADABLE):
@@ -210,8 +239,7 @@ def _strangers(
             value: object = document.value
             kind = value.get("kind") if isinstance(value, dict) else value
             path = FieldPath().child("kind")
-            kinds = inspect_documents.KINDS
-            problem = unsupported_value(path, kind, kinds, lint_files.UNREADABLE).problem
+            problem = unsupported_value(path, kind, _kinds(), lint_files.UNREADABLE).problem
             yield manifests_findings.Finding(
                 manifests_findings.Severity.ERROR,
                 document.location(path),

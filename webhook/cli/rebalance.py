@@ -14,6 +14,7 @@ from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorList
 from policies.model.validation import INT32_MAX
 from webhook.cli.answers import print_answer
+from webhook.cli.autoscale_option import DEDUCED, Autoscale
 from webhook.cli.command import Command
 from webhook.cli.options import answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
@@ -22,12 +23,14 @@ from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
+    from policies.placement.core import scale_down
 
 with late_imports():
     from policies.model import cluster_kinds, eviction_budget
-    from policies.placement.core import known_pods, placement
+    from policies.placement.core import known_pods, placement, pod_objects
     from policies.placement.rebalance import deletion_costs as rebalance_deletion_costs
     from policies.placement.rebalance import rebalance as rebalance_rebalance
+    from policies.placement.rebalance import undone
     from policies.reports.rebalance import deletion_costs as deletion_costs_report
     from policies.reports.rebalance import evictions
     from webhook.cli import live
@@ -40,18 +43,22 @@ _WAYS: Final = ("evictions", "deletion-cost")
 _EXAMPLES = """\
 evenkeel rebalance deploy/web -n shop
 evenkeel rebalance sts/db --cluster cluster.json --soft
+evenkeel rebalance deploy/web -n shop --autoscale node-groups.yaml
 kubectl get nodes,pods,services,rc,rs,sts,ns,deploy,pdb -A -o json > cluster.json
 """
 
 
 @dataclass(slots=True)
 class _Budgets:
-    """The PodDisruptionBudgets among the objects of a cluster, which pass by once."""
+    """The PodDisruptionBudgets and perhaps pods among the objects of a cluster, which pass by once."""
 
     found: list[eviction_budget.EvictionBudget] = field(default_factory=list)
+    running: pod_objects.PodObjects | None = None
 
     def __call__(self, obj: dict[str, Any]) -> None:
         """Look at an object."""
+        if self.running is not None:
+            self.running(obj)
         if obj.get("kind") != cluster_kinds.BUDGET[1] or not str(obj.get("apiVersion")).startswith("policy/"):
             return
         errors = ErrorList()
@@ -88,9 +95,15 @@ class _Budgets:
     help="With --as deletion-cost: how many pods are left.  [default: the replicas of the object]",
 )
 @click.option("--soft", is_flag=True, help="Bring ScheduleAnyway constraints within maxSkew, too.")
+@click.option(
+    "--autoscale",
+    metavar=f"FILE|{DEDUCED}",
+    help="Remove nodes that are not needed after the evictions, as the autoscaler of a file, or of the "
+    "cluster's nodes, does, and say whether that undoes them.",
+)
 @answer_option()
 def command(
-    *, way: str, replicas: int | None, soft: bool, form: str, **values: Any
+    *, way: str, replicas: int | None, soft: bool, autoscale: str | None, form: str, **values: Any
 ) -> None:  # the common options
     """Show the fewest evictions that bring a workload back within maxSkew.
 
@@ -107,7 +120,10 @@ def command(
     options = PlacementOptions(**values).with_default_cluster()
     if replicas is not None and way != _WAYS[1]:
         raise UsageError("--to may only be set with --as deletion-cost")
-    answer = rank(options, replicas, soft=soft) if way == _WAYS[1] else _evict(options, soft=soft)
+    if autoscale is not None and way == _WAYS[1]:
+        raise UsageError("--autoscale and --as deletion-cost exclude each other")
+    ranks = way == _WAYS[1]
+    answer = rank(options, replicas, soft=soft) if ranks else _evict(options, Autoscale(autoscale), soft=soft)
     finish(print_answer_of(answer, form))
 
 
@@ -128,17 +144,18 @@ def print_answer_of(answer: RebalanceOutput, form: str) -> ExitCode:
     return ExitCode.of(clean=answer.is_planned)
 
 
-def _evict(options: PlacementOptions, *, soft: bool) -> RebalanceOutput:
-    """Return the fewest evictions.
+def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> RebalanceOutput:
+    """Return the fewest evictions, and which nodes an autoscaler removes after them.
 
     Raises:
-        DocumentError: The object cannot be placed.
+        DocumentError: The object cannot be placed, or the file of the autoscaler is not what it should be.
     """
-    budgets, unread = _Budgets(), list[str]()
+    running = None if autoscale.source is None else pod_objects.PodObjects()
+    budgets, unread = _Budgets(running=running), list[str]()
 
     def judge(
         obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str
-    ) -> tuple[placement.PreparedPod, rebalance_rebalance.RebalancePlan]:
+    ) -> tuple[placement.PreparedPod, rebalance_rebalance.RebalancePlan, scale_down.ScaledDown | None]:
         prepared = placement.prepare(placement.read_workload(obj, judged_by, namespace=namespace), judged_by)
         if options.live and not prepared.cluster.knows(cluster_kinds.BUDGET):
             # Whoever may not list them in all namespaces may still in this one.
@@ -146,14 +163,16 @@ def _evict(options: PlacementOptions, *, soft: bool) -> RebalanceOutput:
             warn = partial(note_and_keep, unread)
             for budget in live.list_objects(options.context, "policy/v1", "PodDisruptionBudget", where, warn):
                 budgets(budget)
-        return prepared, rebalance_rebalance.rebalance(
-            prepared, soft=soft, budgets=dict(budgets.allowing(prepared))
-        )
+        plan = rebalance_rebalance.rebalance(prepared, soft=soft, budgets=dict(budgets.allowing(prepared)))
+        autoscaler = autoscale.read(prepared.cluster)
+        if autoscaler is None or running is None:
+            return prepared, plan, None
+        return prepared, plan, undone.scale_down_after(prepared, plan, autoscaler, judged_by, running)
 
-    (prepared, plan), *_ = cli_placement.evaluate_object(options, judge, budgets)
+    (prepared, plan, scaled), *_ = cli_placement.evaluate_object(options, judge, budgets)
     return RebalanceOutput(
-        lambda width, color: evictions.render_text(prepared, plan, width=width, color=color),
-        evictions.render_json(prepared, plan, unread),
+        lambda width, color: evictions.render_text(prepared, plan, scaled, width=width, color=color),
+        evictions.render_json(prepared, plan, unread, scaled),
         plan.why_none in (None, rebalance_rebalance.NoPlan.BALANCED),
     )
 

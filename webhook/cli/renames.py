@@ -57,8 +57,11 @@ SPLIT: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "lose": ("--lose KEY=VALUE", "evenkeel what-if --lose KEY=VALUE"),
         "drain": ("--drain NODE", "evenkeel what-if --drain NODE"),
         "cordon": ("--cordon NODE", "evenkeel what-if --cordon NODE"),
+        "uncordon": ("--uncordon NODE", "evenkeel what-if --uncordon NODE"),
         "taint": ("--taint NODE TAINT", "evenkeel what-if --taint NODE TAINT"),
+        "untaint": ("--untaint NODE KEY", "evenkeel what-if --untaint NODE KEY"),
         "add": ("--add N like NODE", "evenkeel what-if --add N like NODE"),
+        "without_taint": ("--without-taint KEY", "evenkeel what-if --without-taint KEY"),
         "unreachable": ("--unreachable", "evenkeel what-if --unreachable"),
         "displaced": ("--displaced", "evenkeel what-if --displaced"),
     }

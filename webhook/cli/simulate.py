@@ -45,7 +45,7 @@ _EXAMPLES = """\
 evenkeel simulate deploy/web -n shop
 evenkeel simulate -f web.yaml --live --pods 20
 evenkeel simulate -f web.yaml --cluster cluster.json --runs 100
-evenkeel simulate -f web.yaml --live --autoscale node-groups.yaml
+evenkeel simulate -f web.yaml --live --autoscale node-groups.yaml --scale-down
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel simulate -f web.yaml --cluster cluster.json -o json
 evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
@@ -71,6 +71,8 @@ def _check(asked: simulate.SimulateRequest, happening: Happening) -> None:
     asked = replace(asked, actions=[] if happening.actions else None, autoscale=[] if scales else None)
     for other, name in asked.exclusions():
         raise UsageError(f"{_option(name)} and {_option(other)} exclude each other")
+    if asked.scale_down and not scales:
+        raise UsageError(f"--scale-down needs --autoscale: {simulate.REMOVES_NOTHING}")
 
 
 def _option(name: str) -> str:
@@ -94,6 +96,11 @@ pods_option: Final = click.option(
 @action_options
 @pods_option
 @autoscale_option
+@click.option(
+    "--scale-down",
+    is_flag=True,
+    help="With --autoscale: then remove nodes that are not needed, and schedule their pods again.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, MOST_SEED),
@@ -143,6 +150,7 @@ def command(
     rollout: bool,
     scale: int | None,
     autoscale: str | None,
+    scale_down: bool,
     **values: Any,
 ) -> None:  # the common options
     """Schedule the replicas of a workload one after another, as kube-scheduler would.
@@ -158,6 +166,8 @@ def command(
 
     With --autoscale Cluster Autoscaler or Karpenter adds nodes for what is pending, and the scheduler
     goes on when they are ready: which nodes come, in which zones, and what stays pending all the same.
+    With --scale-down it then removes nodes that are not needed: which go, which stay and why, where their
+    pods go, and whether that undoes the balance.
 
     With --jsonl each line of stdin is a simulate request, as for POST /v1/simulate, and gets one line on
     stdout, in order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without
@@ -179,6 +189,7 @@ def command(
         nodes_to_score=nodes_to_score,
         rollout=rollout or None,
         scale=scale,
+        scale_down=scale_down or None,
     )
     _check(asked, happening)
     if jsonl:
@@ -221,7 +232,8 @@ def report(
         if not happening.reads_all:
             happening = replace(happening, running=snapshot.pod_objects(options.cluster))
         queue, entry = _queue(options, asked, happening)
-        simulated = _simulate(queue, asked.settings, happening.planned(queue.cluster))
+        planned = replace(happening.planned(queue.cluster), scales_down=bool(asked.scale_down))
+        simulated = _simulate(queue, asked.settings, planned)
     if tell is not None:
         tell(requests_simulated.render_json(simulated), entry, words.verdict(simulated))
     else:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import logging
 import os
 import webbrowser
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,10 +22,11 @@ from webhook.late_imports import late_imports, run_late_imports
 
 with late_imports():
     from webhook import private_folder as webhook_private_folder
-    from webhook.cli import ui_cluster
+    from webhook.cli import live, ui_cluster
     from webhook.gunicorn import listener as gunicorn_listener
+    from webhook.telemetry import logs
     from webhook.ui import access as ui_access
-    from webhook.ui import app, bundle, page_state
+    from webhook.ui import app, bundle, change_watch, page_state, readings
     from webhook.ui import server as ui_server
 
 
@@ -71,7 +74,8 @@ def command(
 
     Serves one page on 127.0.0.1 until Ctrl-C ends it. The address, which is printed, has a token: without it
     nothing is answered. Nothing is changed and nothing runs in the cluster. The page shows the cluster as it
-    was when the command started; a live cluster is read with your own permissions. If you may not list it,
+    was when it was read; a button reads it again. A live cluster is read with your own permissions, and
+    watched: the page says what changed, and can follow. If you may not list it,
     the page shows the workloads of one namespace, and the Evenkeel in the cluster answers about them.
 
     Exit codes: 0 ended by Ctrl-C, 2 bad usage or input, 3 could not run, such as a port that is in use, 130
@@ -89,14 +93,13 @@ def command(
     # Before a large cluster is read for nothing.
     listener = gunicorn_listener.open_listener(f"{ui_server.HOST}:{port}")
     with listener, webhook_private_folder.private_folder(webhook_private_folder.PAGE) as folder:
-        cluster = replace(ui_cluster.read_page_cluster(options), opened=opened)
-        state = page_state.PageState.of(cluster)
+        page = first_reading(options, opened)
         access = ui_access.PageAccess(listener.getsockname()[1])
         server = ui_server.LoopbackServer(
-            listener, app.create_page(state, bundle.built_files(), access), access.bears_token
+            listener, app.create_page(page, bundle.built_files(), access), access.bears_token
         )
         run_late_imports()
-        state.audit.start()
+        page.start()
         click.echo(access.address)
         note("Ctrl-C ends the page")
         if not no_open:
@@ -104,7 +107,27 @@ def command(
         try:
             server.serve_forever()
         finally:
-            state.end()
+            page.end()
+
+
+def first_reading(options: PlacementOptions, opened: str) -> readings.Readings:
+    """Read the cluster, and prepare to read it again, and to watch it if it is live and may be listed.
+
+    Args:
+        options: The options.
+        opened: The manifest that is shown at first; empty for none.
+    """
+    hashes = change_watch.ReadHashes()
+    cluster = replace(ui_cluster.read_page_cluster(options, hashes if options.live else None), opened=opened)
+    watch = None
+    if options.live and cluster.remote is None:
+        watch = change_watch.ChangeWatch(live.api_server(options.context))
+        watch.was_read(hashes)
+        # The page says which kinds are not watched, and why.
+        logs.LOGGER.addHandler(logging.NullHandler())
+    repeatable = options.live or options.cluster != STDIN
+    reread = partial(ui_cluster.read_page_cluster, options, tell=lambda _text: None)
+    return readings.Readings(page_state.PageState.of(cluster), reread if repeatable else None, watch)
 
 
 def _open(address: str, folder: Path) -> None:

@@ -43,8 +43,18 @@ _NAMESPACED: Final = (
 )
 
 
-def read_page_cluster(options: PlacementOptions) -> cluster.PageCluster:
+def read_page_cluster(
+    options: PlacementOptions,
+    seen: Callable[[dict[str, Any]], None] | None = None,
+    *,
+    tell: Callable[[str], None] = note,
+) -> cluster.PageCluster:
     """Read a cluster; of a live one that may not be listed, a namespace of it, if it has an Evenkeel.
+
+    Args:
+        options: The options.
+        seen: Is shown every object, too; None for nothing.
+        tell: Is given what was left out, which the page shows, too; prints it by default.
 
     Raises:
         OSError: A file cannot be opened.
@@ -54,11 +64,17 @@ def read_page_cluster(options: PlacementOptions) -> cluster.PageCluster:
     """
     kinds, notes = options.kinds(), list[str]()
     objects = cluster.ClusterObjects(kinds, datetime.now(UTC).timestamp() if options.live else 0.0)
+
+    def look(obj: dict[str, Any]) -> None:
+        objects(obj)
+        if seen is not None:
+            seen(obj)
+
     try:
-        context = placement.read_context(options, objects, everything=True, warn=partial(_warn, notes))
+        context = placement.read_context(options, look, everything=True, warn=partial(_warn, notes, tell))
     except kube_api_server.ApiError as error:
         if options.live and error.forbidden:
-            return _read_namespace(options, error)
+            return _read_namespace(options, error, tell)
         raise
     if context.cluster is None:
         raise ValueError("a cluster was read")
@@ -79,18 +95,21 @@ def _default_namespace(options: PlacementOptions) -> str:
     return live.api_server(options.context).namespace if options.live else workload.DEFAULT_NAMESPACE
 
 
-def _read_namespace(options: PlacementOptions, error: kube_api_server.ApiError) -> cluster.PageCluster:
+def _read_namespace(
+    options: PlacementOptions, error: kube_api_server.ApiError, tell: Callable[[str], None]
+) -> cluster.PageCluster:
     """Return the part of a cluster that a user may see of a namespace, and its Evenkeel to answer about it.
 
     Args:
         options: The options.
         error: Why the whole cluster cannot be read.
+        tell: Is given what was left out.
 
     Raises:
         ClusterError: There is no Evenkeel.
     """
     api, kinds, notes = live.api_server(options.context), options.kinds(), list[str]()
-    warn = partial(_warn, notes)
+    warn = partial(_warn, notes, tell)
     namespace = options.namespace or api.namespace
     answer = _answers(
         service_proxy.Installation(api, options.evenkeel_namespace, service=options.evenkeel_service), error
@@ -174,8 +193,8 @@ def _read_at(options: PlacementOptions) -> datetime:
     return datetime.fromtimestamp(Path(options.cluster).stat().st_mtime, UTC)
 
 
-def _warn(notes: list[str], text: str) -> None:
+def _warn(notes: list[str], tell: Callable[[str], None], text: str) -> None:
     """Say in the terminal, and where the cluster is looked at, what was left out."""
-    note(text)
+    tell(text)
     if len(notes) < _MOST_NOTES:
         notes.append(one_line(text))

@@ -23,6 +23,7 @@ _EXAMPLES = """\
 evenkeel what-if deploy/web -n shop --lose zone=a
 evenkeel what-if deploy/web -n shop --drain n1
 evenkeel what-if -f web.yaml --cluster cluster.json --lose zone=a --add 3 like n1
+evenkeel what-if deploy/web -n shop --uncordon n1 --untaint n2 team
 """
 
 
@@ -46,7 +47,7 @@ def command(
     """
     happening = Happening.read(context, values)
     if not happening.actions:
-        raise UsageError("say what happens to nodes: --lose, --drain, --cordon, --taint or --add")
+        raise UsageError("say what happens to nodes, such as --lose, --drain, --uncordon or --add")
     options = PlacementOptions(**values).with_default_cluster()
     asked = simulate.SimulateRequest(replicas=replicas)
     finish(report(options, asked, happening, form=form))

@@ -18,6 +18,7 @@ from webhook.lint.chart_options import Charts
 from webhook.lint.chart_rendering import render_charts
 from webhook.lint.discovery import Found, find
 from webhook.lint.files import Text, absolute, read_text, shown_file, shown_path, unreadable
+from webhook.lint.parse import is_template
 from webhook.lint.tool_error import ToolError
 
 with late_imports():
@@ -86,6 +87,11 @@ def gather_texts(
             if named or absolute(file) in found.given:
                 gathered.missing.append(file)
     texts, skipped = render_charts(found, gathered.texts, tools.charts)
+    # The Chart.yaml of one that is skipped, if a template too, would be skipped once more as a file.
+    charts = {entry.location.file for entry in skipped if entry.kind is SourceKind.CHART}
+    gathered.texts = [
+        text for text in gathered.texts if text.file not in charts or not is_template(text.content)
+    ]
     gathered.texts += texts
     gathered.skipped += skipped
     gathered.skipped += _unread(found)

@@ -47,6 +47,11 @@ _ENTRIES: Final[Mapping[str, frozenset[str]]] = {
 }
 #: Fields of charts, which kustomize has helm download.
 _CHARTS: Final = ("helmCharts", "helmChartInflationGenerator")
+#: Those that kustomize takes from its own chartHome where they name no ``repo``.
+_LOCAL_CHARTS: Final = "helmCharts"
+_NOT_INFLATED: Final = (
+    "kustomize renders charts of chartHome with --enable-helm alone, which is not given here"
+)
 #: Fields that open nothing.
 _PLAIN: Final = frozenset(
     {
@@ -127,7 +132,12 @@ def listed_by(document: Document) -> Listed:
         _take_entries(name, value.get(name), listed)
     _take_openapi(value.get("openapi"), listed)
     for name in _CHARTS:
-        listed.charts += map(chart_words, _list(value.get(name), FieldPath((name,)), listed))
+        path = FieldPath((name,))
+        for position, chart in enumerate(_list(value.get(name), path, listed)):
+            if name == _LOCAL_CHARTS and isinstance(chart, dict) and not chart.get("repo"):
+                listed.errors.append(_invalid(path.index(position), f"{chart_words(chart)}: {_NOT_INFLATED}"))
+            else:
+                listed.charts.append(chart_words(chart))
     return listed
 
 

@@ -116,7 +116,7 @@ def _without_yaml(text: Text, error: DocumentError) -> Parsed:
     if text.rendered:
         problems = [unreadable(text.file, problem) for problem in error.problems]
         return Parsed(problems=list(map(_without_line, problems)))
-    if _is_template(text.content):
+    if is_template(text.content):
         # In the same words for all: a repository may have hundreds, which are reported in one line.
         why = "a template by its {{ }}, and no YAML"
         return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
@@ -151,7 +151,7 @@ def _placed(entry: ManifestObject, namespace: str) -> ManifestObject:
     return replace(entry, value={**entry.value, "metadata": {**metadata, "namespace": namespace}})
 
 
-def _is_template(content: bytes) -> bool:
+def is_template(content: bytes) -> bool:
     """Return whether a text has something in a template's brackets."""
     for opening, closing in _BRACKETS:
         start = content.find(opening)

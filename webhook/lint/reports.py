@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -98,7 +97,6 @@ def write_file(file: str, text: str) -> None:
 
 #: What every manifest says.
 _MARK = "apiVersion"
-_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def lines_of(texts: Iterable[Text], sources: FieldOrigins | None) -> Callable[[str], Sequence[str]]:
@@ -121,6 +119,6 @@ def lines_of(texts: Iterable[Text], sources: FieldOrigins | None) -> Callable[[s
         if file in by_file and _MARK not in text:
             # It is no manifest: who knows what else it is, and who may see it.
             return ()
-        return _BREAK.split(text.removeprefix("\ufeff"))
+        return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
     return lines

@@ -22,6 +22,7 @@ from policies.manifests.fields import shown_name
 from policies.manifests.findings import Finding, Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.known_storage import KnownStorage
+from policies.model.scaling import ScaleUps
 from policies.model.topology import ClusterTopology
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import newer_than_known
@@ -47,12 +48,14 @@ class LintJob:
         context: Policies, release and kinds.
         selection: Which rules run.
         inventory: The cluster's nodes or domains.
+        scale_ups: What an autoscaler adds for replicas; None where its node groups are not known.
         today: The day by which exemptions expire.
     """
 
     context: AdmissionContext
     selection: Selection
     inventory: ClusterTopology | None = None
+    scale_ups: ScaleUps | None = None
     today: date | None = None
 
 
@@ -95,6 +98,7 @@ def lint_texts(texts: Iterable[Text], job: LintJob, show: Callable[[float], None
         job.context,
         selection=job.selection,
         inventory=job.inventory,
+        scale_ups=job.scale_ups,
         today=job.today,
         progress=_counter(len(loaded.workloads), show),
     )

@@ -17,12 +17,16 @@ from policies.placement.core.actions import (
     DrainNode,
     LoseDomain,
     TaintNode,
+    UncordonNode,
+    UntaintNode,
     topology_key,
 )
 from webhook.requests.frame import Name
 
 #: Actions of one request: more than anyone tries, and each may look at every pod.
 MOST_ACTIONS: Final = 100
+#: Taints that new nodes may do without: nodes have a few.
+MOST_TAINTS: Final = 100
 #: The rule that an action breaks which is none, or several.
 ACTION_INVALID: Final = "action-invalid"
 
@@ -60,16 +64,33 @@ class TaintedNode(Received):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UntaintedNode(Received):
+    """A node that loses its taints of a key.
+
+    Attributes:
+        node: The node.
+        key: The key of the taints.
+        effect: Their effect; absent for every one.
+    """
+
+    node: Name
+    key: Name
+    effect: TaintEffect | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class AddedNodes(Received):
     """More nodes like one: its labels, taints and capacity, without pods.
 
     Attributes:
         like: The node.
         count: How many.
+        without_taints: Keys of taints that the new nodes do not have.
     """
 
     like: Name
     count: Annotated[int, Keywords(minimum=1, maximum=MOST_ADDED)] = 1
+    without_taints: Annotated[list[Name], Keywords(maxItems=MOST_TAINTS)] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,14 +101,18 @@ class ActionBody(Received):
         lose: The nodes of a domain are lost.
         drain: A node that is cordoned and whose pods are evicted.
         cordon: A node that takes no more pods.
+        uncordon: A node that takes pods again.
         taint: A node is tainted.
+        untaint: A node loses taints.
         add: Nodes are added.
     """
 
     lose: Annotated[LostDomain | None, OPTIONAL] = None
     drain: Annotated[Name | None, OPTIONAL] = None
     cordon: Annotated[Name | None, OPTIONAL] = None
+    uncordon: Annotated[Name | None, OPTIONAL] = None
     taint: Annotated[TaintedNode | None, OPTIONAL] = None
+    untaint: Annotated[UntaintedNode | None, OPTIONAL] = None
     add: Annotated[AddedNodes | None, OPTIONAL] = None
 
     def check(self, path: FieldPath, found: ErrorList) -> None:
@@ -124,8 +149,15 @@ def _given(body: ActionBody, at: FieldPath) -> Iterator[Action]:
         yield DrainNode(at=at.child("drain"), node=body.drain)
     if body.cordon is not None:
         yield CordonNode(at=at.child("cordon"), node=body.cordon)
+    if body.uncordon is not None:
+        yield UncordonNode(at=at.child("uncordon"), node=body.uncordon)
     if (tainted := body.taint) is not None:
         taint = Taint(tainted.key, tainted.value or "", tainted.effect.value)
         yield TaintNode(at=at.child("taint", "node"), node=tainted.node, taint=taint)
+    if (freed := body.untaint) is not None:
+        where = at.child("untaint", "node")
+        yield UntaintNode(at=where, node=freed.node, key=freed.key, effect=freed.effect)
     if (added := body.add) is not None:
-        yield AddNodes(at=at.child("add", "like"), like=added.like, count=added.count)
+        without = tuple(added.without_taints or ())
+        where = at.child("add", "like")
+        yield AddNodes(at=where, like=added.like, count=added.count, without_taints=without)

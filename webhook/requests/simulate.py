@@ -64,10 +64,13 @@ FIELDS_EXCLUDE: Final = "fields-exclude"
 
 #: The attributes that must not be set together with another; the first of these that is set counts.
 _EXCLUDED: Final = {
-    "rollout": ("queue", "replicas", "runs", "nodes_to_score", "actions", "scale", "autoscale"),
-    "scale": ("queue", "replicas", "runs", "nodes_to_score", "actions", "autoscale"),
-    "queue": ("workload", "replicas"),
+    "rollout": ("queue", "replicas", "runs", "nodes_to_score", "actions", "scale", "autoscale", "scale_down"),
+    "scale": ("queue", "replicas", "runs", "nodes_to_score", "actions", "autoscale", "scale_down"),
+    "queue": ("workload", "replicas", "scale_down"),
 }
+
+#: What is said of a scale-down without an autoscaler.
+REMOVES_NOTHING: Final = "the autoscaler that removes nodes"
 
 _QUEUE: Final = FieldPath(("queue",))
 _WORKLOAD: Final = FieldPath(("workload",))
@@ -94,6 +97,8 @@ class SimulationFields(Received):
             API with their annotations for Cluster Autoscaler, NodePools and an ``InstanceTypes`` document for
             Karpenter, or ``deduced`` for groups as the nodes of the
             cluster show them.
+        scale_down: Whether what adds nodes then removes those that are not needed, the first time; only with
+            autoscale, and of a workload.
     """
 
     replicas: Annotated[int, Keywords(minimum=0, maximum=MOST_PODS)] | None = None
@@ -103,6 +108,7 @@ class SimulationFields(Received):
     actions: Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)] | None = None
     scale: Annotated[int, Keywords(minimum=0, maximum=MOST_ROLLED_OUT)] | None = None
     autoscale: AutoscaleField | None = None
+    scale_down: bool | None = None
 
     @property
     def settings(self) -> SimulationSettings:
@@ -152,6 +158,8 @@ class SimulateRequest(SimulationFields, PlacementFields):
         for name, other in self.exclusions():
             text = f"must not be set together with {other}"
             found.add(forbidden(path.child(document_name(name)), text, FIELDS_EXCLUDE))
+        if self.scale_down and self.autoscale is None:
+            found.add(required_value(path.child("autoscale"), REMOVES_NOTHING, FIELD_MISSING))
         if self.queue is None and self.workload is None:
             found.add(required_value(_QUEUE, "a list of pods, or workload instead", FIELD_MISSING))
 
@@ -207,11 +215,14 @@ def run(
         return _roll_out(request, context, known, found)
     groups = 0 if autoscaler is None else autoscaler.width
     queue = _queue(request, context, groups, found)
+    others = min(request.most_pods(queue.cluster.node_count, groups) - len(queue.pods), MOST_OTHERS)
     planned = PlannedActions(
         actions=actions_of(request.actions or (), _ACTIONS),
         running=known.running,
-        others=min(request.most_pods(queue.cluster.node_count, groups) - len(queue.pods), MOST_OTHERS),
+        others=others,
         autoscaler=autoscaler,
+        scales_down=bool(request.scale_down),
+        most_tried=others,
     )
     choose = tie_breaker(request.settings.used_seed)
     try:

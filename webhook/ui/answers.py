@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
+from policies.manifests.edits import FieldEdit
 from policies.manifests.findings import Severity
 from policies.manifests.json_patch import PatchOperation
 from policies.manifests.wire import INLINE, Count
@@ -59,6 +60,42 @@ class ClusterSource(TypedDict):
     name: str
     readAt: str
     notes: list[str]
+
+
+class ChangedObjects(TypedDict):
+    """The objects of one kind that are no more as they were read.
+
+    Attributes:
+        kind: The kind.
+        objects: How many changed, came or went.
+    """
+
+    kind: str
+    objects: Count
+
+
+class ReadingStatus(TypedDict):
+    """Which reading of the cluster is shown, and what is known of the next.
+
+    Attributes:
+        reading: Its number, from 1.
+        repeatable: Whether the cluster can be read again.
+        running: Whether it is being read.
+        error: Why it could not be read the last time; empty if it could.
+        watched: Whether changes of the cluster are noted.
+        unwatched: Kinds whose changes are not noted, each with the reason.
+        changed: What changed since the reading.
+        dueInS: Seconds until the next reading that no one asks for.
+    """
+
+    reading: Count
+    repeatable: bool
+    running: bool
+    error: str
+    watched: bool
+    unwatched: list[str]
+    changed: list[ChangedObjects]
+    dueInS: float
 
 
 class LabelValues(TypedDict):
@@ -146,6 +183,7 @@ class ClusterMap(TypedDict):
         workloads: The workloads.
         pods: The pods.
         opened: The manifest that is shown at first; empty for none.
+        reading: Which reading of the cluster it is; positions in it are those of answers about the same one.
     """
 
     kubernetesVersion: str
@@ -156,6 +194,7 @@ class ClusterMap(TypedDict):
     workloads: WorkloadColumns
     pods: PodColumns
     opened: str
+    reading: Count
 
 
 class AuditedEntry(NamedTuple):
@@ -260,11 +299,13 @@ class ClusterOutcome(TypedDict):
         moved: Where each pod goes.
         notes: What was assumed, and what was not read, not judged or not scheduled, as sentences.
         notModeled: What else a scheduler looks at, which may refuse more nodes.
+        rank: Sorts outcomes by damage, number by number: the smallest is the worst.
         command: The command that answers the same; empty where there is none.
     """
 
     what: str
     verdict: str
+    rank: list[int]
     impact: DomainImpact
     result: LossResult
     damages: list[str]
@@ -290,6 +331,34 @@ class PodOfNode(TypedDict):
     name: str
     workload: int
     terminating: bool
+
+
+class FoundPod(TypedDict):
+    """A pod that a search finds.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        node: Its node; empty for one that is pending.
+        workload: The position of its workload in the columns of the cluster; -1 without a controller.
+    """
+
+    namespace: str
+    name: str
+    node: str
+    workload: int
+
+
+class FoundPods(TypedDict):
+    """The pods that a search finds.
+
+    Attributes:
+        pods: The first of them: one of that very name, then by namespace and name.
+        others: How many more there are.
+    """
+
+    pods: list[FoundPod]
+    others: Count
 
 
 class ResourceUse(TypedDict):
@@ -411,6 +480,7 @@ class PatchAnswer(TypedDict):
     Attributes:
         mergePatch: A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole.
         jsonPatch: A JSON patch (RFC 6902).
+        changes: The same as edits of fields, each with the value that it had.
         diff: A unified diff of the texts.
         command: The kubectl command that applies the merge patch; empty for a Pod or a Job, most of whose
             fields cannot be changed.
@@ -418,15 +488,16 @@ class PatchAnswer(TypedDict):
 
     mergePatch: str
     jsonPatch: list[PatchOperation]
+    changes: list[FieldEdit]
     diff: str
     command: str
 
 
 class SavedReport(TypedDict):
-    """A report in one file.
+    """A view of the page in one file.
 
     Attributes:
-        html: The file.
+        html: The file, with a mark where the answers go that the view shows.
     """
 
     html: str

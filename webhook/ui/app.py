@@ -6,7 +6,6 @@ It listens on loopback, where every program and every web page of the machine ca
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
 import traceback
@@ -28,13 +27,14 @@ from webhook.ui.answers import ManifestProblem, PageError
 from webhook.ui.bundle import INDEX, BuiltFile
 from webhook.ui.manifest import ProblemsError
 from webhook.ui.page_state import PageState
+from webhook.ui.readings import Readings
 from webhook.ui.remote import ask
 from webhook.ui.routes import ROUTES, PageRoute
 
 #: Bytes of a body: etcd holds at most 1.5 MiB per object, and a patch compares two.
 MOST_BODY_BYTES: Final = 4 * 1024 * 1024
-#: Of 1 to 9: a map of 150,000 pods takes 0.1 s, once.
-_LEVEL: Final = 5
+#: The header of a request that says which reading of the cluster it is about.
+READING: Final = "Evenkeel-Reading"
 #: What every answer says to a browser.
 HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "no-store",
@@ -56,26 +56,25 @@ class _ManifestError(RefusalError):
         self.problems = list(problems)
 
 
-def create_page(state: PageState, files: Mapping[str, BuiltFile], access: PageAccess) -> Flask:
+def create_page(readings: Readings, files: Mapping[str, BuiltFile], access: PageAccess) -> Flask:
     """Return the application.
 
     Args:
-        state: What answers are made from.
+        readings: What answers are made from.
         files: The files of the page.
         access: Who may send requests.
     """
     app = Flask("evenkeel-page", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
     app.url_map.merge_slashes = False
-    packed_map = gzip.compress(state.map, _LEVEL, mtime=0)
     app.before_request(lambda: _check_origin(access))
     for route in ROUTES:
-        view = _view(route, state, access)
+        view = _view(route, readings, access)
         app.add_url_rule(route.path, f"{route.method} {route.path}", view, methods=[route.method])
     app.add_url_rule("/", "index", lambda: _file(files, INDEX))
     app.add_url_rule("/<name>", "file", lambda name: _file(files, name))
     app.add_url_rule("/open/<code>", "open", lambda code: _open(access, code))
-    app.after_request(lambda response: _finish(response, state.map, packed_map))
+    app.after_request(lambda response: _finish(response, readings.state))
     answer_errors(app, _body, failed=_failed)
     return app
 
@@ -98,11 +97,15 @@ def _open(access: PageAccess, code: str) -> Response:
     return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": access.address})
 
 
-def _view(route: PageRoute, state: PageState, access: PageAccess) -> Callable[..., Response]:
+def _view(route: PageRoute, readings: Readings, access: PageAccess) -> Callable[..., Response]:
     def view() -> Response:
         if not access.bears_token(request.headers.get("Authorization", "")):
             text = "the token is missing or wrong: open the address that evenkeel ui printed"
             raise RefusalError(HTTPStatus.UNAUTHORIZED, text)
+        state = readings.state
+        # Positions of nodes and workloads mean others there.
+        if request.headers.get(READING, number := str(state.cluster.reading)) != number:
+            raise RefusalError(HTTPStatus.CONFLICT, "the cluster was read again since this page was made")
         body = _read_body() if route.body is not None else b""
         return Response(_answer(route, state, request.args, body), content_type=JSON)
 
@@ -148,10 +151,10 @@ def _file(files: Mapping[str, BuiltFile], name: str) -> Response:
     return compress(Response(found.content, content_type=found.media_type), found.packed)
 
 
-def _finish(response: Response, map_: bytes, packed_map: bytes) -> Response:
+def _finish(response: Response, state: PageState) -> Response:
     for name, value in HEADERS.items():
         response.headers[name] = value
-    return compress(response, packed_map if response.get_data() == map_ else None)
+    return compress(response, state.packed_map if response.get_data() == state.map else None)
 
 
 def _body(refusal: RefusalError) -> bytes:

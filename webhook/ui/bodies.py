@@ -119,6 +119,23 @@ class ReportBody(WhatIfBody):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShownBody(Received):
+    """A view of the cluster that is saved as a file, in the words of the page.
+
+    Attributes:
+        title: What it is about.
+        action: What happens in it; empty for nothing.
+        verdict: What comes of it, in a sentence; empty where that is not known.
+        command: The command that answers the same; empty for none.
+    """
+
+    title: str
+    action: str
+    verdict: str
+    command: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SuggestBody(ManifestBody):
     """A manifest, and a suggestion of its explanation.
 

@@ -77,6 +77,7 @@ class PageCluster:
         namespace: Where objects go that name no namespace.
         notes: What was left out, or is not known.
         opened: The manifest that is shown at first; empty for none.
+        reading: Which reading of the cluster it is, from 1.
         remote: Answers a route of ``/v1``, given its JSON, in place of the index, which then has no nodes;
             None where the index has the cluster.
         fetch: Reads a workload of a live cluster, if it has one; None for a cluster of a file.
@@ -91,6 +92,7 @@ class PageCluster:
     namespace: str = DEFAULT_NAMESPACE
     notes: tuple[str, ...] = ()
     opened: str = ""
+    reading: int = 1
     remote: Callable[[str, bytes], bytes] | None = field(default=None, repr=False)
     fetch: Callable[[WorkloadRef], Mapping[str, Any] | None] | None = field(default=None, repr=False)
 
@@ -140,6 +142,15 @@ class PageCluster:
     def workload_of_pod(self, namespace: str, name: str) -> int:
         """Return the position of the workload of a pod that is bound; -1 without one."""
         return self.workload_of(namespace, self._owner(namespace, name))
+
+    def bound_names(self) -> list[tuple[str, str, str]]:
+        """Return namespace, name and node of every pod that is bound."""
+        everywhere, node_of = self._everywhere(), self.index.nodes.name_of
+        return [
+            (namespace, name, node_of(slot))
+            for namespace, table in self.index.pod_tables()
+            for name, slot, _ in table.names_on(everywhere)
+        ]
 
     def pods_of(self, ref: WorkloadRef) -> list[tuple[str, str]]:
         """Return name and node of the bound pods of a workload, by name."""

@@ -30,6 +30,9 @@ _NOWHERE: Final[Mapping[PodOutcome, int]] = {
     PodOutcome.NOT_TRIED: -3,
 }
 
+#: Verdicts, the worst first.
+_VERDICTS: Final = (False, None, True)
+
 
 def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
     """Return what actions do to all workloads of the cluster.
@@ -68,10 +71,11 @@ def _outcome(
 ) -> answers.ClusterOutcome:
     positions = dict(cluster.index.nodes.positions())
     positions |= {name: len(positions) + number for number, name in enumerate(done.added)}
-    what = disruption(actions)
+    what, (damages, missing, _) = disruption(actions), done.loss.rank
     return {
         "what": what,
         "verdict": verdict_on(report, what),
+        "rank": [_VERDICTS.index(report.survives(done.loss)), *damages, missing],
         "impact": done.loss.impact,
         "result": loss_result(report, done.loss),
         "damages": [about(each) for each in done.loss.workloads],

@@ -15,6 +15,7 @@ from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.json_patch import merge_patch
 from policies.manifests.rewrite import RewriteRefusal, rewrite_object
+from policies.manifests.wire import dumps
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, read_workload
 from policies.reports.patch import patch_command, unified_diff
@@ -108,13 +109,30 @@ def patch(cluster: PageCluster, body: PatchBody) -> bytes:
     old, new = body.original, body.manifest
     before, after = read_manifest(old, cluster.context), read_manifest(new, cluster.context)
     merge = merge_patch(before.value, after.value)
+    operations = list(json_patch.difference(before.value, after.value))
     answer: answers.PatchAnswer = {
         "mergePatch": yaml.safe_dump(merge, sort_keys=False, allow_unicode=True),
-        "jsonPatch": list(json_patch.difference(before.value, after.value)),
+        "jsonPatch": operations,
+        "changes": [_change(operation, before.value).wire_form() for operation in operations],
         "diff": unified_diff(FILE, old.encode(), new.encode()).decode(),
         "command": _command(after, merge, cluster.context),
     }
-    return orjson.dumps(answer)
+    return dumps(answer)
+
+
+def _change(operation: json_patch.PatchOperation, before: Any) -> Edit:
+    """Return an operation of a patch as the edit of a field, with the value that it had."""
+    segments: list[str | int] = []
+    value = before
+    for name in json_patch.segments_of(operation["path"]):
+        if isinstance(value, list):
+            position = int(name)
+            segments.append(position)
+            value = value[position] if position < len(value) else None
+        else:
+            segments.append(name)
+            value = value.get(name) if isinstance(value, dict) else None
+    return Edit(FieldPath(tuple(segments)), value, operation.get("value"))
 
 
 def _command(entry: ManifestObject, merge: dict[str, Any], context: AdmissionContext) -> str:

@@ -16,6 +16,8 @@ from webhook.ui.bundle import INDEX, SCRIPT, STYLE, built_files
 VERSION: Final = 1
 #: The id of the element that has the report.
 ELEMENT: Final = "evenkeel-report"
+#: What stands in a report of the page for the answers that the browser has, and puts there.
+RECORDING: Final = "evenkeel-recording"
 #: Bytes of a report: browsers take seconds to read more.
 MOST_BYTES: Final = 64 * 1024 * 1024
 #: What the index refers to, which a file of its own has within, and where the report goes.
@@ -59,14 +61,14 @@ class EmbeddedReport(TypedDict):
     """A report in a page of its own.
 
     Attributes:
-        kind: The command that made it.
+        kind: The command that made it, or the page itself.
         version: The version of this form.
         evenkeel: The version of Evenkeel.
         about: What it is about.
-        document: What the command prints with ``-o json``.
+        document: What the command prints with ``-o json``; of the page the answers that it showed.
     """
 
-    kind: Literal["explain", "simulate", "audit", "plan", "lint"]
+    kind: Literal["explain", "simulate", "audit", "plan", "lint", "page"]
     version: Literal[1]
     evenkeel: str
     about: ReportAbout

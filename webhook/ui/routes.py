@@ -20,8 +20,9 @@ from webhook.ui import answers, bodies, disrupting, editing, placing, saved_repo
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, request_problem
 from webhook.ui.node_detail import node_detail
-from webhook.ui.page_state import PageState
+from webhook.ui.page_state import NextReading, PageState
 from webhook.ui.pending import pending
+from webhook.ui.pod_search import find_pods
 from webhook.ui.remote import explain_remotely
 from webhook.ui.workload_detail import find_object, opened_manifest, workload_detail
 
@@ -59,6 +60,23 @@ def _cluster(state: PageState, _names: Names, _body: bytes) -> bytes:
     return state.map
 
 
+def _reading(state: PageState, _names: Names, _body: bytes) -> bytes:
+    """Return which reading of the cluster is shown, and what changed since."""
+    return orjson.dumps(_readings(state).status())
+
+
+def _refresh(state: PageState, _names: Names, _body: bytes) -> bytes:
+    """Begin to read the cluster again."""
+    _readings(state).refresh()
+    return _reading(state, _names, _body)
+
+
+def _readings(state: PageState) -> NextReading:
+    if state.readings is None:
+        raise ValueError("the page is served")
+    return state.readings
+
+
 def _audit(state: PageState, names: Names, _body: bytes) -> bytes:
     """Return the audit as far as it is, from a number of workloads on."""
     after = names.get("after", "0")
@@ -81,6 +99,11 @@ def _workload(state: PageState, names: Names, _body: bytes) -> Work:
 def _node(state: PageState, names: Names, _body: bytes) -> bytes:
     """Return a node of the cluster."""
     return node_detail(state.cluster, _named(names, "name"))
+
+
+def _pods(state: PageState, names: Names, _body: bytes) -> bytes:
+    """Return the pods that a search finds."""
+    return find_pods(state.cluster, _named(names, "name"))
 
 
 def _named(names: Names, name: str) -> str:
@@ -131,9 +154,12 @@ def _post(path: str, form: type[Received], answer: type, compute: Compute, remot
 
 ROUTES: Final = (
     PageRoute("GET", "/api/cluster", answers.ClusterMap, _cluster),
+    PageRoute("GET", "/api/reading", answers.ReadingStatus, _reading),
+    PageRoute("POST", "/api/refresh", answers.ReadingStatus, _refresh),
     PageRoute("GET", "/api/workloads", answers.AuditProgress, _audit),
     PageRoute("GET", "/api/workload", answers.WorkloadDetail, _workload),
     PageRoute("GET", "/api/node", answers.NodeDetail, _node),
+    PageRoute("GET", "/api/pods", answers.FoundPods, _pods),
     PageRoute("GET", "/api/pending", answers.PendingAnswer, _pending),
     _post("/api/open", bodies.ManifestBody, answers.WorkloadDetail, opened_manifest),
     _post("/api/check", bodies.ManifestBody, answers.CheckAnswer, editing.check),
@@ -143,6 +169,7 @@ ROUTES: Final = (
     _post("/api/rollout", bodies.RolloutBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
     _post("/api/disrupt", bodies.DisruptBody, answers.ClusterOutcome, disrupting.disrupt),
     _post("/api/report", bodies.ReportBody, answers.SavedReport, saved_report.report),
+    _post("/api/shown", bodies.ShownBody, answers.SavedReport, saved_report.shown),
     _post("/api/suggest", bodies.SuggestBody, answers.EditedManifest, editing.suggest),
     _post("/api/patch", bodies.PatchBody, answers.PatchAnswer, editing.patch),
 )  # fmt: skip

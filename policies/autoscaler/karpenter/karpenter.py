@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Final
 
-from policies.autoscaler.autoscaler import ScaledUp, Unhelped
+from policies.autoscaler.autoscaler import NewNode, ScaledUp, Unhelped
+from policies.autoscaler.karpenter.consolidation import Consolidations
 from policies.autoscaler.karpenter.node_pool import (
     NODES,
     InstanceType,
     NodePool,
-    cheapest,
-    node_labels,
+    allowed_types,
 )
 from policies.autoscaler.karpenter.pending import Wishes
-from policies.autoscaler.karpenter.provisioning import NewClaim, Provisioned, Provisioner
+from policies.autoscaler.karpenter.provisioning import Provisioned, Provisioner, launched
 from policies.autoscaler.node_group import (
     DAEMONS,
     AutoscalerName,
     GroupState,
     RelaxedPreference,
-    ScaledGroup,
 )
 from policies.autoscaler.pod_groups import PendingPod
-from policies.model.node import Node
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.model.topology_keys import ZONE
 from policies.scheduler.index import ClusterIndex
@@ -99,11 +96,11 @@ class Karpenter:
         fixed = (f"NodePool {name}, which has a fixed number of nodes" for name in self.static)
         return (*_NOT_MODELED, *(text for text, said in optional if said), *fixed)
 
-    def grown(self, nodes: Iterable[tuple[Node, ScaledGroup]]) -> Karpenter:
+    def grown(self, nodes: Iterable[NewNode]) -> Karpenter:
         """Return it with NodePools that have further nodes."""
         sizes = dict(self.sizes)
-        for _, group in nodes:
-            sizes[group.name] = sizes.get(group.name, 0) + 1
+        for node in nodes:
+            sizes[node.group] = sizes.get(node.group, 0) + 1
         return replace(self, sizes=sizes)
 
     def without(self, key: str, domain: str) -> Karpenter:
@@ -119,6 +116,29 @@ class Karpenter:
             if pool.labels.get(key) != domain
         )
         return replace(self, pools=pools, types=tuple(lasting.values()))
+
+    def removals(self, choose: Callable[[Sequence[str]], str], most_tried: int) -> Consolidations:
+        """Return the nodes that it removes, round after round.
+
+        Args:
+            choose: Chooses one of several domains or zones that are equally good.
+            most_tried: Pods that are tried elsewhere until no further node is looked at.
+        """
+        return Consolidations(self.pools, self.types, choose, most_tried)
+
+    def in_all_zones(self) -> Karpenter | None:
+        """Return it with NodePools that allow every zone with instance types; None if they do so already."""
+        zones = {offering.zone for kind in self.types for offering in kind.offerings}
+        pools = tuple(map(self._in_all_zones, self.pools))
+        narrow = (pool.requirements.get(ZONE) for pool in self.pools)
+        is_wide = all(found is None or all(map(found.allows, zones)) for found in narrow)
+        return None if is_wide else replace(self, pools=pools)
+
+    def _in_all_zones(self, pool: NodePool) -> NodePool:
+        requirements = {key: found for key, found in pool.requirements.items() if key != ZONE}
+        labels = {key: value for key, value in pool.labels.items() if key != ZONE}
+        types = tuple(allowed_types(self.types, requirements))
+        return replace(pool, requirements=requirements, labels=labels, types=types)
 
     def run(
         self,
@@ -142,29 +162,12 @@ class Karpenter:
         found = provisioner.run(stop)
         return ScaledUp(
             loops=(),
-            nodes=tuple(self._launched(found.claims, cluster, choose)),
+            nodes=tuple(launched(found.claims, cluster, choose)),
             unhelped=tuple(_unhelped(found, waiting)),
             complete=not found.stopped,
             stopped=found.stopped,
             given_up=tuple(_given_up(found, provisioner.wishes)),
         )
-
-    def _launched(
-        self, claims: Iterable[NewClaim], cluster: ClusterIndex, choose: Callable[[Sequence[str]], str]
-    ) -> Iterator[tuple[Node, ScaledGroup]]:
-        numbers = {pool.name: count(1) for pool in self.pools}
-        for claim in claims:
-            pool = claim.pool
-            kind, offerings = cheapest(claim.types, claim.labels)
-            by_zone = {offering.zone: offering for offering in offerings}
-            zones = sorted(by_zone)
-            offering = by_zone[zones[0] if len(zones) == 1 else choose(zones)]
-            names = (f"{pool.name}-new-{number}" for number in numbers[pool.name])
-            name = next(name for name in names if cluster.nodes.find(name) is None)
-            labels = node_labels(pool, kind, offering, claim.labels, name)
-            node = Node(name, labels, pool.taints, unschedulable=False, allocatable=dict(kind.allocatable))
-            group = ScaledGroup(name=pool.name, template=node, capacity=kind.capacity, size=0, max_size=0)
-            yield node, group
 
 
 def _only_value(pool: NodePool, key: str) -> str:

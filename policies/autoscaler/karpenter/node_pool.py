@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from policies.autoscaler.karpenter.requirements import (
     ANY,
@@ -14,10 +14,13 @@ from policies.autoscaler.karpenter.requirements import (
     of_labels,
     one_of,
 )
-from policies.model.scaling import CAPACITY_TYPE, KARPENTER_NODE_LABEL
+from policies.model.scaling import CAPACITY_TYPE, KARPENTER_NODE_LABEL, scaled
 from policies.model.taints import Taint
 from policies.model.topology_keys import HOSTNAME, INSTANCE_TYPE, REGION, ZONE
 
+#: The consolidation policies.
+WHEN_EMPTY: Final = "WhenEmpty"
+WHEN_UNDERUTILIZED: Final = "WhenEmptyOrUnderutilized"
 #: The resource of a limit that counts nodes.
 NODES: Final = "nodes"
 #: Labels of which instance types or offerings say what they may be: ``WellKnownLabels``.
@@ -34,7 +37,7 @@ _WELL_KNOWN: Final = frozenset(
     }
 )
 #: What is taken among offerings of one price: the first that is offered.
-_CAPACITY_TYPES: Final = ("reserved", "spot", "on-demand")
+CAPACITY_TYPES: Final = ("reserved", "spot", "on-demand")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,45 @@ class KnownLabels:
         return key in self.keys
 
 
+class PoolBudget(NamedTuple):
+    """How many nodes of a NodePool may go at once.
+
+    Attributes:
+        nodes: A number, or a percentage.
+        reasons: The reasons for which it holds; None for all.
+        at_times: Whether it holds at some times only, which are not known here.
+    """
+
+    nodes: str
+    reasons: tuple[str, ...] | None = None
+    at_times: bool = False
+
+
+class PoolDisruption(NamedTuple):
+    """Which nodes of a NodePool Karpenter removes: ``spec.disruption``.
+
+    Attributes:
+        policy: The consolidation policy, as it is written.
+        never: Whether ``consolidateAfter`` says so.
+        budgets: How many may go at once.
+    """
+
+    policy: str = WHEN_UNDERUTILIZED
+    never: bool = False
+    budgets: tuple[PoolBudget, ...] = (PoolBudget("10%"),)
+
+    def allowed(self, nodes: int, reason: str) -> int:
+        """Return how many of its nodes may go at once, by the budgets that always hold."""
+        return min(
+            (
+                max(scaled(int(each.nodes) if each.nodes.isdecimal() else each.nodes, nodes) or 0, 0)
+                for each in self.budgets
+                if not each.at_times and (each.reasons is None or reason in each.reasons)
+            ),
+            default=nodes,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodePool:
     """A NodePool.
@@ -124,6 +166,7 @@ class NodePool:
         limits: The most that its nodes may have in all, by resource.
         weight: The heavier comes first.
         types: The instance types that its requirements allow.
+        disruption: Which of its nodes are removed.
     """
 
     name: str
@@ -133,6 +176,7 @@ class NodePool:
     limits: Mapping[str, int]
     weight: int
     types: tuple[InstanceType, ...]
+    disruption: PoolDisruption
 
     def domains(self, types: Iterable[InstanceType]) -> Iterator[tuple[str, str]]:
         """Yield the domains that Karpenter takes it to have, as label and value, some repeatedly.
@@ -194,9 +238,9 @@ def cheapest(types: Sequence[InstanceType], wanted: Requirements) -> tuple[Insta
     def rank(offer: tuple[InstanceType, Offering]) -> tuple[float, int, int, str, int]:
         kind, offering = offer
         position = (
-            _CAPACITY_TYPES.index(offering.capacity_type)
-            if offering.capacity_type in _CAPACITY_TYPES
-            else len(_CAPACITY_TYPES)
+            CAPACITY_TYPES.index(offering.capacity_type)
+            if offering.capacity_type in CAPACITY_TYPES
+            else len(CAPACITY_TYPES)
         )
         price = offering.price if priced and offering.price is not None else 0.0
         return (

@@ -5,9 +5,10 @@ Source: ``scheduling/scheduler.go``, ``nodeclaim.go`` and ``queue.go``, Karpente
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Final, NamedTuple
 
 from policies.autoscaler.karpenter.node_pool import (
@@ -16,6 +17,8 @@ from policies.autoscaler.karpenter.node_pool import (
     KnownLabels,
     NodePool,
     allowed_types,
+    cheapest,
+    node_labels,
 )
 from policies.autoscaler.karpenter.pending import Wishes, in_queue
 from policies.autoscaler.karpenter.present_nodes import PresentNode, PresentNodes
@@ -33,9 +36,11 @@ from policies.autoscaler.karpenter.topology import (
     tolerates,
 )
 from policies.autoscaler.karpenter.topology_groups import TopologyGroups
+from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.pod_groups import PendingPod
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.container_needs import HostPort
+from policies.model.node import Node
 from policies.model.scaling import KARPENTER_NODE_LABEL
 from policies.model.taints import Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME, INSTANCE_TYPE
@@ -276,3 +281,22 @@ def _unsatisfied(group: CountedGroup) -> str:
         return f"{group.kind.value} over {group.key}"
     shown = listed([f"{domain} {count:,}" for domain, count in counts], IN_SENTENCE)
     return f"{group.kind.value} over {group.key}: {shown}"
+
+
+def launched(
+    claims: Iterable[NewClaim], cluster: ClusterIndex, choose: Callable[[Sequence[str]], str]
+) -> Iterator[tuple[Node, ScaledGroup]]:
+    """Yield the node that each claim becomes, with its NodePool as a group."""
+    numbers = defaultdict[str, Iterator[int]](lambda: count(1))
+    for claim in claims:
+        pool = claim.pool
+        kind, offerings = cheapest(claim.types, claim.labels)
+        by_zone = {offering.zone: offering for offering in offerings}
+        zones = sorted(by_zone)
+        offering = by_zone[zones[0] if len(zones) == 1 else choose(zones)]
+        names = (f"{pool.name}-new-{number}" for number in numbers[pool.name])
+        name = next(name for name in names if cluster.nodes.find(name) is None)
+        labels = node_labels(pool, kind, offering, claim.labels, name)
+        node = Node(name, labels, pool.taints, unschedulable=False, allocatable=dict(kind.allocatable))
+        group = ScaledGroup(name=pool.name, template=node, capacity=kind.capacity, size=0, max_size=0)
+        yield node, group

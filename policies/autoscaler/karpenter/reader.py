@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,6 +12,8 @@ from policies.autoscaler.karpenter.node_pool import (
     InstanceType,
     NodePool,
     Offering,
+    PoolBudget,
+    PoolDisruption,
     allowed_types,
     pools_in_order,
 )
@@ -56,6 +59,9 @@ NO_TYPES: Final = (
 )
 _TEMPLATE: Final = SPEC.child("template")
 _OF_NODES: Final = _TEMPLATE.child("spec")
+_DISRUPTION: Final = SPEC.child("disruption")
+#: What a budget of a NodePool may say.
+_NODES_OF_BUDGET: Final = re.compile(r"[0-9]{1,9}|(100|[0-9]{1,2})%")
 _EQUALITY: Final = ("In", "NotIn")
 _EXISTENCE: Final = ("Exists", "DoesNotExist")
 _COMPARISON: Final = ("Gt", "Lt", "Gte", "Lte")
@@ -81,6 +87,7 @@ class _Pool:
     taints: tuple[Taint, ...]
     limits: dict[str, int]
     weight: int
+    disruption: PoolDisruption
 
 
 class KarpenterReader:
@@ -124,8 +131,9 @@ class KarpenterReader:
         return found.errors
 
     def _take(self, value: Mapping[str, Any], found: ErrorList) -> None:
-        name = found.text(found.mapping(value.get("metadata"), METADATA).get("name"), NAME)
-        if not name:
+        given = found.mapping(value.get("metadata"), METADATA).get("name")
+        name = found.text(given, NAME)
+        if given in (None, ""):
             found.add(required_value(NAME, "", VALUE_INVALID))
         if any(name == pool.name for pool in self._pools) or name in self._static:
             found.add(duplicate_value(NAME, name, NAME_TAKEN))
@@ -141,6 +149,7 @@ class KarpenterReader:
         stated = list(_requirements(own.get("requirements"), _OF_NODES.child("requirements"), found))
         taints = read_taints(own.get("taints"), _OF_NODES.child("taints"), found)
         read_taints(own.get("startupTaints"), _OF_NODES.child("startupTaints"), found)
+        disruption = _disruption(spec.get("disruption"), found)
         if found.errors:
             return
         if spec.get("replicas") is not None:
@@ -149,7 +158,7 @@ class KarpenterReader:
         of_pool = of_labels({**labels, KARPENTER_NODE_LABEL: name, **_class_label(own)})
         requirements = combine(stated, of_pool.items())
         labels |= _class_label(own)
-        self._pools.append(_Pool(name, requirements, labels, taints, limits, weight))
+        self._pools.append(_Pool(name, requirements, labels, taints, limits, weight, disruption))
 
     def karpenter(self, cluster: ClusterIndex) -> Karpenter:
         """Return Karpenter as the documents describe it.
@@ -176,6 +185,7 @@ class KarpenterReader:
                 limits=pool.limits,
                 weight=pool.weight,
                 types=tuple(allowed_types(types, pool.requirements)),
+                disruption=pool.disruption,
             )
             for pool in self._pools
         ]
@@ -190,6 +200,24 @@ class KarpenterReader:
             of_nodes=self._types is None,
             static=tuple(self._static),
         )
+
+
+def _disruption(raw: object, found: ErrorList) -> PoolDisruption:
+    """Return ``spec.disruption``, with the defaults of the API server."""
+    usual, given = PoolDisruption(), found.mapping(raw, _DISRUPTION)
+    policy = found.text(given.get("consolidationPolicy"), _DISRUPTION.child("consolidationPolicy"))
+    after = found.text(given.get("consolidateAfter"), _DISRUPTION.child("consolidateAfter"))
+    if given.get("budgets") is None:
+        return usual._replace(policy=policy or usual.policy, never=after == "Never")
+    budgets = []
+    for where, entry in found.objects(given["budgets"], _DISRUPTION.child("budgets")):
+        nodes, reasons = found.text(entry.get("nodes"), where.child("nodes")), entry.get("reasons")
+        if not _NODES_OF_BUDGET.fullmatch(nodes):
+            text = "must be a number of nodes, or a percentage"
+            found.add(invalid_value(where.child("nodes"), nodes, text, VALUE_INVALID))
+        named = tuple(map(str, reasons)) if isinstance(reasons, list) else None
+        budgets.append(PoolBudget(nodes, named, at_times=entry.get("schedule") is not None))
+    return PoolDisruption(policy or usual.policy, after == "Never", tuple(budgets))
 
 
 def _labels(template: Mapping[str, Any], found: ErrorList) -> dict[str, str]:

@@ -204,8 +204,7 @@ class CountedGroup:
             if count + own <= most and of_node.allows(domain)
         }
         least = min(counts.values(), default=0)
-        tied = sorted(domain for domain, count in counts.items() if count == least)
-        return one_of(tied[0] if len(tied) == 1 else choose(tied)) if tied else NONE
+        return _any_of((domain for domain, count in counts.items() if count == least), choose)
 
     def _affinity(
         self,
@@ -223,9 +222,15 @@ class CountedGroup:
         near = [domain for domain in with_pods if of_pod.allows(domain) and of_node.allows(domain)]
         if near or not first:
             return one_of(*near)
-        possible = sorted(domain for domain in self.domains if of_pod.allows(domain))
+        possible = [domain for domain in self.domains if of_pod.allows(domain)]
         here = [domain for domain in possible if of_node.allows(domain)]
-        return one_of(choose(here or possible)) if possible else NONE
+        return _any_of(here or possible, choose)
+
+
+def _any_of(domains: Iterable[str], choose: Callable[[Sequence[str]], str]) -> LabelRequirement:
+    """Return one of several domains that are equally good; ``NONE`` of none."""
+    tied = sorted(domains)
+    return one_of(tied[0] if len(tied) == 1 else choose(tied)) if tied else NONE
 
 
 class KarpenterTopology:

@@ -1,4 +1,4 @@
-"""Actions on the nodes of a cluster: a domain is lost, a node drained, cordoned, tainted or added."""
+"""Actions on nodes: a domain is lost, a node drained, cordoned, tainted, freed of either, or added."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from policies.manifests.fields import (
 )
 from policies.manifests.wire import INTERNAL, SentAs
 from policies.manifests.words import IN_SENTENCE, listed
-from policies.model.node import Node
+from policies.model.node import Node, uncordoned, without_taints
 from policies.model.taints import Taint, TaintEffect
 from policies.model.topology_keys import MISNAMED
 from policies.placement.core.cluster_simulation import ClusterSimulation
@@ -66,6 +66,14 @@ class CordonNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UncordonNode:
+    """A node takes pods again."""
+
+    at: FieldPath
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaintNode:
     """A node gets a taint, in place of one of the same key and effect; NoExecute evicts."""
 
@@ -75,15 +83,47 @@ class TaintNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UntaintNode:
+    """A node loses the taints of a key.
+
+    Attributes:
+        at: Where it is written.
+        node: The node.
+        key: The key of the taints.
+        effect: Their effect; None for every one.
+    """
+
+    at: FieldPath
+    node: str
+    key: str
+    effect: TaintEffect | None = None
+
+    @property
+    def taint(self) -> str:
+        """The key and effect, as kubectl writes them."""
+        return self.key if self.effect is None else f"{self.key}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddNodes:
-    """There are more nodes like one: its labels, lasting taints and capacity, without pods and images."""
+    """There are more nodes like one: its labels, lasting taints and capacity, without pods and images.
+
+    Attributes:
+        at: Where it is written.
+        like: The node.
+        count: How many.
+        without_taints: Keys of taints that the new nodes do not have.
+    """
 
     at: FieldPath
     like: str
     count: int
+    without_taints: tuple[str, ...] = ()
 
 
-Action: TypeAlias = LoseDomain | DrainNode | CordonNode | TaintNode | AddNodes
+#: What changes one node, whose pods stay unless it says otherwise.
+NodeAction: TypeAlias = DrainNode | CordonNode | UncordonNode | TaintNode | UntaintNode
+Action: TypeAlias = LoseDomain | NodeAction | AddNodes
 
 
 @dataclass(slots=True)
@@ -119,7 +159,7 @@ def apply_actions(
                 run.lose(action)
             case AddNodes():
                 run.add(action)
-            case DrainNode() | CordonNode() | TaintNode():
+            case _:
                 run.change(action)
     return run.done
 
@@ -147,7 +187,7 @@ def unknown_domain(key: str, value: str, domains: Sequence[str]) -> str:
     return _unknown(value, f"no node has this {shown_name(key)}", "domains", domains)
 
 
-def _unknown(value: str, problem: str, what: str, names: Sequence[str]) -> str:
+def _unknown(value: str, problem: str, what: str, names: Sequence[object]) -> str:
     there = f"the {what} are {listed(names, IN_SENTENCE)}" if names else f"there are no {what}"
     return f"Invalid value: {shown(value)}: {problem}; {there}"
 
@@ -173,7 +213,7 @@ class _Run:
         for name in names:
             self._simulation.lose(name, unreachable=action.unreachable)
 
-    def change(self, action: DrainNode | CordonNode | TaintNode) -> None:
+    def change(self, action: NodeAction) -> None:
         node = self._node(action.node, action.at)
         if node is None:
             return
@@ -182,9 +222,17 @@ class _Run:
                 if taint.effect == TaintEffect.NO_EXECUTE:
                     self._evict([node.name], lambda pod: not self._facts.tolerates(pod, taint))
                 self._simulation.taint(node, taint)
-            case _:
-                if isinstance(action, DrainNode):
-                    self._evict([node.name], lambda pod: not self._facts.is_tied(pod))
+            case UntaintNode(key=key, effect=effect):
+                freed = without_taints(node, key, effect=effect)
+                if freed is node:
+                    self._missing(action.at, _unknown(action.taint, "no such taint", "taints", node.taints))
+                self._simulation.put(freed)
+            case UncordonNode():
+                self._simulation.put(uncordoned(node))
+            case DrainNode():
+                self._evict([node.name], lambda pod: not self._facts.is_tied(pod))
+                self._simulation.cordon(node)
+            case CordonNode():
                 self._simulation.cordon(node)
 
     def add(self, action: AddNodes) -> None:
@@ -195,7 +243,8 @@ class _Run:
             return
         if like is None:
             return
-        self.done.added += self._simulation.add(like, action.count)
+        model = without_taints(like, *action.without_taints)
+        self.done.added += self._simulation.add(model, action.count)
 
     def _evict(self, nodes: Iterable[str], goes: Callable[[PodOnNode], bool]) -> None:
         pods = self._cluster.pods_on(nodes)

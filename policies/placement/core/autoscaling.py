@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Final
@@ -14,12 +14,14 @@ from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.node_group import AutoscalerName, GroupState, RelaxedPreference
 from policies.autoscaler.pod_groups import PendingPod
 from policies.manifests.wire import INLINE, INTERNAL, Count
+from policies.model.labels import LabelSelector
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.scheduler.binding import Step
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
 from policies.scheduler.skew import skew_of
+from policies.scheduler.workload_topology import REVISION_LABELS
 
 #: How often the scheduler may place pods otherwise than the autoscaler took it, so that more nodes come.
 MOST_WAVES: Final = 20
@@ -31,11 +33,13 @@ class AlternativeKind(StrEnum):
     """What could be otherwise.
 
     ``minDomains``: the constraints over zones, and over other keys but that of nodes, require as many domains
-    as nodes and node groups have. ``allZones``: each node group has a twin in every other zone.
+    as nodes and node groups have. ``allZones``: each node group has a twin in every other zone, and NodePools
+    allow every zone with instance types. ``ownSelector``: constraints that do not select the pod itself do.
     """
 
     MIN_DOMAINS = "minDomains"
     ALL_ZONES = "allZones"
+    OWN_SELECTOR = "ownSelector"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,8 +180,9 @@ def autoscale(
         waves += 1
         loops += found.loops
         given_up.update({each.preference: each.pods for each in found.given_up})
-        nodes += (new_node(node, group) for node, group in found.nodes)
-        current = current.grown(found.nodes)
+        came = [new_node(node, group) for node, group in found.nodes]
+        nodes += came
+        current = current.grown(came)
         for node, _ in found.nodes:
             simulation.put(node)
         again = simulation.schedule_all(queue[number] for number in waiting)
@@ -215,7 +220,7 @@ def _size(before: GroupState, after: GroupState) -> GroupSize:
 def alternatives(
     queue: Sequence[QueuedPod], start: Callable[[], ClusterSimulation], autoscaler: NodeAutoscaler
 ) -> tuple[Alternative, ...]:
-    """Return what would be if constraints had minDomains, and if there were node groups in all zones.
+    """Return what would be with minDomains, with selectors of the pods, and with node groups in all zones.
 
     What was not played to the end, since the simulation was to stop, is left out.
 
@@ -228,8 +233,14 @@ def alternatives(
     required = with_min_domains(queue, start(), autoscaler)
     if required is not None:
         found.append(_alternative(AlternativeKind.MIN_DOMAINS, required, start(), autoscaler))
-    # NodePools are in all zones that they allow.
-    everywhere = in_all_zones(autoscaler, start()) if isinstance(autoscaler, ClusterAutoscaler) else None
+    selecting = with_own_selector(queue)
+    if selecting is not None:
+        found.append(_alternative(AlternativeKind.OWN_SELECTOR, selecting, start(), autoscaler))
+    everywhere: NodeAutoscaler | None
+    if isinstance(autoscaler, ClusterAutoscaler):
+        everywhere = in_all_zones(autoscaler, start())
+    else:
+        everywhere = autoscaler.in_all_zones()
     if everywhere is not None:
         found.append(_alternative(AlternativeKind.ALL_ZONES, queue, start(), everywhere))
     return tuple(each for each in found if each is not None)
@@ -277,12 +288,36 @@ def with_min_domains(
             return applied
         return replace(applied, constraint=replace(constraint, min_domains=domains))
 
+    return _with_constraints(queue, lambda request: map(required, request.constraints))
+
+
+def with_own_selector(queue: Sequence[QueuedPod]) -> list[QueuedPod] | None:
+    """Return pods whose own constraints all select them, by their labels; None if they do so already."""
+
+    def selecting(request: SchedulingRequest) -> Iterator[AppliedConstraint]:
+        labels = {key: value for key, value in request.pod.labels.items() if key not in REVISION_LABELS}
+        own = LabelSelector(match_labels=tuple(labels.items()))
+        for applied in request.constraints:
+            by_default = applied.origin not in (ConstraintOrigin.POD, ConstraintOrigin.POLICY)
+            if applied.self_match or by_default or not labels:
+                yield applied
+            else:
+                constraint = replace(applied.constraint, selector=own)
+                yield replace(applied, constraint=constraint, selector=own, self_match=1)
+
+    return _with_constraints(queue, selecting)
+
+
+def _with_constraints(
+    queue: Sequence[QueuedPod], change: Callable[[SchedulingRequest], Iterable[AppliedConstraint]]
+) -> list[QueuedPod] | None:
+    """Return pods with other constraints; None if these are the same."""
     made: dict[int, SchedulingRequest] = {}
     changed = False
     for entry in queue:
         request = entry.request
         if id(request) not in made:
-            constraints = tuple(map(required, request.constraints))
+            constraints = tuple(change(request))
             changed = changed or constraints != request.constraints
             made[id(request)] = replace(request, constraints=constraints)
     return [replace(entry, request=made[id(entry.request)]) for entry in queue] if changed else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -48,11 +49,13 @@ class QueuedPod:
         name: What it is called.
         request: The pod, and the constraints in force for it.
         owner: What identifies its controller; empty without one, or where it does not matter.
+        in_order: Whether its controller creates it once the pod of its own before it in the queue is ready.
     """
 
     name: str
     request: SchedulingRequest
     owner: str = ""
+    in_order: bool = False
 
 
 class PreemptedPod(NamedTuple):
@@ -146,10 +149,29 @@ class ClusterSimulation:
         With ``preempts``, when all were tried and some wait for room, those without a node are tried again,
         the highest priority first; so are pods of the queue that were evicted for others.
 
+        Pods that are created in order are scheduled one by one; after one that fits nowhere there are no more
+        of its controller.
+
         Returns:
             What became of each pod, in the order of the queue.
         """
-        return self._run(queue, self.stop)
+        steps, stuck = list[Step](), dict[tuple[str, str], str]()
+        for in_order, entries in groupby(queue, key=lambda entry: entry.in_order):
+            if not in_order:
+                steps += self._run(entries, self.stop)
+                continue
+            for entry in entries:
+                key = entry.request.pod.namespace, entry.owner
+                if key in stuck:
+                    steps.append(_not_created(entry, stuck[key]))
+                    self.on_step(steps[-1])
+                    continue
+                if not (found := self._run([entry], self.stop)):
+                    return steps
+                steps += found
+                if found[0].node is None:
+                    stuck[key] = entry.name
+        return steps
 
     def _run(self, queue: Iterable[QueuedPod], stop: Callable[[], bool]) -> list[Step]:
         entries, steps = list[QueuedPod](), list[Step]()
@@ -319,7 +341,7 @@ class ClusterSimulation:
             number += 1
             if self.cluster.nodes.find(name := f"{like.name}-new-{number}") is None:
                 labels = {**model.labels, HOSTNAME: name}
-                self.put(model._replace(name=name, labels=labels, images=()))
+                self.put(model._replace(name=name, labels=labels, images=(), kept_by=()))
                 names.append(name)
         return names
 
@@ -330,6 +352,15 @@ class ClusterSimulation:
     def count_pods(self, namespace: str, selector: LabelSelector) -> int:
         """Return how many pods with a node are selected."""
         return self.cluster.count_pods(namespace, selector)
+
+
+def _not_created(entry: QueuedPod, stuck: str) -> Step:
+    """Return the outcome of a pod that its controller does not create.
+
+    Source: ``updateStatefulSet``, ``pkg/controller/statefulset/stateful_set_control.go``, Kubernetes 1.36.
+    """
+    why = f"not created: {stuck} is not ready, and podManagementPolicy is OrderedReady"
+    return Step(namespace=entry.request.pod.namespace, name=entry.name, message=why, condition=why)
 
 
 def nodes_of_daemon(result: SchedulingResult) -> list[int]:

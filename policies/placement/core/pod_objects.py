@@ -14,6 +14,7 @@ import orjson
 from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
 from policies.manifests.fields import member, object_items, text_member
 from policies.model.cluster_kinds import POD
+from policies.model.disruption_facts import DisruptionFacts, read_disruption_facts
 from policies.model.pod import FINISHED_PHASES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of
@@ -37,6 +38,7 @@ class PodObject(NamedTuple):
         priority: ``spec.priority``.
         created: When it was created, as the API writes it.
         static: Whether the kubelet of its node runs it from a file.
+        disruption: What autoscalers read of it before they evict it.
     """
 
     manifest: bytes
@@ -44,6 +46,7 @@ class PodObject(NamedTuple):
     priority: int
     created: str
     static: bool
+    disruption: DisruptionFacts
 
     @property
     def why_final(self) -> str:
@@ -108,6 +111,7 @@ class PodObjects:
             priority=priority if type(priority) is int else 0,
             created=text_member(metadata, "creationTimestamp"),
             static=static,
+            disruption=read_disruption_facts(metadata, spec),
         )
 
     def items(self) -> ItemsView[tuple[str, str], PodObject]:

@@ -223,6 +223,10 @@ class Rescheduling:
         """Every pod that lost its node, in the order in which they were scheduled again."""
         return tuple(self._displaced.values())
 
+    def latest(self, entry: DisplacedPod) -> DisplacedPod:
+        """Return what has become since of a pod that lost its node."""
+        return self._displaced.get((entry.pod.namespace, entry.pod.name), entry)
+
     @property
     def waiting(self) -> tuple[QueuedPod | None, ...]:
         """What was scheduled in place of each of them and stays pending; None for all else."""
@@ -239,6 +243,13 @@ class Rescheduling:
         """Return the request of a pod that was scheduled again; None for any other."""
         request = None if entry.step is None else self._requests.find(entry)
         return request if isinstance(request, SchedulingRequest) else None
+
+    def replacement(self, pod: PodOnNode) -> SchedulingRequest | None:
+        """Return what would be scheduled in place of a pod; None if that is not known."""
+        if self._facts.own(pod.namespace, pod.name) is None and self._facts.object_of(pod) is None:
+            return None
+        found = self._requests.find(_displaced(pod, self._facts, self._workloads, ""))
+        return found if isinstance(found, SchedulingRequest) else None
 
     def schedule(self, pods: Iterable[PodOnNode], preemptors: Sequence[str] = ()) -> None:
         """Schedule again what replaces pods.

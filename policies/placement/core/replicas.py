@@ -186,4 +186,4 @@ def replicas_of(prepared: PreparedPod, count: int, cluster: ClusterIndex | None 
         first = pod_name(workload.obj, workload.kind, workload.name)
     names = free_names(first, cluster or prepared.cluster, request.pod.namespace)
     owner = "" if workload.kind.is_pod else f"{workload.kind.kind}/{workload.name}"
-    return [QueuedPod(next(names), request, owner) for _ in range(count)]
+    return [QueuedPod(next(names), request, owner, workload.is_ordered) for _ in range(count)]

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.model.node import Node
+from policies.model.node import Node, uncordoned
 from policies.model.storage_objects import PersistentVolume, PersistentVolumeClaim, StorageClass
-from policies.model.taints import CORDON_TAINT, SCHEDULING_EFFECTS, Taint, first_untolerated
+from policies.model.taints import SCHEDULING_EFFECTS, Taint, first_untolerated
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.scheduler.candidates import CONDITION_TAINTS
@@ -103,9 +103,8 @@ class _Search:
         """Yield the end of each cordon, those first where nothing else keeps the pod away."""
         cordoned = self._refused(Plugin.NODE_UNSCHEDULABLE)
         for node in self._by_obstacles(cordoned):
-            taints = tuple(taint for taint in node.taints if taint.key != CORDON_TAINT.key)
             change = ClusterChange(what=ChangeKind.CORDON, nodes=(node.name,))
-            yield change, [node._replace(unschedulable=False, taints=taints)]
+            yield change, [uncordoned(node)]
 
     def labels(self) -> Iterator[tuple[ClusterChange, list[Node]]]:
         """Yield the missing label of nodes that lack a topology key which others carry."""

@@ -141,7 +141,8 @@ class PodChanger:
             after: As it will be; None if it is removed.
             change: Makes the change.
         """
-        known, number = set(self._evicted()), len(self._placed)
+        # What is evicted again keeps its place.
+        known, number = len(self._again.displaced), len(self._placed)
         for workload in (before, None if after is None else after.workload):
             if workload is not None and workload.selector is not None:
                 # Its pods that wait are among those that it lacks.
@@ -156,17 +157,11 @@ class PodChanger:
             # There may be room for what was evicted before.
             self._again.retry()
             self._again.replace_preempted()
-        found = (entry for key, entry in self._evicted().items() if key not in known)
-        return replace(pods, evicted=tuple(found))
-
-    def _evicted(self) -> dict[tuple[str, str], DisplacedPod]:
-        return {(entry.namespace, entry.name): entry for entry in self._again.displaced}
+        return replace(pods, evicted=self._again.displaced[known:])
 
     def latest(self, change: PodChange) -> PodChange:
         """Return a change with what has become since of the pods that were evicted for it."""
-        now = self._evicted()
-        evicted = (now.get((each.namespace, each.name), each) for each in change.evicted)
-        return replace(change, evicted=tuple(evicted))
+        return replace(change, evicted=tuple(map(self._again.latest, change.evicted)))
 
     def count(self, workload: Workload) -> int:
         """Return how many pods of a workload have a node."""

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.manifests.wire import INTERNAL, Count, SentAs, sent
-from policies.placement.simulate.simulate import DomainChange, Simulation
+from policies.placement.core.domain_changes import DomainChange
+from policies.placement.simulate.simulate import Simulation
 from policies.scheduler.skew import skew
 
 

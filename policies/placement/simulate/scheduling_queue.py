@@ -46,10 +46,12 @@ from policies.placement.core.replicas import (
     replicas_of,
     running_replicas,
 )
+from policies.placement.core.scale_down import MOST_TRIED, scale_down
 from policies.placement.rollout.new_revision import ReplacedPods, find_replaced
 from policies.placement.simulate.distribution import Distribution, DistributionTally
 from policies.placement.simulate.simulate import (
     NOT_LOOKED_AT,
+    NOT_LOOKED_AT_AFTER,
     NOT_LOOKED_AT_BESIDE,
     Simulation,
     not_replaced,
@@ -133,12 +135,16 @@ class PlannedActions:
         running: The objects of the cluster's pods; None where only the index is known.
         others: How many pods of other workloads are scheduled again.
         autoscaler: What adds nodes for pods of the queue that are pending; None for nothing.
+        scales_down: Whether it then removes nodes that are not needed, the first time.
+        most_tried: Pods that are tried elsewhere for that.
     """
 
     actions: tuple[Action, ...] = ()
     running: PodObjects | None = None
     others: int = MOST_OTHERS
     autoscaler: NodeAutoscaler | None = None
+    scales_down: bool = False
+    most_tried: int = MOST_TRIED
 
 
 #: No actions, and no objects of the cluster's pods.
@@ -184,7 +190,8 @@ class SimulatedQueue:
             return replaced.pending
         ends = self.distribution.pending if self.distribution is not None else ()
         displaced = sum(entry.outcome is PodOutcome.PENDING for entry in self.displaced)
-        return max(ends, default=self.simulation.pending) + displaced
+        removed = 0 if self.simulation.scaled_down is None else self.simulation.scaled_down.pending
+        return max(ends, default=self.simulation.pending) + displaced + removed
 
     @property
     def ends(self) -> ReplicaEnds | None:
@@ -199,8 +206,10 @@ class SimulatedQueue:
             return None
         stuck = sum(entry.outcome in {PodOutcome.PENDING, PodOutcome.NOT_TRIED} for entry in own)
         # Without actions only pods of other revisions are evicted, which do not count here.
-        pending = self.simulation.pending + (0 if self.what_if is None else stuck)
-        bound = len(self.simulation.steps) - self.simulation.pending
+        removed = () if self.simulation.scaled_down is None else self.simulation.scaled_down.evicted
+        lost = sum(entry.own and entry.outcome is PodOutcome.PENDING for entry in removed)
+        pending = self.simulation.pending + (0 if self.what_if is None else stuck) + lost
+        bound = len(self.simulation.steps) - self.simulation.pending - lost
         return ReplicaEnds(running=before + bound, pending=pending)
 
     @property
@@ -237,7 +246,10 @@ class SimulatedQueue:
     def not_looked_at(self) -> tuple[str, ...]:
         """Features of a real cluster that may change the course and are not part of the simulation."""
         drained = self.what_if is not None and any(isinstance(e, DrainNode) for e in self.what_if.actions)
-        usually = NOT_LOOKED_AT if self.simulation.autoscaled is None else NOT_LOOKED_AT_BESIDE
+        usually: tuple[str, ...] = NOT_LOOKED_AT
+        if self.simulation.autoscaled is not None:
+            removes = self.simulation.scaled_down is not None
+            usually = NOT_LOOKED_AT_AFTER if removes else NOT_LOOKED_AT_BESIDE
         budgets = (_BUDGETS,) if drained else ()
         left_out = (*usually, *budgets, *not_replaced(self.simulation.evicted))
         nodes = self.queue.cluster.node_count
@@ -280,7 +292,7 @@ def simulate_queue(
             simulation.sampler = NodeSampler(settings.percentage)
         return simulation
 
-    def once() -> tuple[Simulation, WhatIf | None]:
+    def once(*, is_first: bool = False) -> tuple[Simulation, WhatIf | None]:
         simulation, happened = begin(), None
         simulation.on_step = on_step
         if planned.actions:
@@ -295,9 +307,12 @@ def simulate_queue(
         workloads = () if queue.prepared is None else (queue.prepared,)
         facts = PodFacts(simulation.cluster, workloads, planned.running)
         again = Rescheduling(simulation, facts, workloads, queue.context, others=planned.others)
-        return simulate(queue.pods, simulation, again, planned.autoscaler), happened
+        found = simulate(queue.pods, simulation, again, planned.autoscaler)
+        if is_first and planned.scales_down and found.complete:
+            found = _with_scale_down(found, queue, planned, simulation)
+        return found, happened
 
-    first, happened = once()
+    first, happened = once(is_first=True)
     first = _with_alternatives(first, queue, planned, begin)
     simulation = first
     tally = DistributionTally()
@@ -314,6 +329,25 @@ def simulate_queue(
     )
 
 
+def _with_scale_down(
+    found: Simulation, queue: SchedulingQueue, planned: PlannedActions, simulation: ClusterSimulation
+) -> Simulation:
+    """Return a simulation with the nodes that the autoscaler then removes."""
+    autoscaler, scaled = planned.autoscaler, found.autoscaled
+    if autoscaler is None or scaled is None:
+        return found
+    removed = scale_down(
+        queue.pods,
+        simulation,
+        autoscaler.grown(scaled.nodes),
+        queue.context,
+        workloads=() if queue.prepared is None else (queue.prepared,),
+        running=planned.running,
+        most_tried=planned.most_tried,
+    )
+    return replace(found, scaled_down=removed)
+
+
 def _with_alternatives(
     first: Simulation, queue: SchedulingQueue, planned: PlannedActions, begin: Callable[[], ClusterSimulation]
 ) -> Simulation:
@@ -322,7 +356,7 @@ def _with_alternatives(
     size = len(queue.pods) * (queue.cluster.node_count + (0 if scaled is None else len(scaled.nodes)))
     if scaled is None or autoscaler is None or planned.actions or not first.complete:
         return first
-    if not (scaled.loops or scaled.unhelped) or size > MOST_COMPARED:
+    if not (scaled.nodes or scaled.unhelped) or size > MOST_COMPARED:
         return first
     return replace(
         first, autoscaled=replace(scaled, alternatives=alternatives(queue.pods, begin, autoscaler))

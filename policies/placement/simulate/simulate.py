@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.manifests.wire import INLINE, Count, sent
 from policies.placement.core.autoscaling import Autoscaled, autoscale
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
+from policies.placement.core.domain_changes import (
+    DomainChange,
+    count_domains,
+    different_pods,
+    domain_changes,
+)
 from policies.placement.core.recovery import DisplacedPod, PodOutcome, Rescheduling
+from policies.placement.core.scale_down import ScaledDown
 from policies.scheduler.binding import Step
-from policies.scheduler.request import AppliedConstraint
-from policies.scheduler.skew import skew_of
 
-#: Different pods of a queue whose domains are counted: a queue may have thousands.
-MOST_COUNTED: Final = 20
 #: What may change the course of a real cluster and is not part of any simulation.
 NOT_LOOKED_AT: Final = ("nodes that an autoscaler adds", "other pods that are pending")
-#: The same where an autoscaler is a part of it.
+#: The same where an autoscaler adds nodes, and where it removes them as well.
 NOT_LOOKED_AT_BESIDE: Final = ("nodes that are taken away again", *NOT_LOOKED_AT[1:])
+NOT_LOOKED_AT_AFTER: Final = NOT_LOOKED_AT[1:]
 #: What is left out where only the index of a cluster is known, as of the server's own: objects of pods would
 #: take several times its memory.
 _REPLACEMENTS: Final = "what replaces evicted pods whose specs are not known"
@@ -29,36 +32,6 @@ _REPLACEMENTS: Final = "what replaces evicted pods whose specs are not known"
 def not_replaced(evicted: Iterable[DisplacedPod]) -> tuple[str, ...]:
     """Return what is not part of a simulation that does not know what replaces some evicted pods."""
     return (_REPLACEMENTS,) if any(pod.outcome is PodOutcome.NOT_TRIED for pod in evicted) else ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DomainChange:
-    """The pods that a constraint counts, before the first pod was scheduled and after the last.
-
-    Attributes:
-        pod: The first pod of the queue that has the constraint.
-        constraint: Its position among those in force for that pod.
-        applied: The constraint.
-        before: Matching pods of each domain that an eligible node has.
-        after: The same at the end.
-    """
-
-    pod: str
-    constraint: Count
-    applied: Annotated[AppliedConstraint, INLINE]
-    before: Mapping[str, Count]
-    after: Mapping[str, Count]
-
-    @property
-    def skew_before(self) -> int:
-        """The skew before."""
-        return skew_of(self.applied, self.before)
-
-    @property
-    @sent
-    def skew(self) -> Count:
-        """The skew after."""
-        return skew_of(self.applied, self.after)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +46,7 @@ class Simulation:
         unmodeled: What else the scheduler looks at, in these pods or by its profile.
         evicted: The pods of the cluster that were evicted for these, or for what replaces others of them.
         autoscaled: What the autoscaler does for them; None where it is not simulated.
+        scaled_down: The nodes that it then removes; None where that is not simulated.
     """
 
     steps: tuple[Step, ...]
@@ -82,6 +56,7 @@ class Simulation:
     unmodeled: tuple[str, ...]
     evicted: tuple[DisplacedPod, ...] = ()
     autoscaled: Autoscaled | None = None
+    scaled_down: ScaledDown | None = None
 
     @property
     def pending(self) -> int:
@@ -91,7 +66,7 @@ class Simulation:
     @property
     def complete(self) -> bool:
         """Whether all pods were tried, also on the nodes that are added for them."""
-        stopped = self.autoscaled is not None and self.autoscaled.stopped
+        stopped = any(each is not None and each.stopped for each in (self.autoscaled, self.scaled_down))
         return len(self.steps) == self.queued and not stopped
 
 
@@ -110,44 +85,21 @@ def simulate(
             simulation does not preempt.
         autoscaler: What adds nodes for pods that are pending; None for nothing.
     """
-    counted, all_counted = _different(queue)
-    before = [simulation.count(entry.request) for entry in counted]
+    counted, all_counted = different_pods(queue)
+    before = count_domains(counted, simulation)
     steps, autoscaled = simulation.schedule_all(queue), None
     if autoscaler is not None and len(steps) == len(queue):
         steps, autoscaled = autoscale(queue, steps, simulation, autoscaler)
     if again is not None:
         again.replace_preempted()
-    after = [simulation.count(entry.request) for entry in counted]
+    after = count_domains(counted, simulation)
     of_queue = (name for entry in queue for name in entry.request.unmodeled)
     return Simulation(
         steps=tuple(steps),
         queued=len(queue),
-        domains=tuple(
-            DomainChange(
-                pod=entry.name,
-                constraint=position,
-                applied=entry.request.constraints[position],
-                before=was,
-                after=now,
-            )
-            for entry, all_before, all_after in zip(counted, before, after, strict=True)
-            for position, (was, now) in enumerate(zip(all_before, all_after, strict=True))
-        ),
+        domains=domain_changes(counted, before, after),
         all_counted=all_counted,
         unmodeled=tuple(dict.fromkeys((*of_queue, *(() if again is None else again.unmodeled)))),
         evicted=() if again is None else again.displaced,
         autoscaled=autoscaled,
     )
-
-
-def _different(queue: Iterable[QueuedPod]) -> tuple[list[QueuedPod], bool]:
-    """Return the first pod of each namespace and set of constraints, and whether these are all."""
-    found: dict[tuple[str, tuple[AppliedConstraint, ...]], QueuedPod] = {}
-    for entry in queue:
-        if not entry.request.constraints:
-            continue
-        key = (entry.request.pod.namespace, entry.request.constraints)
-        if key not in found and len(found) == MOST_COUNTED:
-            return list(found.values()), False
-        found.setdefault(key, entry)
-    return list(found.values()), True

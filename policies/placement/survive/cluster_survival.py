@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from policies.config.context import AdmissionContext
+from policies.manifests.cached_property import cached_property
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.cluster_kinds import BUDGET
 from policies.model.eviction_budget import EvictionBudget

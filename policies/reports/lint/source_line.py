@@ -77,12 +77,14 @@ def _key(name: str) -> re.Pattern[str]:
 
 def _printable(text: str) -> str:
     """Return a text whose characters are where they were; tabs are one blank wide."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else " " if char == "\t" else UNPRINTABLE for char in text)
 
 
 def _columns(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    return sum(map(_width, text))
+    return len(text) if text.isascii() else sum(map(_width, text))
 
 
 def _width(char: str) -> int:

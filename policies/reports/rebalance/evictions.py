@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Final, NamedTuple
 
 import orjson
@@ -19,8 +20,10 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
 from policies.model.workload import Workload
 from policies.placement.core.placement import PreparedPod
+from policies.placement.core.scale_down import ScaledDown
 from policies.placement.rebalance.rebalance import Eviction, NoPlan, RebalancePlan
 from policies.reports.domains import domain_counts
+from policies.reports.simulate.scale_down_text import scaled_down_text
 from policies.reports.words import item, print_all
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 
@@ -28,9 +31,20 @@ from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 SCHEMA: Final = "evenkeel.dev/rebalance/v1"
 
 
-def render_text(prepared: PreparedPod, plan: RebalancePlan, *, width: int, color: bool) -> str:
-    """Return the report as text, no line longer than the width but commands."""
-    return print_all(_parts(prepared, plan), width=width, color=color)
+def render_text(
+    prepared: PreparedPod, plan: RebalancePlan, scaled: ScaledDown | None = None, *, width: int, color: bool
+) -> str:
+    """Return the report as text, no line longer than the width but commands.
+
+    Args:
+        prepared: The next pod of the workload.
+        plan: The plan.
+        scaled: The nodes that an autoscaler removes after it; None where that is not asked for.
+        width: Columns of the terminal.
+        color: Whether to use the terminal's colors.
+    """
+    removal = () if scaled is None else scaled_down_text(scaled)
+    return print_all(chain(_parts(prepared, plan), removal), width=width, color=color)
 
 
 def commands(prepared: PreparedPod, plan: RebalancePlan) -> list[str]:
@@ -154,6 +168,8 @@ class RebalanceAnswer:
         budgets: How many evictions each PodDisruptionBudget allows now that selects the pods.
         not_modeled: What else a scheduler looks at in these pods, which may refuse more nodes.
         notes: Why PodDisruptionBudgets could not be read, if so; ``budgets`` then has none.
+        scaled_down: The nodes that an autoscaler removes after the evictions, and whether that undoes them;
+            null where that was not requested.
     """
 
     schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
@@ -169,9 +185,15 @@ class RebalanceAnswer:
     budgets: Mapping[str, int]
     not_modeled: Sequence[str]
     notes: Sequence[str]
+    scaled_down: ScaledDown | None = None
 
 
-def render_json(prepared: PreparedPod, plan: RebalancePlan, unread: Sequence[str] = ()) -> bytes:
+def render_json(
+    prepared: PreparedPod,
+    plan: RebalancePlan,
+    unread: Sequence[str] = (),
+    scaled: ScaledDown | None = None,
+) -> bytes:
     """Return a plan as one line of JSON, without its end; what could not be read for it is in its notes."""
     answer = RebalanceAnswer(
         object=prepared.workload,
@@ -186,6 +208,7 @@ def render_json(prepared: PreparedPod, plan: RebalancePlan, unread: Sequence[str
         budgets=plan.budgets,
         not_modeled=prepared.request.pod.unmodeled,
         notes=unread,
+        scaled_down=scaled,
     )
     return dumps(answer)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -13,14 +14,15 @@ from policies.autoscaler.autoscaler import Loop, Unhelped
 from policies.autoscaler.node_group import DAEMONS, AutoscalerName, RelaxedPreference
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
-from policies.placement.core.autoscaling import AlternativeKind, Autoscaled
-from policies.placement.simulate.simulate import DomainChange
-from policies.reports.words import plain_table, section
+from policies.placement.core.autoscaling import AlternativeKind, Autoscaled, GroupSize
+from policies.placement.core.domain_changes import DomainChange
+from policies.reports.words import add_rows, plain_table, section
 from policies.scheduler.skew import skew_of
 
 _WHAT = {
     AlternativeKind.MIN_DOMAINS: "with minDomains for all domains",
     AlternativeKind.ALL_ZONES: "with node groups in all zones",
+    AlternativeKind.OWN_SELECTOR: "with a selector of the pods",
 }
 #: What is said of groups that no document describes.
 _ORIGINS = {
@@ -66,14 +68,13 @@ def _nodes(scaled: Autoscaled) -> Iterator[RenderableType]:
     for title in ("NODES", "ADDED", "MAX"):
         table.add_column(title, justify="right")
     grown = [group for group in scaled.groups if group.added]
-    for group in grown[:IN_TABLE]:
-        known = group.origin == "document" and group.max_size is not None
-        limit = f"{group.max_size:,}" if known else "not known"
-        row = (one_line(group.name), one_line(group.zone), f"{group.size:,}", f"{group.added:,}", limit)
-        table.add_row(*row)
-    if (rest := len(grown) - IN_TABLE) > 0:
-        table.add_row(more(rest))
-    yield table
+    yield add_rows(table, map(_grown, grown))
+
+
+def _grown(group: GroupSize) -> tuple[str, ...]:
+    known = group.origin == "document" and group.max_size is not None
+    limit = f"{group.max_size:,}" if known else "not known"
+    return one_line(group.name), one_line(group.zone), f"{group.size:,}", f"{group.added:,}", limit
 
 
 def _by_type(scaled: Autoscaled) -> Table:
@@ -83,22 +84,14 @@ def _by_type(scaled: Autoscaled) -> Table:
         table.add_column(title, overflow="fold")
     table.add_column("ADDED", justify="right")
     added = Counter((each.group, each.instance_type, each.capacity_type, each.zone) for each in scaled.nodes)
-    for row, count in list(added.items())[:IN_TABLE]:
-        table.add_row(*map(one_line, row), f"{count:,}")
-    if (rest := len(added) - IN_TABLE) > 0:
-        table.add_row(more(rest))
-    return table
+    return add_rows(table, ((*map(one_line, row), f"{number:,}") for row, number in added.items()))
 
 
 def _given_up(given_up: Sequence[RelaxedPreference]) -> Table:
     table = plain_table()
     table.add_column("PREFERENCE", overflow="fold")
     table.add_column("OF PODS", justify="right")
-    for each in given_up[:IN_TABLE]:
-        table.add_row(one_line(each.preference), f"{each.pods:,}")
-    if (rest := len(given_up) - IN_TABLE) > 0:
-        table.add_row(more(rest))
-    return table
+    return add_rows(table, ((one_line(each.preference), f"{each.pods:,}") for each in given_up))
 
 
 def _loops(loops: Sequence[Loop]) -> Table:
@@ -107,17 +100,17 @@ def _loops(loops: Sequence[Loop]) -> Table:
     table.add_column("NODES", overflow="fold")
     table.add_column("FOR PODS", justify="right")
     table.add_column("", overflow="fold")
-    for number, loop in enumerate(loops[:IN_TABLE], start=1):
-        others = [name for name in loop.tied if name != loop.group]
-        chance = f"or, as likely, {listed(others, IN_SENTENCE)}" if others else ""
-        table.add_row(f"{number:,}", _counts(loop.nodes), f"{loop.pods:,}", chance)
-    if (rest := len(loops) - IN_TABLE) > 0:
-        table.add_row("", more(rest))
-    return table
+    return add_rows(table, map(_loop, count(1), loops), rest_in=1)
+
+
+def _loop(number: int, loop: Loop) -> tuple[str, ...]:
+    others = [name for name in loop.tied if name != loop.group]
+    chance = f"or, as likely, {listed(others, IN_SENTENCE)}" if others else ""
+    return f"{number:,}", _counts(loop.nodes), f"{loop.pods:,}", chance
 
 
 def _counts(nodes: Mapping[str, int]) -> str:
-    return listed([f"{count:,} {one_line(name)}" for name, count in nodes.items()]) if nodes else "none"
+    return listed([f"{number:,} {one_line(name)}" for name, number in nodes.items()]) if nodes else "none"
 
 
 def unhelped_text(unhelped: Sequence[Unhelped]) -> Iterator[RenderableType]:
@@ -145,9 +138,10 @@ def _alternatives(scaled: Autoscaled, domains: Sequence[DomainChange], pending: 
     skews = [skew_of(change.applied, change.after) for change in first]
     table.add_row("as it is", f"{len(scaled.nodes):,}", f"{pending:,}", _skews(skews))
     for each in scaled.alternatives:
-        table.add_row(
-            _WHAT[each.what], f"{sum(each.nodes.values()):,}", f"{each.pending:,}", _skews(each.skews)
-        )
+        what = _WHAT[each.what]
+        if scaled.autoscaler is AutoscalerName.KARPENTER:
+            what = what.replace("node groups", "NodePools")
+        table.add_row(what, f"{sum(each.nodes.values()):,}", f"{each.pending:,}", _skews(each.skews))
     return table
 
 
@@ -159,9 +153,8 @@ def _notes(scaled: Autoscaled) -> Iterator[RenderableType]:
     origins = sorted({group.origin for group in scaled.groups} & _ORIGINS.keys(), reverse=True)
     if origins:
         how = " and ".join(_ORIGINS[origin] for origin in origins)
-        text = (
-            f"The node groups are deduced {how}, one for each zone. How large they may become is not known."
-        )
+        unknown = "How large or small they may become is not known."
+        text = f"The node groups are deduced {how}, one for each zone. {unknown}"
         yield from ("", Text(text, "yellow"))
     if scaled.karpenter_nodes:
         text = (

@@ -11,13 +11,14 @@ from policies.model.next_pod import PodRevision
 from policies.model.replica_number import ReplicaNumber
 from policies.model.version import KubernetesVersion
 from policies.placement.core.autoscaling import Autoscaled
+from policies.placement.core.domain_changes import DomainChange
 from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.replicas import ReplicaEnds
+from policies.placement.core.scale_down import ScaledDown
 from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.placement.simulate.distribution import Distribution
 from policies.placement.simulate.scheduling_queue import SchedulingQueue, SimulatedQueue
-from policies.placement.simulate.simulate import DomainChange
 from policies.placement.simulate.what_if import WhatIf
 from policies.reports.rollout.json import RolloutFields, rollout_fields
 from policies.reports.rollout.words import not_looked_at
@@ -78,6 +79,8 @@ class SimulateAnswer:
             neither was requested.
         autoscaled: What the autoscaler does for the pods, the first time; null where that was not
             requested.
+        scaled_down: The nodes that the autoscaler then removes, and where their pods go, the first time; null
+            where that was not requested.
         evicted: The pods that were evicted for pods of higher priority, and what became of them; those that
             were evicted for displaced pods are among these, in ``whatIf``. In a rollout those of other
             workloads, in its likely course.
@@ -103,6 +106,7 @@ class SimulateAnswer:
     what_if: WhatIf | None = None
     rollout: RolloutFields | None = None
     autoscaled: Autoscaled | None = None
+    scaled_down: ScaledDown | None = None
     evicted: Sequence[DisplacedPod]
     not_modeled: Sequence[str]
     not_looked_at: Sequence[str]
@@ -133,6 +137,7 @@ def _of_queue(simulated: SimulatedQueue) -> SimulateAnswer:
         runs=None if runs is None else SimulationRuns(simulated.settings.runs, runs),
         what_if=simulated.what_if,
         autoscaled=simulation.autoscaled,
+        scaled_down=simulation.scaled_down,
         evicted=simulation.evicted,
         not_modeled=simulated.unmodeled,
         not_looked_at=simulated.not_looked_at,

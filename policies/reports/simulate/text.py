@@ -12,11 +12,12 @@ from rich.text import Text
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_TABLE, ON_LINE, listed, plural
+from policies.placement.core.domain_changes import MOST_COUNTED, DomainChange
 from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
-from policies.placement.simulate.simulate import MOST_COUNTED, DomainChange
 from policies.reports.domains import bar, bar_room
 from policies.reports.simulate.autoscale_text import autoscaled_text
+from policies.reports.simulate.scale_down_text import scaled_down_text
 from policies.reports.simulate.what_if_text import evicted_text, what_if_text
 from policies.reports.words import (
     as_revision,
@@ -72,6 +73,8 @@ def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType
         yield from section(f"What stays pending{of_first}", _pending(simulation.steps))
     if simulation.autoscaled is not None:
         yield from autoscaled_text(simulation.autoscaled, simulation.domains, simulation.pending)
+    if simulation.scaled_down is not None:
+        yield from scaled_down_text(simulation.scaled_down)
 
 
 def headline(simulated: SimulatedQueue) -> Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -10,10 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_TABLE, listed, more, plural
+from policies.manifests.words import IN_TABLE, listed, plural
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.simulate.what_if import DomainStages, WhatIf
 from policies.reports.words import (
+    add_rows,
     constraint_title,
     domain_name,
     end_of_evicted,
@@ -38,12 +39,7 @@ def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableTyp
         yield ""
         yield item(stages.constraint + 1, constraint_title(stages.applied, policy))
         yield Padding(_domains(stages), (0, 0, 0, 3))
-    recovered = [entry for entry in recovery.displaced if entry.outcome is PodOutcome.RECOVERED]
-    if recovered:
-        yield from section("What gets a node again, in this order", [_moves(recovered)])
-    yield from _groups(recovery.displaced, PodOutcome.PENDING, "What stays pending", _message, sentence)
-    yield from _groups(recovery.displaced, PodOutcome.NOT_RECREATED, "What nothing recreates", _why, Text)
-    yield from _groups(recovery.displaced, PodOutcome.NOT_TRIED, "What was not scheduled again", _why, Text)
+    yield from displaced_text(recovery.displaced)
     if not recovery.complete:
         text = (
             "The objects of some pods are not known: they are not scheduled again and take no room; a drain "
@@ -52,6 +48,16 @@ def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableTyp
         yield from ("", Text(text, "yellow"))
     if recovery.disruption.added:
         yield from ("", Text("New nodes are empty: pods of DaemonSets are not started on them.", "yellow"))
+
+
+def displaced_text(displaced: Sequence[DisplacedPod]) -> Iterator[RenderableType]:
+    """Yield which pods that lost their node get one again, and why others do not."""
+    recovered = [entry for entry in displaced if entry.outcome is PodOutcome.RECOVERED]
+    if recovered:
+        yield from section("What gets a node again, in this order", [_moves(recovered)])
+    yield from _groups(displaced, PodOutcome.PENDING, "What stays pending", _message, sentence)
+    yield from _groups(displaced, PodOutcome.NOT_RECREATED, "What nothing recreates", _why, Text)
+    yield from _groups(displaced, PodOutcome.NOT_TRIED, "What was not scheduled again", _why, Text)
 
 
 def evicted_text(displaced: Iterable[DisplacedPod], when: str = "") -> Iterator[RenderableType]:
@@ -67,12 +73,11 @@ def evicted_text(displaced: Iterable[DisplacedPod], when: str = "") -> Iterator[
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("POD", "FROM", "FOR", "THEN"):
         table.add_column(title, overflow="fold")
-    for entry in evicted[:IN_TABLE]:
-        name, then = f"{entry.pod.namespace}/{entry.pod.name}", end_of_evicted(entry)
-        names = (name, entry.pod.node, entry.preemptor, then)
-        table.add_row(*map(one_line, names))
-    if (rest := len(evicted) - IN_TABLE) > 0:
-        table.add_row(more(rest))
+    rows = (
+        (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, entry.preemptor, end_of_evicted(entry))
+        for entry in evicted
+    )
+    add_rows(table, (tuple(map(one_line, row)) for row in rows))
     yield from section(f"What is evicted for pods of higher priority{when}", [table])
 
 
@@ -111,11 +116,9 @@ def _domains(stages: DomainStages) -> Table:
     values = sorted({value for column in columns for value in column})
     if len(values) > IN_TABLE:
         values = [value for value in values if len({column.get(value) for column in columns}) > 1]
-    for value in values[:IN_TABLE]:
-        table.add_row(domain_name(value), *(_count(column, value) for column in columns))
-    if (rest := len(values) - IN_TABLE) > 0:
-        table.add_row(more(rest))
-    return table
+    return add_rows(
+        table, ((domain_name(value), *(_count(column, value) for column in columns)) for value in values)
+    )
 
 
 def _count(column: Mapping[str, int], value: str) -> str:
@@ -126,13 +129,13 @@ def _moves(recovered: list[DisplacedPod]) -> Table:
     table = plain_table()
     for title in ("POD", "FROM", "TO"):
         table.add_column(title, overflow="fold")
-    for entry in recovered[:IN_TABLE]:
-        target = entry.step.node if entry.step is not None else ""
-        names = (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, target or "")
-        table.add_row(*map(one_line, names))
-    if (rest := len(recovered) - IN_TABLE) > 0:
-        table.add_row(more(rest))
-    return table
+    return add_rows(table, map(_move, recovered))
+
+
+def _move(entry: DisplacedPod) -> tuple[str, ...]:
+    target = entry.step.node if entry.step is not None else ""
+    names = (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, target or "")
+    return tuple(map(one_line, names))
 
 
 def _groups(

@@ -7,12 +7,22 @@ from typing import Literal
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
-from policies.placement.core.actions import Action, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
+from policies.placement.core.actions import (
+    Action,
+    AddNodes,
+    CordonNode,
+    DrainNode,
+    LoseDomain,
+    TaintNode,
+    UncordonNode,
+    UntaintNode,
+)
 from policies.placement.core.recovery import PodOutcome
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.placement.simulate.scheduling_queue import SimulatedQueue
 from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate import text as simulate_text
+from policies.reports.words import nodes_like
 
 #: What becomes of the replicas besides: a number of them is added, they are scaled to one, or rolled out.
 Change = tuple[Literal["replicas", "scale", "rollout"], int | None]
@@ -34,8 +44,12 @@ def action_text(action: Action) -> str:
             return f"{one_line(node)} is cordoned"
         case TaintNode(node=node, taint=taint):
             return f"{one_line(node)} gets the taint {one_line(str(taint))}"
-        case AddNodes(like=like, count=count):
-            return f"{plural(count, 'node')} like {one_line(like)} {'is' if count == 1 else 'are'} added"
+        case UncordonNode(node=node):
+            return f"{one_line(node)} is uncordoned"
+        case UntaintNode(node=node, taint=taint):
+            return f"{one_line(node)} loses the taint {one_line(taint)}"
+        case AddNodes(count=count):
+            return f"{nodes_like(action)} {'is' if count == 1 else 'are'} added"
 
 
 def happening_text(actions: Iterable[Action], change: Change) -> str:

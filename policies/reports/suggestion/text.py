@@ -22,7 +22,7 @@ from policies.placement.core.given_up import GivenUp, given_up_by
 from policies.placement.core.placement import Placement
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.suggestions import ExternalChange, Suggestion, Suggestions
-from policies.reports.words import at_most, item, named, search_ended
+from policies.reports.words import at_most, item, named, search_ended, taints_text
 from policies.scheduler.changes import LOSES_DATA, Change, ChangeKind, ClusterChange, RemadeClaims
 from policies.scheduler.request import ConstraintOrigin
 
@@ -236,9 +236,7 @@ def in_cluster(change: ClusterChange) -> str:
         case ChangeKind.NODE_LABEL:
             command = f"kubectl label node {names} {key}={value}"
             return f"give {names} the label {key} that it lacks; if {value} is true: {command}"
-    noun = "taint" if len(change.without) == 1 else "taints"
-    taints = f"{noun} {', '.join(map(one_line, change.without))}"
-    without = f", without the {taints}" if change.without else ""
+    without = f", without {taints_text(change.without)}" if change.without else ""
     if change.key and value is None:
         each = "a new domain" if change.count == 1 else "a new domain each"
         return f"add {plural(change.count, 'node')} like {names}, in {each} of {key}{without}"

@@ -14,6 +14,8 @@ from policies.placement.core.actions import (
     DrainNode,
     LoseDomain,
     TaintNode,
+    UncordonNode,
+    UntaintNode,
 )
 from policies.placement.survive.damage import (
     ClusterLoss,
@@ -22,7 +24,7 @@ from policies.placement.survive.damage import (
     DomainImpact,
     WorkloadDamage,
 )
-from policies.reports.words import domain_name, unmodeled_note
+from policies.reports.words import domain_name, nodes_like, unmodeled_note
 
 
 def verdict_on(report: ClusterSurvivalReport, what: str) -> str:
@@ -54,8 +56,12 @@ def _disruption(action: Action) -> str:
             return f"the cordon of {one_line(node)}"
         case TaintNode(node=node, taint=taint):
             return f"the taint {one_line(str(taint))} of {one_line(node)}"
-        case AddNodes(like=like, count=count):
-            return f"the addition of {plural(count, 'node')} like {one_line(like)}"
+        case UncordonNode(node=node):
+            return f"the end of the cordon of {one_line(node)}"
+        case UntaintNode(node=node, taint=taint):
+            return f"the removal of the taint {one_line(taint)} of {one_line(node)}"
+        case AddNodes():
+            return f"the addition of {nodes_like(action)}"
 
 
 def verdict(report: ClusterSurvivalReport) -> str:

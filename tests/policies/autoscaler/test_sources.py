@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.autoscaler.node_group import GroupOrigin
@@ -24,7 +25,7 @@ expanders: [priority, most-pods]
 priorities: [{priority: 10, names: [spot]}]
 balanceSimilarNodeGroups: true
 groups:
-- {name: web-a, zone: zone-a, maxSize: 5, allocatable: {cpu: "2", memory: 8Gi}}
+- {name: web-a, zone: zone-a, maxSize: 5, minSize: 1, allocatable: {cpu: "2", memory: 8Gi}}
 - name: web-b
   zone: zone-b
   size: 3
@@ -77,6 +78,8 @@ def test_document() -> None:
 
     assert (2, 3) == (first.size, second.size)
     assert {"cpu": 2000, "memory": 8 << 30, "pods": 110} == first.template.allocatable == first.capacity
+    assert (1, 0) == (first.min_size, second.min_size)
+    assert ({"n1", "n2"}, {"n3"}) == (set(first.nodes), set(second.nodes))
     assert second.capacity["cpu"] == 4000
     assert {ZONE_KEY: "zone-b"} == second.template.labels
     assert (Expander.PRIORITY, Expander.MOST_PODS) == found.settings.expanders
@@ -93,6 +96,50 @@ def test_cluster_api() -> None:
     assert (200, 199) == (group.capacity["pods"], group.template.allocatable["pods"])
     assert group.template.labels[ZONE_KEY] == "zone-a"
     assert (Taint("team", "data", "NoSchedule"), Taint("late", "1", "NoExecute")) == group.template.taints
+
+
+def test_scale_down_settings() -> None:
+    """How nodes are removed is read; without it the flags have their defaults."""
+    text = f"{GROUPS}scaleDown: {{utilizationThreshold: 0.7, maxDrainParallelism: 3}}\n"
+    given, usual = (_read(each).settings.scale_down for each in (text, GROUPS))
+
+    assert (0.7, 3, 10) == (given.utilization_threshold, given.max_drain_parallelism, given.max_parallelism)
+    assert (0.5, 1, True) == (
+        usual.utilization_threshold,
+        usual.max_drain_parallelism,
+        usual.skip_nodes_with_local_storage,
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "nodes"),
+    [("topology.kubernetes.io/zone=zone-a,pool=x", {"n1"}), ("pool=y", set()), ("", set())],
+)
+def test_nodes_of_cluster_api(labels: str, nodes: set[str]) -> None:
+    """Its nodes are those with the labels of its annotation; without one none is known."""
+    text = MACHINES.replace("topology.kubernetes.io/zone=zone-a,pool=x", labels)
+    (group,) = _read(text, _labeled("n1", "zone-a", pool="x"), a_node("n2", "zone-a")).groups
+
+    assert nodes == group.nodes
+
+
+@pytest.mark.parametrize(
+    ("disruption", "field"),
+    [
+        ({"budgets": [{"nodes": "many"}]}, "budgets[0].nodes"),
+        ({"budgets": [{"nodes": "101%"}]}, "budgets[0].nodes"),
+        ({"budgets": "10%"}, "budgets"),
+        ({"consolidationPolicy": 5}, "consolidationPolicy"),
+        ("Never", ""),
+    ],
+)
+def test_errors_of_disruption(disruption: object, field: str) -> None:
+    """What is wrong with the disruption of a NodePool is told with its field."""
+    spec = yaml.safe_dump({"spec": {"disruption": disruption}})
+    with pytest.raises(DocumentError) as caught:
+        _read(f"{NODE_POOL}{spec}")
+
+    assert f" spec.disruption{'.' if field else ''}{field}: " in caught.value.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -162,8 +209,10 @@ def test_deduced() -> None:
     ("label", "provider"),
     [
         ("eks_amazonaws_com__nodegroup", CloudProvider.AWS),
+        ("alpha_eksctl_io__nodegroup-name", CloudProvider.AWS),
         ("cloud_google_com__gke-nodepool", CloudProvider.GCE),
         ("kubernetes_azure_com__agentpool", CloudProvider.AZURE),
+        ("agentpool", CloudProvider.AZURE),
     ],
 )
 def test_deduced_from_managed_groups(label: str, provider: CloudProvider) -> None:

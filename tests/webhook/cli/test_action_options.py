@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -10,8 +11,17 @@ from click.testing import CliRunner
 
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath
-from policies.model.taints import Taint
-from policies.placement.core.actions import Action, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
+from policies.model.taints import Taint, TaintEffect
+from policies.placement.core.actions import (
+    Action,
+    AddNodes,
+    CordonNode,
+    DrainNode,
+    LoseDomain,
+    TaintNode,
+    UncordonNode,
+    UntaintNode,
+)
 from webhook.cli.action_options import Happening, action_options
 from webhook.cli.command import Command
 
@@ -54,6 +64,23 @@ def test_the_order() -> None:
     assert () == _read()
 
 
+def test_what_is_taken_back() -> None:
+    """A taint is named as for kubectl; a taint that new nodes lack belongs to the --add before it."""
+    at, added = FieldPath(("--untaint",)), AddNodes(at=FieldPath(("--add",)), like="n1", count=1)
+
+    assert (
+        UncordonNode(at=FieldPath(("--uncordon",)), node="n1"),
+        UntaintNode(at=at, node="n1", key="team"),
+        UntaintNode(at=at, node="n1", key="team", effect=TaintEffect.NO_EXECUTE),
+        replace(added, without_taints=("team", "gpu")),
+        added,
+    ) == _read(
+        *("--uncordon", "n1", "--untaint", "n1", "team-", "--untaint", "n1", "team:NoExecute"),
+        *("--add", "1", "like", "n1", "--without-taint", "team", "--without-taint", "gpu"),
+        *("--add", "1", "like", "n1"),
+    )
+
+
 def test_an_outage() -> None:
     """All nodes that are lost stay, unreachable."""
     actions = _read("--lose", "rack=1", "--unreachable", "--drain", "n1", "--lose", "region=r")
@@ -70,11 +97,12 @@ def test_what_is_wrong() -> None:
         _read(
             *("--lose", "zone", "--lose", "=a", "--taint", "n1", "team", "--taint", "n1", "team:Never"),
             *("--add", "3", "as", "n1", "--add", "0", "like", "n1", "--add", "9" * 5000, "like", "n1"),
-            *("--add", "3", "like", "n1"),
+            *("--add", "3", "like", "n1", "--drain", "n1", "--without-taint", "team"),
+            *("--untaint", "n1", "team=x", "--untaint", "n1", "team:Never"),
         )
 
     named = [line.partition(":")[0] for line in str(caught.value).splitlines()]
-    assert ["--lose"] * 2 + ["--taint"] * 2 + ["--add"] * 3 == named
+    assert ["--lose"] * 2 + ["--taint"] * 2 + ["--add"] * 3 + ["--without-taint"] + ["--untaint"] * 2 == named
 
 
 def test_too_few_words() -> None:

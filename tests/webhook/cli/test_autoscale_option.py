@@ -279,3 +279,32 @@ def test_bad_input(folder: Path, arguments: tuple[str, ...]) -> None:
 
     assert code == 2
     assert len([line for line in errors.splitlines() if "there is no pod" not in line]) == 1
+
+
+def test_scale_down(folder: Path) -> None:
+    """Nodes that are not needed go, and the answer says so; without an autoscaler it is refused."""
+    source = str(folder / "groups.yaml")
+    document = yaml.safe_load((folder / "groups.yaml").read_text())
+    for group in document["groups"]:
+        del group["size"]
+    (folder / "groups.yaml").write_text(yaml.safe_dump(document))
+    code, text, _ = _run(folder, "--pods", "0", "--autoscale", source, "--scale-down")
+    answer = _answer(folder, source, "--pods", "0", "--scale-down")
+    refused = _run(folder, "--scale-down")
+
+    assert code == 0
+    assert "Nodes that Cluster Autoscaler removes" in text
+    assert ["n1", "n2"] == [node["name"] for node in answer["scaledDown"]["removed"]]
+    assert "nodes that are taken away again" not in " ".join(answer["notLookedAt"])
+    assert (2, "evenkeel: --scale-down needs --autoscale") == (refused[0], refused[2].partition(": the")[0])
+
+
+def test_scale_down_after_scale_up(folder: Path) -> None:
+    """Nodes that were added for pods stay, since these fill them."""
+    answer = _answer(folder, str(folder / "groups.yaml"), "--scale-down")
+    added = {node["name"] for node in answer["autoscaled"]["nodes"]}
+    removed = {node["name"] for node in answer["scaledDown"]["removed"]}
+
+    assert added
+    assert not removed & added
+    assert added <= {node["name"] for node in answer["scaledDown"]["kept"]}

@@ -120,7 +120,7 @@ def test_without_the_distribution_of_a_command() -> None:
     assert (3, "") == (done.returncode, done.stdout)
     assert done.stderr.startswith("evenkeel: evenkeel conformance is not installed: ")
     assert 1 == done.stderr.count("\n")
-    assert "pip install ./conformance" in done.stderr
+    assert "pip install evenkeel-conformance==" in done.stderr
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])

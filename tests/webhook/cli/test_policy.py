@@ -125,6 +125,71 @@ def test_check_folder_with_an_unknown_kind(folder: Path) -> None:
     assert [True] == [line.startswith("below/slip.yaml:") for line in result.stderr.splitlines()]
 
 
+KARPENTER = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec: {weight: 5, template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}}}}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: a}
+---
+apiVersion: evenkeel.dev/v1alpha1
+kind: InstanceTypes
+instanceTypes:
+- {name: small, allocatable: {cpu: "4", memory: 8Gi}, offerings: [{zones: [a]}]}
+"""
+GROUPS = """\
+apiVersion: evenkeel.dev/v1alpha1
+kind: NodeGroups
+groups: [{name: web-a, zone: a, maxSize: 2, allocatable: {cpu: "4", memory: 8Gi}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "errors"),
+    [
+        pytest.param({}, [], id="right"),
+        pytest.param(
+            {"weight: 5": "weight: heavy", 'cpu: "4"': "cpu: much", "name: general": "name: 3"},
+            [
+                "pools.yaml:3: metadata.name",
+                "pools.yaml:4: spec.weight",
+                "pools.yaml:13: instanceTypes[0].allocatable[cpu]",
+            ],
+            id="3 errors in 2 documents",
+        ),
+        pytest.param({"sh/v1\n": "sh/v1beta1\n"}, ["pools.yaml:1: apiVersion"], id="another version"),
+        pytest.param(
+            {"karpenter.sh/v1": "hypershift.openshift.io/v1"}, ["pools.yaml:2: kind"], id="not Karpenter's"
+        ),
+    ],
+)
+def test_check_node_pools(folder: Path, change: dict[str, str], errors: list[str]) -> None:
+    """What an autoscaler's nodes are described by is checked, with every error and its line."""
+    text = KARPENTER
+    for old, new in change.items():
+        text = text.replace(old, new)
+    (folder / "pools.yaml").write_text(text)
+    (folder / "groups.yaml").write_text(GROUPS)
+    result = run("check", "pools.yaml", "groups.yaml")
+
+    assert errors == [": ".join(line.split(": ")[:2]) for line in result.stderr.splitlines()]
+    assert errors or result.stdout == "3 documents checked, no errors\n"
+
+
+def test_check_one_autoscaler_a_file(folder: Path) -> None:
+    """A file has NodePools or NodeGroups, since --autoscale takes one file; a folder may have both."""
+    (folder / "below").mkdir()
+    (folder / "below/pools.yaml").write_text(KARPENTER)
+    (folder / "below/groups.yaml").write_text(GROUPS)
+    (folder / "both.yaml").write_text(f"{KARPENTER}---\n{GROUPS}")
+
+    assert (0, 1) == (run("check", "below").exit_code, run("check", "both.yaml").exit_code)
+    assert "give those of one of them" in run("check", "both.yaml").stderr
+
+
 def test_check_stdin(folder: Path) -> None:
     """A dash is standard input."""
     result = run("check", "-", stdin=WRONG)

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from policies.manifests.errors import UsageError
-from tests.builders import a_constraint, a_node, a_workload
+from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.policies.reports.verdicts import on
 from webhook.cli.rebalance import command
 
@@ -115,3 +115,34 @@ def test_bad_input(folder: Path) -> None:
 
     assert 2 == result.exit_code
     assert result.stderr.startswith("broken.yaml:")
+
+
+def test_autoscaler_undoes_it(folder: Path) -> None:
+    """Soft spread keeps no node: what was evicted to the second zone comes back when its node goes."""
+    spec = {"topologySpreadConstraints": [a_constraint(whenUnsatisfiable="ScheduleAnyway")]}
+    pods = [
+        a_pod(name=f"web-{number}", owner=("apps/v1", "StatefulSet", "web"), spec={"nodeName": "n1", **spec})
+        for number in range(3)
+    ]
+    items = [a_node("n1", "a"), a_node("n2", "b"), *pods, a_workload("StatefulSet", spec=spec)]
+    (folder / "soft.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    given = ["sts/web", "-n", "shop", "--cluster", "soft.json", "--soft"]
+    result = CliRunner().invoke(command, [*given, "--autoscale", "deduced", "-o", "json"])
+    text = CliRunner().invoke(command, [*given, "--autoscale", "deduced"]).output
+    answer = json.loads(result.stdout)
+    alone = json.loads(CliRunner().invoke(command, [*given, "-o", "json"]).stdout)
+
+    assert ["n2"] == [eviction["replacement"]["node"] for eviction in answer["evictions"]]
+    assert (1, 1) == (answer["scaledDown"]["undone"], len(answer["scaledDown"]["removed"]))
+    assert "It undoes the balance of 1 constraint" in text
+    assert alone == answer | {"scaledDown": None}
+
+
+@pytest.mark.usefixtures("folder")
+def test_autoscaler_of_deletion_costs() -> None:
+    """Deletion costs move no pod, so that no autoscaler could undo it."""
+    given = ["-f", "web.yaml", "--cluster", "even.json", "--as", "deletion-cost", "--autoscale", "deduced"]
+    result = CliRunner().invoke(command, given)
+
+    assert isinstance(result.exception, UsageError)
+    assert "--autoscale and --as deletion-cost exclude each other" in str(result.exception)

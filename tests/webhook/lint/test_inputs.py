@@ -110,6 +110,16 @@ def test_a_tool_that_fails(folder: Path, script: str, expected: str) -> None:
     assert [True, True] == [expected in entry.message for entry in texts.skipped]
 
 
+def test_a_templated_chart_is_skipped_once(folder: Path) -> None:
+    """Its Chart.yaml is no file of its own besides."""
+    install(folder, "helm", "#!/bin/sh\nexit 1\n")
+    (folder / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: {{ .Values.name }}\nversion: 1.0.0\n")
+    texts = gather_texts(["chart"], tools=Tools())
+
+    assert [] == files(texts)
+    assert ["chart/Chart.yaml"] == [entry.location.file for entry in texts.skipped]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -121,7 +131,7 @@ def test_a_tool_that_fails(folder: Path, script: str, expected: str) -> None:
         "patches: [{path: 'https://example.com/a.yaml'}]",
         "configMapGenerator: [{name: a, files: ['a=https://example.com/a.yaml']}]",
         "openapi: {path: 'https://example.com/a.json'}",
-        "helmCharts: [{name: a}]",
+        "helmCharts: [{name: a, repo: 'https://example.com'}]",
         "generators: [chart.txt]",
     ],
 )

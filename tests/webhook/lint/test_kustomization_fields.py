@@ -93,6 +93,7 @@ def test_every_field() -> None:
         pytest.param('generators: ["a\\nb"]', "generators[0]", "value-invalid", id="2 lines, no object"),
         pytest.param("kind: Pod", "kind", "value-invalid", id="another kind"),
         pytest.param("resources: []\nresources: []", "resources", "value-invalid", id="a key twice"),
+        pytest.param("helmCharts: [{name: a}]", "helmCharts[0]", "value-invalid", id="a local chart"),
         pytest.param("[]", "", "wrong-type", id="a list"),
     ],
 )

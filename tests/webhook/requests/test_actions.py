@@ -8,8 +8,17 @@ import pytest
 
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.wire_reader import read
-from policies.model.taints import Taint
-from policies.placement.core.actions import MOST_ADDED, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
+from policies.model.taints import Taint, TaintEffect
+from policies.placement.core.actions import (
+    MOST_ADDED,
+    AddNodes,
+    CordonNode,
+    DrainNode,
+    LoseDomain,
+    TaintNode,
+    UncordonNode,
+    UntaintNode,
+)
 from webhook.requests.actions import MOST_ACTIONS, actions_of
 from webhook.requests.simulate import SimulationFields
 
@@ -25,9 +34,13 @@ def test_every_action() -> None:
         {"taint": {"node": "n3", "key": "team", "effect": "NoExecute"}},
         {"add": {"count": 3, "like": "n1"}},
         {"add": {"like": "n1"}},
+        {"uncordon": "n2"},
+        {"untaint": {"node": "n3", "key": "team"}},
+        {"untaint": {"node": "n3", "key": "team", "effect": "NoSchedule"}},
+        {"add": {"like": "n1", "withoutTaints": ["team"]}},
     ]
     found = ErrorList()
-    zone, paths = "topology.kubernetes.io/zone", [AT.index(position) for position in range(6)]
+    zone, paths = "topology.kubernetes.io/zone", [AT.index(position) for position in range(10)]
 
     assert (
         LoseDomain(at=paths[0].child("lose", "value"), key=zone, value="a", unreachable=True),
@@ -36,6 +49,12 @@ def test_every_action() -> None:
         TaintNode(at=paths[3].child("taint", "node"), node="n3", taint=Taint("team", "", "NoExecute")),
         AddNodes(at=paths[4].child("add", "like"), like="n1", count=3),
         AddNodes(at=paths[5].child("add", "like"), like="n1", count=1),
+        UncordonNode(at=paths[6].child("uncordon"), node="n2"),
+        UntaintNode(at=paths[7].child("untaint", "node"), node="n3", key="team"),
+        UntaintNode(
+            at=paths[8].child("untaint", "node"), node="n3", key="team", effect=TaintEffect.NO_SCHEDULE
+        ),
+        AddNodes(at=paths[9].child("add", "like"), like="n1", count=1, without_taints=("team",)),
     ) == actions_of(read(SimulationFields, {"actions": raw}, FieldPath(), found).actions or [], AT)
     assert [] == found.errors
 
@@ -64,6 +83,11 @@ def test_every_action() -> None:
             [{"taint": {"effect": "Never"}}],
             ["actions[0].taint.effect", "actions[0].taint.key", "actions[0].taint.node"],
             id="taint: an unknown effect, and what is missing",
+        ),
+        pytest.param(
+            [{"uncordon": 3}, {"untaint": {"node": "n1"}}, {"add": {"like": "a", "withoutTaints": "team"}}],
+            ["actions[0].uncordon", "actions[1].untaint.key", "actions[2].add.withoutTaints"],
+            id="what is taken back: types, and a key is missing",
         ),
         pytest.param(
             [{"add": {"count": 0}}, {"add": {"count": "3", "like": "a"}}],

@@ -117,3 +117,29 @@ def test_fewer_pods_the_more_groups() -> None:
         _answer(_request(autoscale=[GROUPS], replicas=most + 1))
 
     assert "2 nodes and 2 node groups" in caught.value.message
+
+
+def test_scale_down() -> None:
+    """A node that no pod needs goes; the field needs an autoscaler, and a workload."""
+    amounts = {"cpu": "4", "memory": "8Gi"}
+    entries = [{"name": zone, "zone": zone, "maxSize": 9, "allocatable": amounts} for zone in "ab"]
+    groups = {**GROUPS, "groups": entries}
+    answer = _answer(_request(autoscale=[groups], scaleDown=True, replicas=1))
+    refusals = []
+    for request in (
+        _request(scaleDown=True),
+        {"queue": [], "scaleDown": True, "autoscale": "deduced"},
+        _request(scaleDown=True, autoscale="deduced", scale=3),
+    ):
+        with pytest.raises(RequestError) as refused:
+            _answer(request)
+        refusals.append(str(refused.value.errors[0]))
+
+    assert ["n2"] == [node["name"] for node in answer["scaledDown"]["removed"]]
+    assert [["n1", "notUnderutilized"]] == [
+        [node["name"], node["why"]] for node in answer["scaledDown"]["kept"]
+    ]
+    assert "autoscale: Required value: the autoscaler that removes nodes" == refusals[0]
+    assert "scale_down" not in refusals[1]
+    assert "scaleDown: Forbidden: must not be set together with queue" == refusals[1]
+    assert refusals[2].startswith("autoscale: Forbidden")

@@ -22,6 +22,7 @@ from webhook.ui.app import create_page
 from webhook.ui.bundle import BuiltFile
 from webhook.ui.cluster import ClusterObjects, PageCluster
 from webhook.ui.page_state import PageState
+from webhook.ui.readings import Readings
 from webhook.ui.server import LoopbackServer
 
 TOKEN, PORT = "a-token", 4242
@@ -80,9 +81,13 @@ def a_page_cluster(
 class PageClient:
     """Sends what the page sends."""
 
-    def __init__(self, state: PageState, files: Mapping[str, BuiltFile] = FILES) -> None:
+    def __init__(
+        self, state: PageState, files: Mapping[str, BuiltFile] = FILES, readings: Readings | None = None
+    ) -> None:
         self.state = state
-        self.raw: FlaskClient = create_page(state, files, PageAccess(PORT, TOKEN)).test_client()
+        self.raw: FlaskClient = create_page(
+            readings or Readings(state), files, PageAccess(PORT, TOKEN)
+        ).test_client()
 
     def get(self, path: str, **headers: str) -> TestResponse:
         """Send a request without a body."""
@@ -108,7 +113,7 @@ def running(state: PageState) -> Iterator[int]:
     with open_listener("127.0.0.1:0") as listener:
         port = listener.getsockname()[1]
         access = PageAccess(port, TOKEN)
-        server = LoopbackServer(listener, create_page(state, FILES, access), access.bears_token)
+        server = LoopbackServer(listener, create_page(Readings(state), FILES, access), access.bears_token)
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:

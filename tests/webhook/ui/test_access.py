@@ -12,6 +12,7 @@ from tests.webhook.ui.pages import FILES, a_page_cluster
 from webhook.ui.access import PageAccess
 from webhook.ui.app import create_page
 from webhook.ui.page_state import PageState
+from webhook.ui.readings import Readings
 
 
 def test_secrets_are_new_each_time() -> None:
@@ -41,7 +42,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 def test_a_browser_is_sent_to_the_page_once() -> None:
     """Who reads the browser's arguments comes too late; of several at once one gets there."""
     page = PageAccess(4242)
-    client = create_page(PageState.of(a_page_cluster()), FILES, page)
+    client = create_page(Readings(PageState.of(a_page_cluster())), FILES, page)
     path = urlsplit(page.opening).path
 
     def status(path: str) -> tuple[int, str | None]:

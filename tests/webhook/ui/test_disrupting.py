@@ -83,6 +83,14 @@ def test_where_pods_go(actions: list[dict[str, Any]], moved: set[tuple[int, int,
     assert len(found["damages"]) == len(found["result"]["workloads"])
 
 
+def test_the_worst_has_the_smallest_rank() -> None:
+    """More pods that stay pending, then fewer, then none."""
+    ranks = [disrupt(*actions)["rank"] for actions in ([lose("a"), lose("b")], [lose("a")], [lose("c")])]
+
+    assert sorted(ranks) == ranks
+    assert ranks[0] != ranks[1] != ranks[2]
+
+
 def test_a_cluster_is_as_it_was_afterwards() -> None:
     """What was lost for one answer is there for the next."""
     client = a_client()

@@ -120,6 +120,25 @@ def test_patch() -> None:
     assert found["command"].startswith("kubectl patch deployment.apps/web --namespace shop --type merge ")
 
 
+def test_changes_can_be_taken_back() -> None:
+    """Each has the value that its field had: the edit the other way gives the first manifest again."""
+    edited = copy.deepcopy(DEPLOYMENT)
+    edited["spec"]["replicas"] = 9
+    edited["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["maxSkew"] = 2
+    del edited["spec"]["template"]["spec"]["containers"][0]["image"]
+    text = yaml.safe_dump(edited)
+    changes = json.loads(patch(CLUSTER, PatchBody(original=json.dumps(DEPLOYMENT), manifest=text)))["changes"]
+    back = [change | {"old": change["new"], "new": change["old"]} for change in changes]
+
+    assert {
+        "spec.replicas",
+        "spec.template.spec.topologySpreadConstraints[0].maxSkew",
+        "spec.template.spec.containers[0].image",
+    } == {change["field"] for change in changes}
+    restored = json.loads(suggest(CLUSTER, SuggestBody(manifest=text, edits=back)))["manifest"]
+    assert yaml.safe_load(restored) == DEPLOYMENT
+
+
 @pytest.mark.parametrize("kind", ["Pod", "Job"])
 def test_what_cannot_be_changed(kind: str) -> None:
     """Of a Pod or a Job there is no command: its fields stay as they are."""

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.taints import CORDON_TAINT, Taint
+from policies.model.node import read_node
+from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
 from policies.placement.core.actions import (
     MOST_ADDED,
     Action,
@@ -17,6 +18,8 @@ from policies.placement.core.actions import (
     DrainNode,
     LoseDomain,
     TaintNode,
+    UncordonNode,
+    UntaintNode,
     apply_actions,
     domains_of,
 )
@@ -118,6 +121,26 @@ def test_what_becomes_of_the_nodes() -> None:
     assert (GPU._replace(value="h100"),) == nodes["n2"].taints
 
 
+def test_what_is_taken_back() -> None:
+    """A node is as before its cordon and taints; new nodes lack the taints that they are to lack."""
+    soft = GPU._replace(effect="PreferNoSchedule")
+    cluster, done = _apply(
+        CordonNode(at=AT, node="n1"),
+        UncordonNode(at=AT, node="n1"),
+        TaintNode(at=AT, node="n1", taint=soft),
+        TaintNode(at=AT, node="n1", taint=soft._replace(effect="NoSchedule")),
+        UntaintNode(at=AT, node="n1", key="gpu", effect=TaintEffect.PREFER_NO_SCHEDULE),
+        AddNodes(at=AT, like="n1", count=1, without_taints=("team", "none")),
+        UntaintNode(at=AT, node="n1", key="gpu"),
+    )
+    (added,) = done.added
+    before, after, new = NODES[0], cluster.nodes.find("n1"), cluster.nodes.find(added)
+
+    assert after is not None
+    assert new is not None
+    assert (read_node(before, ErrorList()), (GPU._replace(effect="NoSchedule"),)) == (after, new.taints)
+
+
 def test_lost_nodes() -> None:
     """Nodes are gone, or tainted as the node lifecycle controller does."""
     gone, _ = _apply(LoseDomain(at=AT, key=ZONE_KEY, value="a"))
@@ -137,6 +160,13 @@ def test_lost_nodes() -> None:
         pytest.param(DrainNode(at=AT, node="n9"), id="drain"),
         pytest.param(CordonNode(at=AT, node="n9"), id="cordon"),
         pytest.param(TaintNode(at=AT, node="n9", taint=GPU), id="taint"),
+        pytest.param(UncordonNode(at=AT, node="n9"), id="uncordon"),
+        pytest.param(UntaintNode(at=AT, node="n9", key="gpu"), id="untaint"),
+        pytest.param(UntaintNode(at=AT, node="n1", key="gpu"), id="untaint: no such taint"),
+        pytest.param(
+            UntaintNode(at=AT, node="n1", key="team", effect=TaintEffect.NO_EXECUTE),
+            id="untaint: none of this effect",
+        ),
         pytest.param(AddNodes(at=AT, like="n9", count=1), id="add"),
         pytest.param(AddNodes(at=AT, like="n1", count=MOST_ADDED + 1), id="add too many"),
     ],

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import Any
 
-from policies.autoscaler.sources import deduce
+import pytest
+
+from policies.autoscaler.sources import AutoscalerReader, deduce
 from policies.config.context import AdmissionContext
 from policies.placement.simulate.scheduling_queue import (
     PLAIN,
@@ -60,3 +63,77 @@ def test_interrupted_anywhere() -> None:
         raise AssertionError("it was never complete")
 
     assert early > so_far > 0
+
+
+POOLS = (
+    {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "general"},
+        "spec": {
+            "template": {"spec": {"requirements": [{"key": ZONE, "operator": "In", "values": ["a", "b"]}]}}
+        },
+    },
+    {
+        "apiVersion": "evenkeel.dev/v1alpha1",
+        "kind": "InstanceTypes",
+        "instanceTypes": [
+            {
+                "name": "small",
+                "allocatable": {"cpu": "4", "memory": "8Gi"},
+                "offerings": [{"zones": ["a", "b", "c"]}],
+            }
+        ],
+    },
+)
+GROUPS = (
+    {
+        "apiVersion": "evenkeel.dev/v1alpha1",
+        "kind": "NodeGroups",
+        "groups": [
+            {"name": zone, "zone": zone, "maxSize": 9, "allocatable": {"cpu": "4", "memory": "8Gi"}}
+            for zone in "ab"
+        ],
+    },
+)
+OTHERS = {"matchLabels": {"app": "other"}}
+
+
+@pytest.mark.parametrize(
+    ("documents", "constraint", "zones", "expected"),
+    [
+        pytest.param(GROUPS, {}, "a", ["minDomains"], id="minDomains"),
+        pytest.param(GROUPS, {"minDomains": 2}, "a", [], id="2 of 2 domains"),
+        pytest.param(GROUPS, {"minDomains": 3}, "abc", ["allZones"], id="a zone without a group"),
+        pytest.param(
+            GROUPS, {"minDomains": 2, "labelSelector": OTHERS}, "a", ["ownSelector"], id="another selector"
+        ),
+        pytest.param(POOLS, {}, "a", ["minDomains", "allZones"], id="NodePools of 2 zones of 3"),
+        pytest.param(
+            POOLS,
+            {"minDomains": 2, "labelSelector": OTHERS},
+            "a",
+            ["ownSelector", "allZones"],
+            id="another selector, NodePools",
+        ),
+    ],
+)
+def test_alternatives(
+    documents: tuple[dict[str, Any], ...], constraint: dict[str, Any], zones: str, expected: list[str]
+) -> None:
+    """What would be otherwise is said for both autoscalers, where it is not so already."""
+    spec = {"topologySpreadConstraints": [a_constraint(topologyKey=ZONE, **constraint)]}
+    web = a_workload("Deployment", spec=spec)
+    web["spec"]["replicas"] = 4
+    resources = {"requests": {"cpu": "3", "memory": "1Gi"}}
+    web["spec"]["template"]["spec"]["containers"][0]["resources"] = resources
+    index = an_index(*(a_node(f"n{zone}", zone) for zone in zones))
+    reader = AutoscalerReader(index)
+    assert [[]] * len(documents) == [reader.take(document) for document in documents]
+    queue = queue_replicas(web, AdmissionContext(policies=(), cluster=index))
+    found = simulate_queue(queue, PLAIN, planned=PlannedActions(autoscaler=reader.autoscaler()))
+    scaled = found.simulation.autoscaled
+
+    assert scaled is not None
+    assert scaled.nodes
+    assert expected == [each.what for each in scaled.alternatives]

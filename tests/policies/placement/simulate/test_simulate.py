@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from policies.config.context import AdmissionContext
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
+from policies.placement.core.domain_changes import MOST_COUNTED
 from policies.placement.core.placement import prepare, read_workload
 from policies.placement.core.replicas import replicas_of
-from policies.placement.simulate.simulate import MOST_COUNTED, simulate
+from policies.placement.simulate.simulate import simulate
+from policies.scheduler.binding import Step
 from tests.builders import a_constraint, a_node, a_workload
 from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import a_constraint as a_zone_constraint
@@ -49,6 +54,51 @@ def test_ordinals_that_are_free() -> None:
 
     assert ["web-0", "web-2"] == [entry.name for entry in _replicas("StatefulSet", 2, *pods)[1]]
     assert ["web-next-1", "web-next-2"] == [entry.name for entry in _replicas("Deployment", 2, *pods)[1]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "policy", "expected"),
+    [
+        pytest.param(
+            "StatefulSet", "OrderedReady", ["no room", "web-2", "web-2"], id="in order: 1 of 3 pending"
+        ),
+        pytest.param("StatefulSet", None, ["no room", "web-2", "web-2"], id="by default as well"),
+        pytest.param("StatefulSet", "Parallel", ["no room"] * 3, id="parallel: 3 are created and pending"),
+        pytest.param("Deployment", "OrderedReady", ["no room"] * 3, id="a Deployment has no such field"),
+    ],
+)
+def test_a_replica_in_order_comes_after_one_that_is_ready(
+    kind: str, policy: str | None, expected: list[str]
+) -> None:
+    """The controller of a StatefulSet creates no pod after one that fits nowhere, as in a rollout."""
+    context = AdmissionContext(policies=(), cluster=an_index(CORDONED))
+    workload = a_workload(kind, spec={"topologySpreadConstraints": [a_constraint()]})
+    workload["spec"] |= {"podManagementPolicy": policy} if policy else {}
+    queue = replicas_of(prepare(read_workload(workload, context), context), 5)
+    assert context.cluster is not None
+    told: list[Step] = []
+    simulation = ClusterSimulation.of(context.cluster)
+    simulation.on_step = told.append
+    result = simulate(queue, simulation)
+    why = [
+        "no room" if step.message.startswith("0/3 nodes") else step.message.split()[2]
+        for step in result.steps[2:]
+    ]
+
+    assert (["n1", "n2", None, None, None], expected) == ([step.node for step in result.steps], why)
+    assert (3, True, list(result.steps)) == (result.pending, result.complete, told)
+
+
+def test_what_orders_one_workload_orders_no_other() -> None:
+    """Of two StatefulSets one is stuck; the other goes on."""
+    context, stuck = _replicas("StatefulSet", 4)
+    goes_on = [
+        replace(entry, name=f"db-{number}", owner="StatefulSet/db") for number, entry in enumerate(stuck)
+    ]
+    assert context.cluster is not None
+    steps = ClusterSimulation.of(context.cluster).schedule_all([*stuck, goes_on[0]])
+
+    assert ["web-2", "db-0"] == [step.name for step in steps if step.message.startswith("0/3 nodes")]
 
 
 def test_domains_of_many_different_pods() -> None:

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.model.taints import Taint
-from policies.placement.core.actions import Action, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
+from policies.placement.core.actions import (
+    Action,
+    AddNodes,
+    CordonNode,
+    DrainNode,
+    LoseDomain,
+    TaintNode,
+    UncordonNode,
+)
 from policies.placement.core.recovery import PodOutcome
 from policies.placement.simulate.what_if import ActionError
 from tests.builders import a_constraint, a_deployment, a_node
@@ -87,6 +95,7 @@ _actions = st.one_of(
     ),
     st.builds(DrainNode, at=st.just(AT), node=_names),
     st.builds(CordonNode, at=st.just(AT), node=_names),
+    st.builds(UncordonNode, at=st.just(AT), node=_names),
     st.builds(TaintNode, at=st.just(AT), node=_names, taint=_taints),
     st.builds(AddNodes, at=st.just(AT), like=_names, count=st.integers(0, 2)),
 )
@@ -116,9 +125,13 @@ def test_whatever_happens(
     after = set(cluster.pods_on(cluster.nodes.names()))
     moved = {entry.pod for entry in displaced}
     placed = {(e.pod.namespace, e.pod.name, e.step.node) for e in displaced if e.step and e.step.node}
-    closed = set(recovery.disruption.lost) | {
-        action.node for action in actions if isinstance(action, DrainNode | CordonNode)
-    }
+    closed = set(recovery.disruption.lost)
+    for action in actions:
+        match action:
+            case DrainNode(node=node) | CordonNode(node=node):
+                closed.add(node)
+            case UncordonNode(node=node):
+                closed.discard(node)
 
     assert len(displaced) == len(moved)
     assert before - moved <= after

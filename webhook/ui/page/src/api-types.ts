@@ -3,6 +3,9 @@
 /** As many actions as one request may have. */
 export const MOST_ACTIONS = 100 as const;
 
+/** As many taints as an action may leave out. */
+export const MOST_TAINTS = 100 as const;
+
 /** As many nodes as one action may add. */
 export const MOST_ADDED = 5000 as const;
 
@@ -14,6 +17,9 @@ export const MOST_ROLLED_OUT = 2000 as const;
 
 /** The effects of taints. */
 export const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
+
+/** Stands in a saved view for the answers that it shows. */
+export const RECORDING = "evenkeel-recording" as const;
 
 /** Every risk of an audit, the worst first. */
 export const RISK_ORDER = [{"risk": "violated", "severity": "error"}, {"risk": "would-violate", "severity": "warning"}, {"risk": "pending", "severity": "error"}, {"risk": "one-domain", "severity": "warning"}, {"risk": "no-room", "severity": "warning"}, {"risk": "never-binds", "severity": "warning"}, {"risk": "uneven", "severity": "note"}, {"risk": "invalid", "severity": "warning"}] as const;
@@ -36,6 +42,8 @@ export interface ClusterMap {
   pods: PodColumns;
   /** The manifest that is shown at first; empty for none. */
   opened: string;
+  /** Which reading of the cluster it is; positions in it are those of answers about the same one. */
+  reading: number;
 }
 
 /** Where the cluster was read from. */
@@ -110,6 +118,34 @@ export interface PodColumns {
   node: number[];
   /** For each the position of its workload; -1 without a controller. */
   workload: number[];
+}
+
+/** Which reading of the cluster is shown, and what is known of the next. */
+export interface ReadingStatus {
+  /** Its number, from 1. */
+  reading: number;
+  /** Whether the cluster can be read again. */
+  repeatable: boolean;
+  /** Whether it is being read. */
+  running: boolean;
+  /** Why it could not be read the last time; empty if it could. */
+  error: string;
+  /** Whether changes of the cluster are noted. */
+  watched: boolean;
+  /** Kinds whose changes are not noted, each with the reason. */
+  unwatched: string[];
+  /** What changed since the reading. */
+  changed: ChangedObjects[];
+  /** Seconds until the next reading that no one asks for. */
+  dueInS: number;
+}
+
+/** The objects of one kind that are no more as they were read. */
+export interface ChangedObjects {
+  /** The kind. */
+  kind: string;
+  /** How many changed, came or went. */
+  objects: number;
 }
 
 /** The audit as far as it is; it runs in the background. */
@@ -545,7 +581,7 @@ export interface RelaxedPreference {
 /** The end if something were otherwise. */
 export interface Alternative {
   /** What. */
-  what: "minDomains" | "allZones";
+  what: "minDomains" | "allZones" | "ownSelector";
   /** How many nodes are added, by node group. */
   nodes: Record<string, number>;
   /** How many pods of the queue stay pending. */
@@ -902,6 +938,26 @@ export interface PodOfNode {
   terminating: boolean;
 }
 
+/** The pods that a search finds. */
+export interface FoundPods {
+  /** The first of them: one of that very name, then by namespace and name. */
+  pods: FoundPod[];
+  /** How many more there are. */
+  others: number;
+}
+
+/** A pod that a search finds. */
+export interface FoundPod {
+  /** Its namespace. */
+  namespace: string;
+  /** Its name. */
+  name: string;
+  /** Its node; empty for one that is pending. */
+  node: string;
+  /** The position of its workload in the columns of the cluster; -1 without a controller. */
+  workload: number;
+}
+
 /** The pods without a node. */
 export interface PendingAnswer {
   /** How many there are. */
@@ -1130,6 +1186,8 @@ export interface WhatIfBody {
   scale?: number | null;
   /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
   autoscale?: "deduced" | Record<string, unknown>[] | null;
+  /** Whether what adds nodes then removes those that are not needed, the first time; only with autoscale, and of a workload. */
+  scaleDown?: boolean | null;
   /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
   applied?: boolean | null;
 }
@@ -1142,8 +1200,12 @@ export interface ActionBody {
   drain?: string;
   /** A node that takes no more pods. */
   cordon?: string;
+  /** A node that takes pods again. */
+  uncordon?: string;
   /** A node is tainted. */
   taint?: TaintedNode;
+  /** A node loses taints. */
+  untaint?: UntaintedNode;
   /** Nodes are added. */
   add?: AddedNodes;
 }
@@ -1170,12 +1232,24 @@ export interface TaintedNode {
   effect: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
 }
 
+/** A node that loses its taints of a key. */
+export interface UntaintedNode {
+  /** The node. */
+  node: string;
+  /** The key of the taints. */
+  key: string;
+  /** Their effect; absent for every one. */
+  effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute" | null;
+}
+
 /** More nodes like one: its labels, taints and capacity, without pods. */
 export interface AddedNodes {
   /** The node. */
   like: string;
   /** How many. */
   count?: number;
+  /** Keys of taints that the new nodes do not have. */
+  withoutTaints?: string[] | null;
 }
 
 /** The outcome for pods that are scheduled one after another. */
@@ -1216,6 +1290,8 @@ export interface SimulateAnswer {
   rollout: RolloutFields | null;
   /** What the autoscaler does for the pods, the first time; null where that was not requested. */
   autoscaled: Autoscaled | null;
+  /** The nodes that the autoscaler then removes, and where their pods go, the first time; null where that was not requested. */
+  scaledDown: ScaledDown | null;
   /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". In a rollout those of other workloads, in its likely course. */
   evicted: DisplacedPod[];
   /** What else a scheduler looks at in these pods, which may refuse more nodes. */
@@ -1242,9 +1318,9 @@ export interface ReplicaEnds {
   pending: number;
 }
 
-/** The pods that a constraint counts, before the first pod was scheduled and after the last. */
+/** The pods that a constraint counts, before and after. */
 export interface DomainChange {
-  /** The first pod of the queue that has the constraint. */
+  /** The first pod that has the constraint. */
   pod: string;
   /** Its position among those in force for that pod. */
   constraint: number;
@@ -1554,6 +1630,62 @@ export interface Autoscaled {
   karpenterNodes: number;
 }
 
+/** What an autoscaler removes. */
+export interface ScaledDown {
+  /** Which it is. */
+  autoscaler: "Cluster Autoscaler" | "Karpenter";
+  /** How many rounds remove nodes. */
+  rounds: number;
+  /** The nodes that go, in order. */
+  removed: RemovedNode[];
+  /** The nodes that stay, and why. */
+  kept: KeptNode[];
+  /** The pods that lose their node, and where the scheduler puts what replaces them. */
+  evicted: DisplacedPod[];
+  /** Of each constraint of these pods, and of the pods of the request, before and after. */
+  domains: DomainChange[];
+  /** Whether "domains" are those of all pods; of many different only some are. */
+  allDomains: boolean;
+  /** Whether another round would remove nothing. */
+  complete: boolean;
+  /** What the autoscaler looks at besides, and is not part of this. */
+  notModeled: string[];
+  /** How many constraints are less balanced than before. */
+  undone: number;
+}
+
+/** A node that is removed. */
+export interface RemovedNode {
+  /** Its name. */
+  name: string;
+  /** Its node group or NodePool. */
+  group: string;
+  /** The round in which it goes, from 1 on; those of one round go together. */
+  round: number;
+  /** What makes the autoscaler remove it. */
+  why: "empty" | "underutilized" | "singleNode" | "multiNode";
+  /** The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends on it. */
+  utilization: number | null;
+  /** The pods that go elsewhere, as namespace/name. */
+  pods: string[];
+  /** The node that comes in the place of those of its round; null without one. */
+  replacedBy: NewNode | null;
+}
+
+/** A node that stays. */
+export interface KeptNode {
+  /** Its name. */
+  name: string;
+  /** Its node group or NodePool; empty without one. */
+  group: string;
+  /** Why it stays. */
+  why: "notInGroup" | "beingDeleted" | "annotated" | "minSize" | "notUnderutilized" | "utilizationUnknown" | "noPlaceForPods" | "notTried" | "unneeded" | "podUnknown" | "podNotReplicated" | "podOfSystem" | "podAnnotated" | "podLocalStorage" | "podBudget" | "podCompletes" | "consolidationOff" | "notEmpty" | "budget" | "typeUnknown" | "priceUnknown" | "policyNotModeled" | "notCheaper" | "spot" | "tooManyNew";
+  /** The pod that keeps it, as namespace/name; empty if no single one does. */
+  pod: string;
+  /** The share of its CPU or memory, whichever is greater, that its pods request; null where nothing depends on it. */
+  utilization: number | null;
+}
+
 /** A manifest that is rolled out as the new revision of what runs. */
 export interface RolloutBody {
   /** One object, YAML or JSON. */
@@ -1576,6 +1708,8 @@ export interface ClusterOutcome {
   what: string;
   /** Whether the cluster survives it, in a sentence. */
   verdict: string;
+  /** Sorts outcomes by damage, number by number: the smallest is the worst. */
+  rank: number[];
   /** What is gone with it, known before anything is scheduled again. */
   impact: DomainImpact;
   /** What becomes of the pods that lose their node. */
@@ -1720,6 +1854,8 @@ export interface ReportBody {
   scale?: number | null;
   /** What adds nodes for pods that are pending: "NodeGroups" documents and objects of Cluster API with their annotations for Cluster Autoscaler, NodePools and an "InstanceTypes" document for Karpenter, or "deduced" for groups as the nodes of the cluster show them. */
   autoscale?: "deduced" | Record<string, unknown>[] | null;
+  /** Whether what adds nodes then removes those that are not needed, the first time; only with autoscale, and of a workload. */
+  scaleDown?: boolean | null;
   /** Whether the manifest is rolled out first, as the new revision of what runs, so that it replaces pods instead of adding to them. "replicas" are then all that it wants. */
   applied?: boolean | null;
   /** What is shown: where the next pod goes, what if, or the rollout. */
@@ -1728,10 +1864,22 @@ export interface ReportBody {
   command: string;
 }
 
-/** A report in one file. */
+/** A view of the page in one file. */
 export interface SavedReport {
-  /** The file. */
+  /** The file, with a mark where the answers go that the view shows. */
   html: string;
+}
+
+/** A view of the cluster that is saved as a file, in the words of the page. */
+export interface ShownBody {
+  /** What it is about. */
+  title: string;
+  /** What happens in it; empty for nothing. */
+  action: string;
+  /** What comes of it, in a sentence; empty where that is not known. */
+  verdict: string;
+  /** The command that answers the same; empty for none. */
+  command: string;
 }
 
 /** A manifest, and a suggestion of its explanation. */
@@ -1764,6 +1912,8 @@ export interface PatchAnswer {
   mergePatch: string;
   /** A JSON patch (RFC 6902). */
   jsonPatch: PatchOperation[];
+  /** The same as edits of fields, each with the value that it had. */
+  changes: FieldEdit[];
   /** A unified diff of the texts. */
   diff: string;
   /** The kubectl command that applies the merge patch; empty for a Pod or a Job, most of whose fields cannot be changed. */
@@ -1782,15 +1932,15 @@ export interface PatchOperation {
 
 /** A report in a page of its own. */
 export interface EmbeddedReport {
-  /** The command that made it. */
-  kind: "explain" | "simulate" | "audit" | "plan" | "lint";
+  /** The command that made it, or the page itself. */
+  kind: "explain" | "simulate" | "audit" | "plan" | "lint" | "page";
   /** The version of this form. */
   version: 1;
   /** The version of Evenkeel. */
   evenkeel: string;
   /** What it is about. */
   about: ReportAbout;
-  /** What the command prints with "-o json". */
+  /** What the command prints with "-o json"; of the page the answers that it showed. */
   document: unknown;
 }
 

@@ -7,14 +7,17 @@ import type {
   ClusterOutcome,
   EditedManifest,
   ExplainAnswer,
+  FoundPods,
   NodeDetail,
   PageError,
   PatchAnswer,
   PatchBody,
   PendingAnswer,
+  ReadingStatus,
   ReportBody,
   RolloutBody,
   SavedReport,
+  ShownBody,
   ScoreAnswer,
   SimulateAnswer,
   SuggestBody,
@@ -80,7 +83,25 @@ function askOtherTabs(): Promise<string> {
   });
 }
 
+/** The request that an answer was given to: its path, and its body if it has one. */
+const ASKED = new WeakMap<object, string>();
+
+/** Return the request of an answer; null for what no server answered. */
+export function requestOf(answer: object): string | null {
+  return ASKED.get(answer) ?? null;
+}
+
+/** Return what identifies a request. */
+function requestKey(path: string, body?: object): string {
+  return body ? `${path} ${JSON.stringify(body)}` : path;
+}
+
 export class Client {
+  /** Whether a server answers what is not recorded. */
+  readonly served: boolean = true;
+  /** The reading of the cluster that requests are about; 0 before there is one. */
+  private shown = 0;
+
   constructor(private readonly token: string) {}
 
   /** Return the address of the page with its token and a fragment. */
@@ -88,8 +109,19 @@ export class Client {
     return `${location.origin}/?token=${encodeURIComponent(this.token)}${fragment}`;
   }
 
-  cluster(signal: AbortSignal): Promise<ClusterMap> {
-    return this.send("/api/cluster", signal);
+  async cluster(signal: AbortSignal): Promise<ClusterMap> {
+    this.shown = 0;
+    const map = await this.send<ClusterMap>("/api/cluster", signal);
+    this.shown = map.reading;
+    return map;
+  }
+
+  reading(signal: AbortSignal): Promise<ReadingStatus> {
+    return this.send("/api/reading", signal);
+  }
+
+  refresh(signal: AbortSignal): Promise<ReadingStatus> {
+    return this.send("/api/refresh", signal, {});
   }
 
   workloads(after: number, signal: AbortSignal): Promise<AuditProgress> {
@@ -103,6 +135,10 @@ export class Client {
 
   node(name: string, signal: AbortSignal): Promise<NodeDetail> {
     return this.send(`/api/node?${new URLSearchParams({ name }).toString()}`, signal);
+  }
+
+  pods(name: string, signal: AbortSignal): Promise<FoundPods> {
+    return this.send(`/api/pods?${new URLSearchParams({ name }).toString()}`, signal);
   }
 
   pending(signal: AbortSignal): Promise<PendingAnswer> {
@@ -149,8 +185,21 @@ export class Client {
     return this.send("/api/patch", signal, body);
   }
 
+  savedView(body: ShownBody, signal: AbortSignal): Promise<SavedReport> {
+    return this.send("/api/shown", signal, body);
+  }
+
   private async send<T>(path: string, signal: AbortSignal, body?: object): Promise<T> {
+    const answer = await this.ask<T & object>(path, signal, body);
+    ASKED.set(answer, requestKey(path, body));
+    return answer;
+  }
+
+  protected async ask<T>(path: string, signal: AbortSignal, body?: object): Promise<T> {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.token}` };
+    // How the next reading goes is asked of any.
+    if (this.shown && path !== "/api/reading" && path !== "/api/refresh")
+      headers["Evenkeel-Reading"] = String(this.shown);
     if (body) headers["Content-Type"] = "application/json";
     let response: Response;
     try {
@@ -175,6 +224,27 @@ export class Client {
       answer?.error ?? `The server answered with status ${response.status}.`,
       response.status,
       answer?.problems ?? [],
+    );
+  }
+}
+
+/** Answers by what they were asked for. */
+export type Recording = Readonly<Record<string, object>>;
+
+/** Gives the answers that a saved view holds. */
+export class RecordedClient extends Client {
+  override readonly served = false;
+
+  constructor(private readonly recording: Recording) {
+    super("");
+  }
+
+  protected override ask<T>(path: string, _signal: AbortSignal, body?: object): Promise<T> {
+    const answer = this.recording[requestKey(path, body)];
+    if (answer !== undefined) return Promise.resolve(answer as T);
+    const words = "This file has what was shown when it was saved. Open the cluster in evenkeel ui to see more of it.";
+    return Promise.reject(
+      new RequestError(words, 0, [{ line: 0, field: "", rule: "", severity: "note", message: words }]),
     );
   }
 }

@@ -7,6 +7,15 @@ describe("a link restores the state", () => {
   const states: [string, PageState][] = [
     ["the start", START],
     ["a lost zone of the whole cluster", { ...START, actions: [{ lose: { topologyKey: "zone", value: "a" } }] }],
+    [
+      "two scenarios, of which one has a name, and an open node",
+      {
+        ...START,
+        node: "n1",
+        actions: [{ drain: "n1" }],
+        kept: { name: "Saturday: a & b", actions: [{ cordon: "n2" }] },
+      },
+    ],
     ["a map by rack with a highlighted workload", { ...START, rows: "example.com/rack", table: true, highlight: WEB }],
     ["a filtered list", { view: "workloads", filter: "web & <b>#?/", risk: "violated" }],
     ["pending pods", { view: "pending" }],
@@ -22,7 +31,11 @@ describe("a link restores the state", () => {
           { drain: "n1" },
           { cordon: "n2" },
           { taint: { node: "n3", key: "team", value: "a=b", effect: "NoExecute" } },
+          { uncordon: "n2" },
+          { untaint: { node: "n3", key: "team" } },
+          { untaint: { node: "n3", key: "team", effect: "NoExecute" } },
           { add: { like: "n1", count: 3 } },
+          { add: { like: "n1", count: 1, withoutTaints: ["team", "example.com/a:b"] } },
         ],
         edited: "kind: Deployment\n# ünïcode & ampersand\n",
         step: 7,

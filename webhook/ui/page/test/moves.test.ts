@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ActionBody, ClusterMap, ClusterOutcome } from "../src/api-types";
 import { Cluster } from "../src/model/cluster";
-import { byDamage, Moves, touched } from "../src/model/moves";
+import { compareDamage, Moves, touched } from "../src/model/moves";
 
 const ZONE = "topology.kubernetes.io/zone";
 /** Two nodes in zone a and one in b; pods of workload 0 on n0, n1 and n2, one of workload 1 on n0. */
@@ -20,6 +20,7 @@ const MAP = {
   workloads: { kinds: ["Deployment"], namespaces: ["shop"], kind: [0, 0], namespace: [0, 0], name: ["web", "api"] },
   pods: { node: [0, 0, 1, 2], workload: [0, 1, 0, 0] },
   opened: "",
+  reading: 1,
 } satisfies ClusterMap;
 const cluster = new Cluster(MAP);
 
@@ -79,6 +80,29 @@ describe("a what-if of the whole cluster", () => {
     expect(added.after.taintsOf(2)).toEqual([]);
   });
 
+  test("shows what is taken back, and a new node without a taint", () => {
+    const team: ActionBody = { taint: { node: "n1", key: "team", effect: "NoSchedule" } };
+    const freed = new Moves(
+      cluster,
+      [
+        { cordon: "n1" },
+        { uncordon: "n1" },
+        team,
+        { taint: { node: "n1", key: "team", effect: "NoExecute" } },
+        { untaint: { node: "n1", key: "team", effect: "NoExecute" } },
+        { add: { like: "n1", count: 1, withoutTaints: ["team"] } },
+        { cordon: "n2" },
+        { taint: { node: "n2", key: "team", effect: "NoExecute" } },
+        { untaint: { node: "n2", key: "team" } },
+      ],
+      outcome({ addedNodes: ["n1-new-1"] }),
+    ).after;
+    expect([...freed.cordoned]).toEqual([2]);
+    expect(freed.taintsOf(1)).toEqual([{ key: "team", value: "", effect: "NoSchedule" }]);
+    expect(freed.taintsOf(3)).toEqual([]);
+    expect(freed.taintsOf(2)).toEqual([]);
+  });
+
   test("shows a taint in place of one of its key and effect", () => {
     const action = (value: string): ActionBody => ({ taint: { node: "n1", key: "team", value, effect: "NoSchedule" } });
     const tainted = new Moves(cluster, [action("a"), action("b")], outcome({}));
@@ -86,17 +110,10 @@ describe("a what-if of the whole cluster", () => {
   });
 });
 
-test("losses are ranked: what does not survive, then what is not judged; of each the worst damage of most workloads", () => {
-  const made = (name: string, survives: boolean | null, damages: number[]): [string, ClusterOutcome] => [
-    name,
-    { result: { survives, damages: Object.fromEntries(damages.map((found, at) => [at, found])), pending: 0 } } as never,
-  ];
-  const losses = [
-    made("calm", true, [0, 0]),
-    made("unknown", null, [0, 9]),
-    made("mild", false, [0, 7]),
-    made("bad", false, [2, 0]),
-    made("worse", false, [2, 1]),
-  ];
-  expect(byDamage(losses).map(([name]) => name)).toEqual(["worse", "bad", "mild", "unknown", "calm"]);
+test.each([
+  [[0, -2, 0], [0, -1, -9], -1],
+  [[1, 0, 0], [0, -1, 0], 1],
+  [[2, 0, -3], [2, 0, -3], 0],
+])("of ranks %j and %j the smaller is the worse", (first, second, sign) => {
+  expect(Math.sign(compareDamage(outcome({ rank: first }), outcome({ rank: second })))).toBe(sign);
 });

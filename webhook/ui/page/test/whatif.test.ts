@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { DisplacedPod, DomainStages, SimulateAnswer, WhatIf } from "../src/api-types";
-import { chancesOf, editedRequest, endsOf, evictedOf, uncountedOf } from "../src/model/whatif";
+import type { DisplacedPod, DomainStages, LostVolume, SimulateAnswer, WhatIf } from "../src/api-types";
+import { chancesOf, editedRequest, endsOf, evictedOf, lostVolumesOf, uncountedOf } from "../src/model/whatif";
 
 function pod(name: string, part: Partial<DisplacedPod>): DisplacedPod {
   return { name, namespace: "shop", lostNode: "n1", own: false, outcome: "recovered", ...part } as DisplacedPod;
@@ -20,6 +20,24 @@ test("evicted are pods that go for displaced ones and for replicas, not those th
   expect(evictedOf(answer([LOST, FOR_LOST], [FOR_NEW]))).toEqual([FOR_LOST, FOR_NEW]);
   expect(evictedOf(answer(null, [FOR_NEW]))).toEqual([FOR_NEW]);
   expect(evictedOf(answer(null))).toEqual([]);
+});
+
+test("volumes that no node reaches are those of replicas, displaced pods and the rollout, each once", () => {
+  const lost = (name: string): LostVolume => ({
+    pod: name,
+    claim: "data",
+    volume: `pv-${name}`,
+    reachedFrom: "zone in (a)",
+  });
+  const steps = [
+    { name: "web-0", lostVolumes: [lost("web-0")] },
+    { name: "web-1", node: "n1" },
+  ];
+  const displaced = [pod("db-0", { lostVolumes: [lost("db-0"), lost("web-0")] }), LOST];
+  const rollout = { likely: { lostVolumes: [lost("web-0"), lost("web-2")] } };
+  const found = lostVolumesOf({ steps, whatIf: { displaced }, rollout } as unknown as SimulateAnswer);
+  expect(found.map((each) => each.pod)).toEqual(["web-0", "web-2", "db-0"]);
+  expect(lostVolumesOf(answer(null))).toEqual([]);
 });
 
 test("the numbers at the end are the answer's, with a reason for each pod that pends", () => {

@@ -1,5 +1,6 @@
 /** What happens to nodes in a what-if: as the API takes it, as a link writes it, and in words. */
-import { MOST_ADDED, TAINT_EFFECTS, type ActionBody } from "../api-types";
+import { MOST_ADDED, MOST_TAINTS, TAINT_EFFECTS, type ActionBody, type SuggestedChange } from "../api-types";
+import type { Cluster } from "./cluster";
 import { shortKey } from "./words";
 
 const MOST_NAME = 253;
@@ -15,9 +16,17 @@ function encodeParts(action: ActionBody): string[] {
     return [action.lose.unreachable === true ? "outage" : "lose", action.lose.topologyKey, action.lose.value];
   if (action.drain !== undefined) return ["drain", action.drain];
   if (action.cordon !== undefined) return ["cordon", action.cordon];
+  if (action.uncordon !== undefined) return ["uncordon", action.uncordon];
+  if (action.untaint)
+    return [
+      "untaint",
+      action.untaint.node,
+      action.untaint.key,
+      ...(action.untaint.effect ? [action.untaint.effect] : []),
+    ];
   if (action.taint)
     return ["taint", action.taint.node, action.taint.key, action.taint.value ?? "", action.taint.effect];
-  if (action.add) return ["add", action.add.like, String(action.add.count ?? 1)];
+  if (action.add) return ["add", action.add.like, String(action.add.count ?? 1), ...(action.add.withoutTaints ?? [])];
   return [];
 }
 
@@ -40,6 +49,13 @@ export function decodeAction(text: string): ActionBody | null {
       return parts.length === 2 ? { drain: first } : null;
     case "cordon":
       return parts.length === 2 ? { cordon: first } : null;
+    case "uncordon":
+      return parts.length === 2 ? { uncordon: first } : null;
+    case "untaint": {
+      const known = TAINT_EFFECTS.find((name) => name === value);
+      if (second === "" || (parts.length !== 3 && !(known && parts.length === 4))) return null;
+      return { untaint: { node: first, key: second, ...(known ? { effect: known } : {}) } };
+    }
     case "taint": {
       const known = TAINT_EFFECTS.find((name) => name === effect);
       return known && second !== "" && parts.length === 5
@@ -48,8 +64,10 @@ export function decodeAction(text: string): ActionBody | null {
     }
     case "add": {
       const count = Number(second);
-      const valid = parts.length === 3 && Number.isInteger(count) && count >= 1 && count <= MOST_ADDED;
-      return valid ? { add: { like: first, count } } : null;
+      const withoutTaints = parts.slice(3);
+      const valid = parts.length >= 3 && Number.isInteger(count) && count >= 1 && count <= MOST_ADDED;
+      if (!valid || withoutTaints.length > MOST_TAINTS || withoutTaints.includes("")) return null;
+      return { add: { like: first, count, ...(withoutTaints.length ? { withoutTaints } : {}) } };
     }
     default:
       return null;
@@ -75,8 +93,14 @@ export function actionWords(action: ActionBody): ActionWords {
     const { node, key, value, effect } = action.taint;
     return { before: "Taint ", name: node, after: ` with ${key}${value ? `=${value}` : ""}:${effect}` };
   }
-  const count = action.add?.count ?? 1;
-  return { before: `Add ${count} ${count === 1 ? "node" : "nodes"} like `, name: action.add?.like ?? "", after: "" };
+  if (action.uncordon !== undefined) return { before: "Uncordon ", name: action.uncordon, after: "" };
+  if (action.untaint) {
+    const { node, key, effect } = action.untaint;
+    return { before: "Remove from ", name: node, after: ` the taint ${key}${effect ? `:${effect}` : ""}` };
+  }
+  const { count = 1, like = "", withoutTaints } = action.add ?? {};
+  const after = withoutTaints?.length ? ` without the taint ${withoutTaints.join(", ")}` : "";
+  return { before: `Add ${count} ${count === 1 ? "node" : "nodes"} like `, name: like, after };
 }
 
 /** Return an action in words as one text. */
@@ -95,7 +119,30 @@ export function actionOptions(action: ActionBody): string {
     const { node, key, value, effect } = action.taint;
     return `--taint ${quoted(node)} ${quoted(`${key}${value ? `=${value}` : ""}:${effect}`)}`;
   }
-  return `--add ${action.add?.count ?? 1} like ${quoted(action.add?.like ?? "")}`;
+  if (action.uncordon !== undefined) return `--uncordon ${quoted(action.uncordon)}`;
+  if (action.untaint) {
+    const { node, key, effect } = action.untaint;
+    return `--untaint ${quoted(node)} ${quoted(`${key}${effect ? `:${effect}` : ""}`)}`;
+  }
+  const { count = 1, like = "", withoutTaints } = action.add ?? {};
+  return [
+    `--add ${count} like ${quoted(like)}`,
+    ...(withoutTaints ?? []).map((key) => `--without-taint ${quoted(key)}`),
+  ].join(" ");
+}
+
+/**
+ * Return the action that a suggested change of the cluster comes to; null where none does: a label is not known, nor a
+ * domain that there is not yet.
+ */
+export function suggestedAction({ kinds, inCluster }: SuggestedChange, cluster: Cluster): ActionBody | null {
+  const [node] = inCluster?.nodes ?? [];
+  if (!inCluster || node === undefined) return null;
+  if (kinds.includes("cordon")) return { uncordon: node };
+  const { key, value, count, withoutTaints } = inCluster;
+  const there = key === null || (value !== null && cluster.domainOf(cluster.names.indexOf(node), key) === value);
+  if (!kinds.includes("newNode") || !there) return null;
+  return { add: { like: node, count, ...(withoutTaints.length ? { withoutTaints } : {}) } };
 }
 
 /** Return a word as a POSIX shell takes it. */

@@ -24,7 +24,10 @@ export class Cluster {
   /** Pods on nodes that are not among the nodes. */
   readonly elsewhereCount: number;
   readonly workloads: readonly WorkloadKey[];
+  /** Whether each pod has come to its node since the reading before; null for the first one. */
+  arrived: Uint8Array | null = null;
   private readonly firstPod: Int32Array;
+  private positions: ReadonlyMap<string, number> | null = null;
 
   /**
    * @param map Where every pod is.
@@ -75,6 +78,12 @@ export class Cluster {
     this.elsewhereCount = elsewhere;
   }
 
+  /** Return the position of a node; -1 if there is none of that name. */
+  positionOf(name: string): number {
+    this.positions ??= new Map(this.names.map((found, node) => [found, node]));
+    return this.positions.get(name) ?? -1;
+  }
+
   /** Return where a node's pods start in ``podWorkload``, and end. */
   podsOn(node: number): [number, number] {
     return [this.firstPod[node] ?? 0, this.firstPod[node + 1] ?? 0];
@@ -84,6 +93,14 @@ export class Cluster {
   podsIn(node: number): number {
     const [first, end] = this.podsOn(node);
     return end - first;
+  }
+
+  /** Return how many pods of a workload a node has. */
+  podsOf(workload: number, node: number): number {
+    const [first, end] = this.podsOn(node);
+    let found = 0;
+    for (let pod = first; pod < end; pod += 1) if (this.podWorkload[pod] === workload) found += 1;
+    return found;
   }
 
   /** Return how many pods each workload has on a node, the most first. */

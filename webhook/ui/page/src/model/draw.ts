@@ -2,7 +2,7 @@
 import type { Cluster } from "./cluster";
 import { OTHER_POSITION, swatch } from "./colors";
 import { nodeWidth, placeOf, podOffset, visibleLines, type Layout } from "./layout";
-import { count, domainWords, printable } from "./words";
+import { count, domainWords, number, printable } from "./words";
 
 /** What draws. Rectangles of one color come together, since a canvas and SVG are both fast then. */
 export interface Pen {
@@ -180,7 +180,12 @@ function drawPods(drawing: Drawing, pen: Pen, positions: readonly number[]): voi
 /** Pixels of a row's label, which stays in view for as long as a node of its row does. */
 const LABEL = { narrow: 22, wide: 52 };
 
-function drawLabel({ cluster, layout, theme }: Drawing, pen: Pen, row: Layout["rows"][number], top: number): void {
+function drawLabel(
+  { cluster, layout, theme, highlight }: Drawing,
+  pen: Pen,
+  row: Layout["rows"][number],
+  top: number,
+): void {
   const narrow = layout.left < 40;
   const name = domainWords(row.domain.name);
   const last = row.y + row.height - (narrow ? LABEL.narrow : LABEL.wide);
@@ -189,11 +194,10 @@ function drawLabel({ cluster, layout, theme }: Drawing, pen: Pen, row: Layout["r
   const lost = held.filter((node) => cluster.lost.has(node)).length;
   const left = held.length - lost;
   const nodes = lost > 0 ? (left > 0 ? `${count(left, "node")} of ${held.length}` : "lost") : count(left, "node");
-  const pods = count(
-    held.reduce((sum, node) => sum + cluster.podsIn(node), 0),
-    "pod",
-  );
-  const detail = `${nodes}, ${pods}`;
+  const total = held.reduce((sum, node) => sum + cluster.podsIn(node), 0);
+  const own = held.reduce((sum, node) => sum + (highlight < 0 ? 0 : cluster.podsOf(highlight, node)), 0);
+  const pods = `${highlight < 0 ? "" : `${number(own)} of `}${count(total, "pod")}`;
+  const detail = highlight < 0 || narrow ? `${nodes}, ${pods}` : pods;
   if (narrow) {
     if (y > row.y) pen.fill(theme.surface, [[0, y, layout.width, LABEL.narrow]]);
     pen.text(theme.text, 8, y + 14, `${name}: ${detail}`, layout.width - 16, true);

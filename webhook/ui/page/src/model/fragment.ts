@@ -21,7 +21,13 @@ export interface WorkloadKey {
 export const COLORS = ["workload", "namespace"] as const;
 export type ColorBy = (typeof COLORS)[number];
 
-export interface ClusterState {
+/** What happens to nodes, with a name that a person gave it; empty for none. */
+export interface Scenario {
+  name: string;
+  actions: readonly ActionBody[];
+}
+
+export interface ClusterState extends Scenario {
   view: "cluster";
   /** The topology key of the rows; null for the first. */
   rows: string | null;
@@ -31,8 +37,10 @@ export interface ClusterState {
   colors: ColorBy | null;
   /** The workload that is highlighted. */
   highlight: WorkloadKey | null;
-  /** What happens to nodes in a what-if of the whole cluster. */
-  actions: readonly ActionBody[];
+  /** The name of the node that is open; null for none. */
+  node: string | null;
+  /** The scenario that is compared with this one; null for none. */
+  kept: Scenario | null;
 }
 
 export interface ListState {
@@ -71,7 +79,10 @@ export const START: ClusterState = {
   table: false,
   colors: null,
   highlight: null,
+  node: null,
+  name: "",
   actions: [],
+  kept: null,
 };
 const MOST_FRAGMENT = 64_000;
 const MOST_NAME = 253;
@@ -95,7 +106,11 @@ export function encode(state: PageState): string {
       if (state.table) query.set("as", "table");
       if (state.colors !== null) query.set("colors", state.colors);
       if (state.highlight) query.set("highlight", encodeKey(state.highlight));
+      if (state.node !== null) query.set("node", state.node);
+      if (state.name) query.set("name", state.name);
       for (const action of state.actions) query.append("do", encodeAction(action));
+      if (state.kept?.name) query.set("kept-name", state.kept.name);
+      for (const action of state.kept?.actions ?? []) query.append("kept", encodeAction(action));
       break;
     case "workloads":
       if (state.filter) query.set("filter", state.filter);
@@ -147,13 +162,17 @@ function readView(view: string, rest: string, read: Reader): PageState {
   if (view !== "" && view !== "cluster") read.ignored.push("the view");
   const highlight = read.text("highlight", 4 * MOST_NAME);
   const colors = read.text("colors");
+  const kept = { name: read.text("kept-name") ?? "", actions: read.actions("kept") };
   return {
     view: "cluster",
     rows: read.text("rows", 2 * MOST_NAME),
     table: read.text("as") === "table",
     colors: COLORS.find((name) => name === colors) ?? null,
     highlight: highlight === null ? null : decodeKey(highlight),
-    actions: read.actions(),
+    node: read.text("node"),
+    name: read.text("name") ?? "",
+    actions: read.actions("do"),
+    kept: kept.actions.length > 0 ? kept : null,
   };
 }
 
@@ -164,7 +183,7 @@ function readWorkload(key: WorkloadKey, read: Reader): WorkloadState {
   return {
     ...workloadState(key, known ?? "spread"),
     replicas: read.number("replicas", MOST_PODS),
-    actions: read.actions(),
+    actions: read.actions("do"),
     edited: read.text("manifest", MOST_EDITED),
     step: read.number("step", MOST_STEP) ?? 0,
   };
@@ -206,9 +225,9 @@ class Reader {
     return null;
   }
 
-  actions(): ActionBody[] {
-    this.taken.add("do");
-    const texts = this.query.getAll("do");
+  actions(name: string): ActionBody[] {
+    this.taken.add(name);
+    const texts = this.query.getAll(name);
     const read = texts.slice(0, MOST_ACTIONS).map(decodeAction);
     const known = read.filter((action) => action !== null);
     if (known.length < texts.length) this.ignored.push(`${texts.length - known.length} of the changes of nodes`);

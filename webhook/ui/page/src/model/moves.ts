@@ -4,6 +4,10 @@ import { Cluster } from "./cluster";
 
 /** Where a pod is that stays pending, in the columns of an answer and of the cluster. */
 const PENDING = -1;
+/** More than workloads of any cluster, so that no two places have one number. */
+const WORKLOADS = 2 ** 24;
+/** Pods that are seen to move: more are there at once. */
+const MOST_FLYING = 3_000;
 const HOSTNAME = "kubernetes.io/hostname";
 const CORDON: Taint = { key: "node.kubernetes.io/unschedulable", value: "", effect: "NoSchedule" };
 /** Taints of the control plane that a new node does not have. */
@@ -24,10 +28,16 @@ export interface Stuck {
   pods: number;
 }
 
-export class Moves {
+/** What has just moved on a map. */
+export interface Motion {
+  /** Whether each pod of the map's ``podWorkload`` has just come to its node. */
+  readonly arrived: Uint8Array;
+  readonly flights: readonly Flight[];
+}
+
+export class Moves implements Motion {
   /** The cluster afterwards. */
   readonly after: Cluster;
-  /** Whether each pod of ``after.podWorkload`` has just come to its node. */
   readonly arrived: Uint8Array;
   readonly flights: readonly Flight[];
   /** Pods that stay pending, the most first. */
@@ -44,19 +54,22 @@ export class Moves {
       new Set(outcome.lostNodes),
     );
     this.arrived = new Uint8Array(this.after.podWorkload.length);
-    const left = new Map<string, number>();
+    const left = new Map<number, number>();
     const stuck = new Map<number, number>();
     const flights: Flight[] = [];
-    workload.forEach((moved, at) => {
-      const [from, target] = [origin[at] ?? 0, node[at] ?? PENDING];
-      const key = `${from} ${moved}`;
-      const place = placeOf(before, from, moved) + (left.get(key) ?? 0);
-      left.set(key, (left.get(key) ?? 0) + 1);
+    for (let at = 0; at < workload.length; at += 1) {
+      const [moved, target] = [workload[at] ?? -1, node[at] ?? PENDING];
       if (target === PENDING) stuck.set(moved, (stuck.get(moved) ?? 0) + 1);
-      if (target < PENDING) return;
+      if (target < PENDING) continue;
       const to = target === PENDING ? null : ([target, this.arrive(target, moved)] as const);
-      flights.push({ workload: moved, from: [from, place], to });
-    });
+      // More are not seen to move.
+      if (flights.length >= MOST_FLYING) continue;
+      const from = origin[at] ?? 0;
+      const key = placeKey(from, moved);
+      const gone = left.get(key) ?? 0;
+      left.set(key, gone + 1);
+      flights.push({ workload: moved, from: [from, placeOf(before, from, moved) + gone], to });
+    }
     this.flights = flights;
     this.stuck = [...stuck].map(([found, pods]) => ({ workload: found, pods })).sort((a, b) => b.pods - a.pods);
   }
@@ -103,6 +116,11 @@ function fullKey(cluster: Cluster, key: string): string {
   return topologyKeys.includes(key) ? key : (topologyKeys.find((found) => found.endsWith(`/${key}`)) ?? key);
 }
 
+/** Return what identifies a workload on a node; as a number, since a text takes several times as long to look up. */
+function placeKey(node: number, workload: number): number {
+  return node * WORKLOADS + workload;
+}
+
 /** Return the place of the first pod of a workload on a node. */
 function placeOf(cluster: Cluster, node: number, workload: number): number {
   return Math.max(0, cluster.podWorkload.subarray(...cluster.podsOn(node)).indexOf(workload));
@@ -111,21 +129,24 @@ function placeOf(cluster: Cluster, node: number, workload: number): number {
 /** Return where the pods are once some have moved. */
 function podsAfter(map: ClusterMap, { moved }: ClusterOutcome): ClusterMap["pods"] {
   const [nodes, workloads] = [map.pods.node.slice(), map.pods.workload];
-  const leaving = new Map<string, number[]>();
+  const leaving = new Map<number, number[]>();
   moved.workload.forEach((workload, at) => {
-    const key = `${moved.origin[at] ?? 0} ${workload}`;
+    const key = placeKey(moved.origin[at] ?? 0, workload);
     const targets = leaving.get(key);
     if (targets) targets.push(moved.node[at] ?? PENDING);
     else leaving.set(key, [moved.node[at] ?? PENDING]);
   });
   const gone = new Set<number>();
+  const origins = new Set(moved.origin);
   map.pods.node.forEach((node, pod) => {
-    const target = leaving.get(`${node} ${workloads[pod] ?? -1}`)?.pop();
+    if (!origins.has(node)) return;
+    const target = leaving.get(placeKey(node, workloads[pod] ?? -1))?.pop();
     if (target === undefined) return;
     // What nothing replaces is no pod any more; what was not tried has no place either.
     if (target < PENDING) gone.add(pod);
     else nodes[pod] = target;
   });
+  if (gone.size === 0) return { node: nodes, workload: workloads };
   return {
     node: nodes.filter((_, pod) => !gone.has(pod)),
     workload: workloads.filter((_, pod) => !gone.has(pod)),
@@ -133,7 +154,11 @@ function podsAfter(map: ClusterMap, { moved }: ClusterOutcome): ClusterMap["pods
 }
 
 /** Return the nodes once things happened to them. */
-function nodesAfter(before: Cluster, actions: readonly ActionBody[], outcome: ClusterOutcome): NodeColumns {
+export function nodesAfter(
+  before: Cluster,
+  actions: readonly ActionBody[],
+  outcome: Pick<ClusterOutcome, "addedNodes">,
+): NodeColumns {
   const { nodes } = before.map;
   const names = [...nodes.names, ...outcome.addedNodes];
   const find = (name: string): number => names.indexOf(name);
@@ -158,13 +183,22 @@ function nodesAfter(before: Cluster, actions: readonly ActionBody[], outcome: Cl
         { key, value: value ?? "", effect },
       ]);
     }
+    if (action.uncordon !== undefined) {
+      cordoned.delete(find(action.uncordon));
+      taint(find(action.uncordon), (found) => found.filter(({ key }) => key !== CORDON.key));
+    }
+    if (action.untaint) {
+      const { node, key, effect } = action.untaint;
+      taint(find(node), (found) => found.filter((one) => one.key !== key || (effect ? one.effect !== effect : false)));
+    }
     if (action.add) {
+      const without = action.add.withoutTaints ?? [];
       const like = find(action.add.like);
       for (let number = 0; number < (action.add.count ?? 1) && added < names.length; number += 1) {
         for (const [key, column] of Object.entries(labels))
           column.of.push(key === HOSTNAME ? column.values.push(names[added] ?? "") - 1 : (column.of[like] ?? -1));
         taints.of.push(taints.of[like] ?? 0);
-        taint(added, (found) => found.filter((one) => !one.key.startsWith(PASSING)));
+        taint(added, (found) => found.filter(({ key }) => !key.startsWith(PASSING) && !without.includes(key)));
         added += 1;
       }
     }
@@ -176,14 +210,8 @@ function copied(column: LabelValues): LabelValues {
   return { values: [...column.values], of: [...column.of] };
 }
 
-/** Return outcomes by damage, the worst first: of each kind, in the server's order, the larger number of workloads. */
-export function byDamage<T>(outcomes: readonly (readonly [T, ClusterOutcome])[]): (readonly [T, ClusterOutcome])[] {
-  const survival = [false, null, true];
-  const counts = ({ result }: ClusterOutcome): number[] => Object.values(result.damages).map((found) => found ?? 0);
-  return [...outcomes].sort(([, a], [, b]) => {
-    const first = survival.indexOf(a.result.survives) - survival.indexOf(b.result.survives);
-    const [mine, theirs] = [counts(a), counts(b)];
-    const other = mine.findIndex((found, at) => found !== theirs[at]);
-    return first || (theirs[other] ?? 0) - (mine[other] ?? 0) || b.result.pending - a.result.pending;
-  });
+/** Return which of two outcomes is worse, by the server's rank: negative for the first, positive for the second. */
+export function compareDamage({ rank: a }: ClusterOutcome, { rank: b }: ClusterOutcome): number {
+  const other = a.findIndex((value, at) => value !== b[at]);
+  return other < 0 ? 0 : (a[other] ?? 0) - (b[other] ?? 0);
 }

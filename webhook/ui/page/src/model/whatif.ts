@@ -2,6 +2,7 @@
 import type {
   BoundStep,
   DisplacedPod,
+  LostVolume,
   DomainStages,
   ExplainAnswer,
   PendingStep,
@@ -125,6 +126,16 @@ export function isBound(step: BoundStep | PendingStep): step is BoundStep {
 export function evictedOf(answer: SimulateAnswer): DisplacedPod[] {
   const displaced = answer.whatIf?.displaced ?? [];
   return [...displaced, ...answer.evicted].filter((pod) => pod.evictedFor !== undefined);
+}
+
+/** Return the volumes that no node reaches at the end, of replicas and of displaced pods; each once. */
+export function lostVolumesOf({ rollout, steps, whatIf }: SimulateAnswer): LostVolume[] {
+  const pods = [...steps, ...(whatIf?.displaced ?? [])];
+  const found = [
+    ...(rollout?.likely.lostVolumes ?? []),
+    ...pods.flatMap((pod) => ("lostVolumes" in pod ? (pod.lostVolumes ?? []) : [])),
+  ];
+  return [...new Map(found.map((lost) => [`${lost.pod}/${lost.volume}`, lost])).values()];
 }
 
 /** The workload's pods at the end. */

@@ -14,6 +14,8 @@ interface Target {
 interface Props {
   navigation: readonly Target[];
   about: ComponentChildren;
+  /** A field that finds things; absent in a report. */
+  search?: ComponentChildren;
   children: ComponentChildren;
 }
 
@@ -23,7 +25,7 @@ const CHOICES: readonly { choice: Choice; label: string }[] = [
   { choice: "dark", label: "Dark" },
 ];
 
-export function Frame({ navigation, about, children }: Props) {
+export function Frame({ navigation, about, search, children }: Props) {
   const [theme, setTheme] = useChoice();
   return (
     <>
@@ -62,6 +64,7 @@ export function Frame({ navigation, about, children }: Props) {
               ))}
             </nav>
           )}
+          {search}
           <label class="theme">
             <span class="hidden">Light or dark</span>
             <select

@@ -42,7 +42,33 @@ export function useRequest<T>(key: string | null, send: (signal: AbortSignal) =>
       controller.abort();
     };
   }, [key, delay]);
+  useShown([state.data]);
   return state;
+}
+
+/** The answers that are on the screen, and by how many components. */
+const SHOWN = new Map<object, number>();
+
+/** Return the answers that are on the screen. */
+export function shownAnswers(): object[] {
+  return [...SHOWN.keys()];
+}
+
+/** Take note of answers that a component shows, for as long as it does. */
+export function useShown(answers: readonly unknown[]): void {
+  useEffect(() => {
+    const held = answers.filter((answer) => typeof answer === "object" && answer !== null);
+    for (const answer of held) SHOWN.set(answer, (SHOWN.get(answer) ?? 0) + 1);
+    return () => {
+      for (const answer of held) {
+        const left = (SHOWN.get(answer) ?? 1) - 1;
+        if (left > 0) SHOWN.set(answer, left);
+        else SHOWN.delete(answer);
+      }
+    };
+    // The answers themselves are what it depends on.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, answers);
 }
 
 /** Return a function that sends a request when it is called, and waits for it; a second call ends the first. */

@@ -1,6 +1,6 @@
 /** A report in one file: the views of the page with the answer that the file holds, and no server. */
 import { useEffect, useState } from "preact/hooks";
-import type { AuditAnswer, ReportAbout, SimulateAnswer } from "../api-types";
+import type { AuditAnswer, SimulateAnswer } from "../api-types";
 import { shortKind } from "../model/words";
 import { Frame } from "../parts/Frame";
 import { Fact, Limits, Name, Notice, Title } from "../parts/text";
@@ -8,11 +8,15 @@ import { Outcome, OutcomeFacts } from "../views/Outcome";
 import { RolloutView } from "../views/RolloutView";
 import { SpreadPanel } from "../views/SpreadPanel";
 import { WorkloadList } from "../views/WorkloadList";
+import { About } from "./About";
 import { LintView } from "./LintView";
 import { PlanView } from "./PlanView";
 import type { Report } from "./embedded";
 
-const TITLES: Record<Report["kind"], string> = {
+/** A report on its own; a saved view is the page itself. */
+type Standalone = Exclude<Report, { kind: "page" }>;
+
+const TITLES: Record<Standalone["kind"], string> = {
   explain: "Explanation",
   simulate: "Simulation",
   audit: "Audit",
@@ -20,7 +24,7 @@ const TITLES: Record<Report["kind"], string> = {
   lint: "Lint",
 };
 
-export function ReportApp({ report }: { report: Report | string }) {
+export function ReportApp({ report }: { report: Standalone | string }) {
   const title = typeof report === "string" ? "Report" : report.about.title || TITLES[report.kind];
   useEffect(() => {
     document.title = `${title} · Evenkeel`;
@@ -52,52 +56,7 @@ export function ReportApp({ report }: { report: Report | string }) {
   );
 }
 
-/** What happened to what, in which cluster, when, and what came of it. */
-function About({ about }: { about: ReportAbout }) {
-  const { action, verdict, cluster, readAt, writtenAt, command } = about;
-  return (
-    <section class="report-about" aria-label="About this report" data-testid="report-about">
-      {action !== "" && (
-        <p class="lead">
-          <Name>{`What if ${action}`}</Name>
-        </p>
-      )}
-      {verdict !== "" && (
-        <p data-testid="report-verdict">
-          <strong>
-            <Name>{verdict}</Name>
-          </strong>
-        </p>
-      )}
-      <p class="quiet">
-        {cluster !== "" && (
-          <>
-            Cluster <Name>{cluster}</Name>
-            {readAt !== "" && (
-              <>
-                , as of <time dateTime={readAt}>{readAt}</time>
-              </>
-            )}
-            .{" "}
-          </>
-        )}
-        Written <time dateTime={writtenAt}>{writtenAt}</time>
-        {command !== "" && (
-          <>
-            {" "}
-            by{" "}
-            <code>
-              <Name>{command}</Name>
-            </code>
-          </>
-        )}
-        .
-      </p>
-    </section>
-  );
-}
-
-function Body({ report }: { report: Report }) {
+function Body({ report }: { report: Standalone }) {
   switch (report.kind) {
     case "explain": {
       const { kind, namespace, name } = report.document.object;

@@ -1,6 +1,8 @@
 /** The report that a document holds: what `-o json` of its command prints, and where it comes from. */
 import type { AuditAnswer, ExplainAnswer, LintReport, PlanReport, ReportAbout, SimulateAnswer } from "../api-types";
 
+import type { SavedView } from "../views/savedView";
+
 interface About {
   /** The version of Evenkeel that wrote it. */
   evenkeel: string;
@@ -14,9 +16,10 @@ export type Report = About &
     | { kind: "audit"; document: AuditAnswer }
     | { kind: "plan"; document: PlanReport }
     | { kind: "lint"; document: LintReport }
+    | { kind: "page"; document: SavedView }
   );
 
-const KINDS: readonly string[] = ["explain", "simulate", "audit", "plan", "lint"] satisfies Report["kind"][];
+const KINDS: readonly string[] = ["explain", "simulate", "audit", "plan", "lint", "page"] satisfies Report["kind"][];
 /** The form of the embedded JSON that this page reads. */
 const VERSION = 1;
 

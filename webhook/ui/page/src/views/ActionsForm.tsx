@@ -17,7 +17,9 @@ const VERBS = [
   { verb: "outage", label: "Make a domain unreachable" },
   { verb: "drain", label: "Drain a node" },
   { verb: "cordon", label: "Cordon a node" },
+  { verb: "uncordon", label: "Uncordon a node" },
   { verb: "taint", label: "Taint a node" },
+  { verb: "untaint", label: "Remove a taint" },
   { verb: "add", label: "Add nodes" },
 ] as const;
 type Verb = (typeof VERBS)[number]["verb"];
@@ -151,15 +153,16 @@ export function ActionsForm({ cluster, actions, onChange }: Props) {
             ))}
           </datalist>
         </label>
-        {verb === "taint" && (
+        {(verb === "taint" || verb === "untaint") && (
           <>
             <label class="field">
-              <span>Taint key[=value]</span>
+              <span>{verb === "taint" ? "Taint key[=value]" : "Taint key"}</span>
               <input
                 value={taint}
                 required
                 maxLength={317}
-                placeholder="team=data"
+                placeholder={verb === "taint" ? "team=data" : "team"}
+                data-testid="taint"
                 autocomplete="off"
                 spellcheck={false}
                 onInput={(event) => {
@@ -167,21 +170,23 @@ export function ActionsForm({ cluster, actions, onChange }: Props) {
                 }}
               />
             </label>
-            <label class="field">
-              <span>Effect</span>
-              <select
-                value={effect}
-                onChange={(event) => {
-                  setEffect(event.currentTarget.value as TaintedNode["effect"]);
-                }}
-              >
-                {TAINT_EFFECTS.map((name) => (
-                  <option key={name} value={name}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            </label>
+            {verb === "taint" && (
+              <label class="field">
+                <span>Effect</span>
+                <select
+                  value={effect}
+                  onChange={(event) => {
+                    setEffect(event.currentTarget.value as TaintedNode["effect"]);
+                  }}
+                >
+                  {TAINT_EFFECTS.map((name) => (
+                    <option key={name} value={name}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            )}
           </>
         )}
         <button type="submit" disabled={!known || full} data-testid="add-action">
@@ -216,6 +221,10 @@ function make(verb: Verb, entry: Entry): ActionBody | null {
       return { drain: entry.target };
     case "cordon":
       return { cordon: entry.target };
+    case "uncordon":
+      return { uncordon: entry.target };
+    case "untaint":
+      return entry.taint === "" ? null : { untaint: { node: entry.target, key: entry.taint } };
     case "add":
       return Number.isInteger(entry.amount)
         ? { add: { like: entry.target, count: Math.min(MOST_ADDED, Math.max(1, entry.amount)) } }

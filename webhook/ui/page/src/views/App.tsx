@@ -1,18 +1,25 @@
 /** The page of `evenkeel ui`: its frame, and which view is shown. */
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ReportAbout } from "../api-types";
 import { RequestError, type Client } from "../client";
+import { changesBetween, type Changed } from "../model/changed";
 import { Cluster } from "../model/cluster";
 import { decode, encode, START, workloadState, type PageState } from "../model/fragment";
+import { CHOICES } from "../model/risk";
+import { fragmentOf } from "../model/share";
 import { age, count, number, printable } from "../model/words";
 import { dropAddress, pushAddress, replaceAddress } from "../parts/address";
 import { Frame } from "../parts/Frame";
 import { announce } from "../parts/live";
 import { asRequestError, useRequest, useSend } from "../parts/request";
 import { Failure, Name, Notice, Waiting } from "../parts/text";
+import { About } from "../reports/About";
 import { useAudit } from "./audit";
 import { ClusterView } from "./ClusterView";
 import { useDroppedManifest } from "./OpenManifest";
 import { PendingView } from "./PendingView";
+import { News, Reading } from "./Reading";
+import { Search } from "./Search";
 import { WorkloadsView } from "./WorkloadsView";
 import { WorkloadView } from "./WorkloadView";
 
@@ -30,10 +37,29 @@ const NAVIGATION: readonly { state: PageState; label: string }[] = [
   { state: { view: "pending" }, label: "Pending" },
 ];
 
-export function App({ client }: { client: Client }) {
+interface AppProps {
+  client: Client;
+  /** The file that holds the answers; absent where a server gives them. */
+  saved?: { evenkeel: string; about: ReportAbout };
+}
+
+export function App({ client, saved }: AppProps) {
   const [{ state, ignored }, setRead] = useState(() => decode(location.hash));
-  const { data: map, error, loading } = useRequest("cluster", (signal) => client.cluster(signal));
-  const cluster = useMemo(() => (map ? new Cluster(map) : null), [map]);
+  const [reading, setReading] = useState(0);
+  const { data: map, error, loading } = useRequest(`cluster ${reading}`, (signal) => client.cluster(signal));
+  const [changed, setChanged] = useState<Changed | null>(null);
+  const before = useRef<Cluster | null>(null);
+  const cluster = useMemo(() => {
+    if (!map) return null;
+    const read = new Cluster(map);
+    if (before.current) {
+      const found = changesBetween(before.current, read);
+      read.arrived = found.arrived;
+      setChanged(found);
+    }
+    before.current = read;
+    return read;
+  }, [map]);
   useEffect(() => {
     const read = (): void => {
       dropAddress();
@@ -57,6 +83,13 @@ export function App({ client }: { client: Client }) {
   const send = useSend();
   const onManifest = useCallback(
     (text: string) => {
+      const fragment = fragmentOf(text);
+      if (fragment !== null) {
+        const read = decode(fragment);
+        go(read.state);
+        setRead(read);
+        return;
+      }
       void send(async (signal) => {
         try {
           const { object, problems } = await client.check(text, signal);
@@ -94,20 +127,68 @@ export function App({ client }: { client: Client }) {
           go(target);
         },
       }))}
-      about={cluster && <About cluster={cluster} />}
+      about={
+        cluster && (
+          <>
+            <ClusterAbout cluster={cluster} />
+            {client.served && <Reading client={client} shown={cluster.map.reading} onReading={setReading} />}
+          </>
+        )
+      }
+      search={cluster && <Search {...{ client, cluster, state, go }} />}
     >
+      {saved && (
+        <section class="panel" aria-label="Saved view" data-testid="saved-view">
+          <p class="lead" data-testid="report-title">
+            <strong>
+              <Name>{saved.about.title}</Name>
+            </strong>
+          </p>
+          <About about={saved.about} />
+          <p class="quiet">
+            Saved from evenkeel ui {saved.evenkeel}: the file has what was on the screen, and asks no server for more.
+          </p>
+        </section>
+      )}
       {state.view !== "workload" && <h1>{TITLES[state.view]}</h1>}
       {ignored.length > 0 && (
         <Notice tone="warning" title="The link has parts that this page does not understand.">
           Left out: {ignored.join(", ")}.
         </Notice>
       )}
+      {cluster && missing(state, cluster).length > 0 && (
+        <Notice tone="warning" title="This cluster does not have all that the link names." testId="missing">
+          Left out: {missing(state, cluster).join(", ")}.
+        </Notice>
+      )}
       {error && <Failure error={error} />}
       {refused && <Failure error={refused} />}
+      {changed && (
+        <News
+          changed={changed}
+          go={go}
+          onClose={() => {
+            setChanged(null);
+          }}
+        />
+      )}
       {loading && !cluster && <Waiting>Reading the cluster…</Waiting>}
-      {cluster && <View {...{ client, cluster, state, go, onManifest }} />}
+      {cluster && <View key={cluster.map.reading} {...{ client, cluster, state, go, onManifest }} />}
     </Frame>
   );
+}
+
+/** Return what a link names that this cluster does not have; actions on nodes are refused by the server. */
+function missing(state: PageState, cluster: Cluster): string[] {
+  if (state.view === "workloads")
+    return state.risk !== null && !CHOICES.some(({ choice }) => choice === state.risk) ? [`risk ${state.risk}`] : [];
+  if (state.view !== "cluster") return [];
+  const { rows, node, highlight } = state;
+  return [
+    ...(rows !== null && !cluster.map.topologyKeys.includes(rows) ? [`label ${printable(rows)}`] : []),
+    ...(node !== null && cluster.positionOf(node) < 0 ? [`node ${printable(node)}`] : []),
+    ...(highlight && cluster.find(highlight) < 0 ? [printable(`${highlight.namespace}/${highlight.name}`)] : []),
+  ];
 }
 
 interface ViewProps {
@@ -124,7 +205,7 @@ function View({ client, cluster, state, go, onManifest }: ViewProps) {
     case "cluster":
       return <ClusterView audit={audit} client={client} cluster={cluster} state={state} go={go} />;
     case "workloads":
-      return <WorkloadsView audit={audit} all={cluster.workloads.length} {...{ state, go, onManifest }} />;
+      return <WorkloadsView audit={audit} all={cluster.workloads.length} {...{ client, state, go, onManifest }} />;
     case "pending":
       return <PendingView client={client} cluster={cluster} go={go} />;
     case "workload":
@@ -142,10 +223,8 @@ function View({ client, cluster, state, go, onManifest }: ViewProps) {
 
 /** Milliseconds after which the age of the cluster is shown anew. */
 const TICK = 15_000;
-/** Milliseconds after which a live cluster may look otherwise. */
-const OLD = 300_000;
 
-function About({ cluster }: { cluster: Cluster }) {
+function ClusterAbout({ cluster }: { cluster: Cluster }) {
   const { source, kubernetesVersion } = cluster.map;
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -163,7 +242,6 @@ function About({ cluster }: { cluster: Cluster }) {
       <span title={source.readAt}>
         {live ? "Live cluster" : "Snapshot"} <Name>{source.name}</Name>
         {read && `, ${live ? "read" : "written"} ${read}`}
-        {live && now - Date.parse(source.readAt) > OLD && " (start evenkeel ui again to see what changed since)"}
       </span>
       <span>Kubernetes {kubernetesVersion}</span>
       <span data-testid="size">

@@ -4,7 +4,7 @@ import type { Cluster } from "../model/cluster";
 import { OTHER_POSITION } from "../model/colors";
 import { CanvasPen, draw, type Flying } from "../model/draw";
 import { neighbor, placeAt, placeOf, podOffset, type Layout, type Place } from "../model/layout";
-import type { Flight, Moves } from "../model/moves";
+import type { Flight, Motion } from "../model/moves";
 import { count, domainWords, number } from "../model/words";
 import { announce } from "../parts/live";
 import { Name, Title } from "../parts/text";
@@ -17,14 +17,17 @@ interface Props {
   rows: string;
   colorOf: Uint8Array;
   highlight: number;
+  /** The node that is open; -1 for none. */
+  node: number;
   /** What a what-if moves; null where nothing happens. */
-  moves: Moves | null;
+  moves: Motion | null;
   /** How many more pods each node had before it. */
   left: ((node: number) => number) | null;
   onWidth: (width: number) => void;
   onNode: (node: number) => void;
-  onRow: (row: number) => void;
-  onWorkload: (workload: number) => void;
+  /** Opens a row, and picks a workload; absent where there is nothing to open or pick. */
+  onRow?: (row: number) => void;
+  onWorkload?: (workload: number) => void;
 }
 
 interface Hover {
@@ -38,12 +41,11 @@ interface Hover {
 const KEYS = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"]);
 const TIP_WIDTH = 260;
 
-/** Milliseconds that pods take to their new nodes, and pods that are seen to: more are there at once. */
+/** Milliseconds that pods take to their new nodes. */
 const FLIGHT = 900;
-const MOST_FLYING = 3_000;
 
 export function ClusterCanvas(props: Props) {
-  const { cluster, layout, rows, colorOf, highlight, moves, left, onWidth, onNode, onRow, onWorkload } = props;
+  const { cluster, layout, rows, colorOf, highlight, node, moves, left, onWidth, onNode, onRow, onWorkload } = props;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [cursor, setCursor] = useState(-1);
@@ -51,12 +53,24 @@ export function ClusterCanvas(props: Props) {
   // The row at the top of what is in view; -1 while all of them are.
   const [here, setHere] = useState(-1);
   const theme = useTheme();
+  // Where the opened node is drawn.
+  const opened = useMemo(() => layout.order.indexOf(node), [layout, node]);
+  const marked = cursor >= 0 ? cursor : opened;
   const drawing = useMemo(
-    () => ({ cluster, layout, theme, colorOf, highlight, cursor, left, arrived: moves?.arrived ?? null }),
-    [cluster, layout, theme, colorOf, highlight, cursor, left, moves],
+    () => ({
+      cluster,
+      layout,
+      theme,
+      colorOf,
+      highlight,
+      cursor: marked,
+      left,
+      arrived: moves?.arrived ?? cluster.arrived,
+    }),
+    [cluster, layout, theme, colorOf, highlight, marked, left, moves],
   );
   // When the pods of which what-if began to move.
-  const started = useRef<{ moves: Moves | null; at: number }>({ moves: null, at: 0 });
+  const started = useRef<{ moves: Motion | null; at: number }>({ moves: null, at: 0 });
   // The row that was jumped to, and how far down that is.
   const jumped = useRef({ row: -1, top: -1 });
 
@@ -163,6 +177,22 @@ export function ClusterCanvas(props: Props) {
     return found && y < found.y + found.height && label ? row : -1;
   };
 
+  /** Scroll to a node that is not in view. */
+  const reveal = useCallback(
+    (at: number): void => {
+      const place = placeOf(layout, at);
+      const element = box.current;
+      if (!place || !element) return;
+      if (place.y < element.scrollTop) element.scrollTop = place.y - 30;
+      else if (place.y + place.height > element.scrollTop + element.clientHeight)
+        element.scrollTop = place.y + place.height + 10 - element.clientHeight;
+    },
+    [layout],
+  );
+  useEffect(() => {
+    reveal(opened);
+  }, [reveal, opened]);
+
   const press = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && cursor >= 0) {
       onNode(layout.order[cursor] ?? 0);
@@ -173,11 +203,8 @@ export function ClusterCanvas(props: Props) {
     const at = cursor < 0 ? 0 : neighbor(layout, cursor, event.key);
     setCursor(at);
     const place = placeOf(layout, at);
-    const element = box.current;
-    if (!place || !element) return;
-    if (place.y < element.scrollTop) element.scrollTop = place.y - 30;
-    else if (place.y + place.height > element.scrollTop + element.clientHeight)
-      element.scrollTop = place.y + place.height + 10 - element.clientHeight;
+    if (!place) return;
+    reveal(at);
     announce(describe(cluster, place.node, rows));
   };
 
@@ -209,10 +236,10 @@ export function ClusterCanvas(props: Props) {
         setHover(null);
         if (!found) {
           const row = rowOf(event);
-          if (row >= 0) onRow(row);
+          if (row >= 0) onRow?.(row);
           return;
         }
-        if (found.workload >= 0) onWorkload(found.workload);
+        if (found.workload >= 0 && onWorkload) onWorkload(found.workload);
         else onNode(found.place.node);
       }}
       onDblClick={(event) => {
@@ -228,7 +255,7 @@ export function ClusterCanvas(props: Props) {
   );
   return (
     <div class="map-frame">
-      {layout.rows.length > 1 && layout.rows.length <= MOST_ROWS && (
+      {onRow && layout.rows.length > 1 && layout.rows.length <= MOST_ROWS && (
         <nav class="map-rows" aria-label={`Rows by ${rows}`} data-testid="map-rows">
           {layout.rows.map((row, at) => (
             <button
@@ -267,7 +294,7 @@ function inFlight(
     const [dx, dy] = podOffset(layout, pod);
     return [(place?.x ?? 0) + dx, (place?.y ?? 0) + dy];
   };
-  return flights.slice(0, MOST_FLYING).map(({ workload, from, to }) => {
+  return flights.map(({ workload, from, to }) => {
     const [x, y] = point(from);
     const [toX, toY] = to ? point(to) : [x, below];
     return { color: colorOf[workload] ?? OTHER_POSITION, x: x + (toX - x) * part, y: y + (toY - y) * part };

@@ -5,6 +5,7 @@ import type { Cluster } from "../model/cluster";
 import { OTHER_POSITION } from "../model/colors";
 import { workloadState, type PageState } from "../model/fragment";
 import type { Moves } from "../model/moves";
+import type { Fate } from "../model/scenarios";
 import { count, number } from "../model/words";
 import { Link } from "../parts/Link";
 import { SwatchIcon } from "../parts/SwatchIcon";
@@ -13,6 +14,8 @@ import { Badge, Fact, Limits, Name, Notice, Title, type Tone } from "../parts/te
 /** Opens a page; absent in a report. */
 type Go = ((state: PageState) => void) | null;
 
+/** Workloads that a list has. */
+export const MOST_LISTED = 200;
 const SIGNS: readonly [survives: boolean | null, tone: Tone][] = [
   [true, "good"],
   [false, "error"],
@@ -66,35 +69,41 @@ export function Tray({
 }) {
   if (moves.stuck.length === 0) return null;
   const pods = moves.stuck.reduce((sum, stuck) => sum + stuck.pods, 0);
+  const why = new Map(outcome.result.workloads.map((found) => [keyText(found), found.message]));
   return (
     <section class="panel tray" aria-label="Pods that fit nowhere" data-testid="tray">
       <h2>
         {count(pods, "pod")} that {pods === 1 ? "fits" : "fit"} nowhere
       </h2>
       <ul class="plain">
-        {moves.stuck.map(({ workload, pods: stuck }) => {
+        {moves.stuck.slice(0, MOST_LISTED).map(({ workload, pods: stuck }) => {
           const key = cluster.workloads[workload];
-          const found = outcome.result.workloads.find(
-            (one) => key && one.name === key.name && one.namespace === key.namespace && one.kind === key.kind,
-          );
+          const message = key ? (why.get(keyText(key)) ?? "") : "";
           return (
             <li key={workload} data-testid="stuck">
               <SwatchIcon position={colorOf[workload] ?? OTHER_POSITION} /> <strong>{number(stuck)}</strong>{" "}
               {key ? <Linked {...key} go={go} /> : "without a controller"}
-              {found && found.message !== "" && (
+              {message !== "" && (
                 <span class="why">
-                  <Name>{found.message}</Name>
+                  <Name>{message}</Name>
                 </span>
               )}
             </li>
           );
         })}
       </ul>
+      {moves.stuck.length > MOST_LISTED && (
+        <p class="quiet">and {count(moves.stuck.length - MOST_LISTED, "more workload")}</p>
+      )}
     </section>
   );
 }
 
-function Linked({ go, ...key }: { kind: string; namespace: string; name: string; go: Go }) {
+function keyText({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+export function Linked({ go, ...key }: { kind: string; namespace: string; name: string; go: Go }) {
   if (!go) return <Title {...key} />;
   return (
     <Link to={workloadState(key)} go={go}>
@@ -103,8 +112,13 @@ function Linked({ go, ...key }: { kind: string; namespace: string; name: string;
   );
 }
 
-/** Workloads that are listed. */
-const MOST_LISTED = 200;
+/** What becomes of a workload: its damage with a tone. */
+export function Damage({ found, damage }: Fate) {
+  if (found.damages.length > 0)
+    return <Badge tone={found.runningInTheEnd < found.runningBefore ? "error" : "warning"}>{damage}</Badge>;
+  if (found.notTried > 0) return <Badge tone="warning">not judged: not scheduled again</Badge>;
+  return <Badge tone="good">none</Badge>;
+}
 
 /** The workloads that lose pods, those with the worst damage first, as the server ranks them. */
 export function Damaged({ outcome, go, children }: { outcome: ClusterOutcome; go: Go; children?: ComponentChildren }) {
@@ -118,46 +132,40 @@ export function Damaged({ outcome, go, children }: { outcome: ClusterOutcome; go
           : `${number(hit)} of ${count(workloads.length, "workload")} that ${workloads.length === 1 ? "loses" : "lose"} pods ${hit === 1 ? "is" : "are"} damaged`}
       </h2>
       {workloads.length > 0 && (
-        <table class="compact">
-          <thead>
-            <tr>
-              <th scope="col">Workload</th>
-              <th scope="col" class="number">
-                Before
-              </th>
-              <th scope="col" class="number">
-                Right after
-              </th>
-              <th scope="col" class="number">
-                In the end
-              </th>
-              <th scope="col">Damage</th>
-            </tr>
-          </thead>
-          <tbody>
-            {workloads.slice(0, MOST_LISTED).map((found, at) => (
-              <tr key={`${found.kind}/${found.namespace}/${found.name}`} data-testid="damage">
-                <th scope="row">
-                  <Linked kind={found.kind} namespace={found.namespace} name={found.name} go={go} />
+        <div class="scrolled" tabIndex={0} role="group" aria-label="Workloads that lose pods">
+          <table class="compact">
+            <thead>
+              <tr>
+                <th scope="col">Workload</th>
+                <th scope="col" class="number">
+                  Before
                 </th>
-                <td class="number">{number(found.runningBefore)}</td>
-                <td class="number">{number(found.runningRightAfter)}</td>
-                <td class="number">{number(found.runningInTheEnd)}</td>
-                <td>
-                  {found.damages.length > 0 ? (
-                    <Badge tone={found.runningInTheEnd < found.runningBefore ? "error" : "warning"}>
-                      {outcome.damages[at] ?? ""}
-                    </Badge>
-                  ) : found.notTried > 0 ? (
-                    <Badge tone="warning">not judged: not scheduled again</Badge>
-                  ) : (
-                    <Badge tone="good">none</Badge>
-                  )}
-                </td>
+                <th scope="col" class="number">
+                  Right after
+                </th>
+                <th scope="col" class="number">
+                  In the end
+                </th>
+                <th scope="col">Damage</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {workloads.slice(0, MOST_LISTED).map((found, at) => (
+                <tr key={`${found.kind}/${found.namespace}/${found.name}`} data-testid="damage">
+                  <th scope="row">
+                    <Linked kind={found.kind} namespace={found.namespace} name={found.name} go={go} />
+                  </th>
+                  <td class="number">{number(found.runningBefore)}</td>
+                  <td class="number">{number(found.runningRightAfter)}</td>
+                  <td class="number">{number(found.runningInTheEnd)}</td>
+                  <td>
+                    <Damage found={found} damage={outcome.damages[at] ?? ""} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
       {workloads.length > MOST_LISTED && (
         <p class="quiet">and {count(workloads.length - MOST_LISTED, "more workload")}</p>

@@ -3,31 +3,30 @@ import { useCallback, useMemo, useState } from "preact/hooks";
 import type { ActionBody } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
-import { OTHER_POSITION } from "../model/colors";
-import { workloadState, type ClusterState, type ColorBy, type PageState } from "../model/fragment";
+import { type ClusterState, type ColorBy, type PageState } from "../model/fragment";
 import { layOut, pitchFor } from "../model/layout";
-import { mapPicture, type LegendEntry } from "../model/mapPicture";
+import { mapPicture } from "../model/mapPicture";
 import { Moves } from "../model/moves";
+import { scenarioName } from "../model/scenarios";
 import { count, number, printable, shortKey } from "../model/words";
 import { Command } from "../parts/Command";
 import { Menu } from "../parts/Menu";
-import { useRequest } from "../parts/request";
 import { fileName, savePng, saveText } from "../parts/save";
-import { SwatchIcon } from "../parts/SwatchIcon";
-import { Empty, Limits, Name, Notice, Title } from "../parts/text";
+import { Empty, Failure, Limits, Notice } from "../parts/text";
 import { useTheme } from "../parts/theme";
-import { WorkloadSearch } from "../parts/WorkloadSearch";
 import type { Audit } from "./audit";
 import { ClusterCanvas } from "./ClusterCanvas";
 import { Damaged, Tray } from "./ClusterOutcomeView";
+import { largestOf, Legend, legendOf } from "./ClusterLegend";
 import { DisruptionPanel, WHAT_IF } from "./DisruptionPanel";
 import { DomainPanel } from "./DomainPanel";
 import { NodePanel } from "./NodePanel";
 import { NodesTable } from "./NodesTable";
+import { useDisruption } from "./disruptions";
 import { ProblemsNow } from "./ProblemsNow";
+import { useSaveView } from "./SaveView";
+import { Scenarios } from "./Scenarios";
 
-/** Milliseconds that a what-if waits for a further change. */
-const PAUSE = 60;
 const AFTERWARDS = "Crossed out: lost. An outlined square has just come to its node; an empty one is where a pod was.";
 
 interface Props {
@@ -35,34 +34,35 @@ interface Props {
   client: Client;
   cluster: Cluster;
   state: ClusterState;
-  go: (state: PageState) => void;
+  go: (state: PageState, replace?: boolean, stays?: boolean) => void;
 }
+
+const NONE: readonly ActionBody[] = [];
 
 export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
   const { actions } = state;
-  const key = actions.length ? JSON.stringify(actions) : null;
   const [cancelled, setCancelled] = useState<string | null>(null);
-  const { data, error, loading } = useRequest(
-    key === cancelled ? null : key,
-    (signal) => client.disrupt({ actions: [...actions] }, signal),
-    PAUSE,
-  );
-  // What is on its way is answered for other actions.
-  const outcome = loading || key === null ? null : data;
+  const shown = useDisruption(client, now, actions, cancelled);
+  const kept = useDisruption(client, now, state.kept?.actions ?? NONE);
+  const { key, data: outcome, error, loading } = shown;
   const moves = useMemo(() => (outcome ? new Moves(now, actions, outcome) : null), [now, actions, outcome]);
   const cluster = moves?.after ?? now;
   const [row, setRow] = useState(-1);
-  const [node, setNode] = useState(-1);
+  const node = state.node === null ? -1 : now.names.indexOf(state.node);
+  const setNode = (at: number): void => {
+    const name = now.names[at] ?? null;
+    if (name !== state.node) go({ ...state, node: name }, false, true);
+  };
   const happen = (action: ActionBody): void => {
     setRow(-1);
-    setNode(-1);
-    go({ ...state, actions: [...actions, action] });
+    go({ ...state, node: null, actions: [...actions, action] });
     // The button is gone that had the focus.
     document.getElementById(WHAT_IF)?.focus();
   };
   const keys = cluster.map.topologyKeys;
   const rows = state.rows !== null && keys.includes(state.rows) ? state.rows : (keys[0] ?? "");
   const [width, setWidth] = useState(() => Math.max(280, window.innerWidth - 64));
+  const view = useSaveView(client);
   const [saving, setSaving] = useState<string | null>(null);
   const highlight = cluster.find(state.highlight);
   const theme = useTheme();
@@ -93,7 +93,17 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
       `${count(cluster.names.length, "node")}, ${count(cluster.podCount, "pod")}, ${number(cluster.pendingCount)} of them without a node`,
     ];
     const { svg, width, height } = mapPicture(
-      { cluster, layout, theme, colorOf, highlight, arrived: moves?.arrived ?? null, left, flying: [], cursor: -1 },
+      {
+        cluster,
+        layout,
+        theme,
+        colorOf,
+        highlight,
+        arrived: moves?.arrived ?? now.arrived,
+        left,
+        flying: [],
+        cursor: -1,
+      },
       outcome ? `What if: ${outcome.what}` : `Pods by ${rows}`,
       outcome ? [outcome.verdict, ...about, AFTERWARDS] : about,
       legendOf(cluster, largestOf(now), colors, colorOf, highlight),
@@ -124,12 +134,23 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           {...{ audit, client, rows, domains, go }}
           cluster={now}
           onDomain={(key, at) => {
-            setNode(-1);
             setRow(at);
-            if (key !== rows) go({ ...state, rows: key });
+            go({ ...state, rows: key, node: null }, false, key === rows);
           }}
         />
       )}
+      <Scenarios {...{ state, shown, kept, go }} />
+      <DisruptionPanel
+        {...{ actions, outcome, error, loading, state, go }}
+        cluster={now}
+        cancelled={key !== null && key === cancelled}
+        onChange={(changed) => {
+          go({ ...state, actions: changed });
+        }}
+        onCancel={(ended) => {
+          setCancelled(ended ? key : null);
+        }}
+      />
       <div class="toolbar" role="group" aria-label="What the map shows">
         <label class="field">
           <span>Rows</span>
@@ -160,13 +181,6 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
             <option value="namespace">Namespaces</option>
           </select>
         </label>
-        <WorkloadSearch
-          workloads={cluster.workloads}
-          label="Find a workload"
-          onPick={(highlighted) => {
-            go({ ...state, highlight: highlighted });
-          }}
-        />
         <div class="toggle" role="group" aria-label="Show as">
           <button
             aria-pressed={!state.table}
@@ -191,6 +205,16 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           testId="save-map"
           choices={[
             {
+              label: "This view (HTML)",
+              testId: "save-map-html",
+              disabled: !client.served || loading || kept.loading,
+              act: () => {
+                const title = outcome ? scenarioName(state) : "Cluster";
+                const words = { title, action: outcome?.what ?? "", verdict: outcome?.verdict ?? "" };
+                view.save({ ...words, command: outcome?.command ?? "" }, state, audit);
+              },
+            },
+            {
               label: "Picture (PNG)",
               testId: "save-map-png",
               act: () => {
@@ -213,22 +237,12 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           ]}
         />
       </div>
+      {view.failed && <Failure error={view.failed} />}
       {saving !== null && (
         <Notice tone="error" title="The picture could not be saved.">
           {saving}
         </Notice>
       )}
-      <DisruptionPanel
-        {...{ actions, outcome, error, loading }}
-        cluster={now}
-        cancelled={key !== null && key === cancelled}
-        onChange={(changed) => {
-          go({ ...state, actions: changed });
-        }}
-        onCancel={(ended) => {
-          setCancelled(ended ? key : null);
-        }}
-      />
       <Legend
         largest={largestOf(now)}
         cluster={cluster}
@@ -243,7 +257,7 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
           <NodesTable cluster={cluster} domains={domains} rows={rows} onNode={open} />
         ) : (
           <ClusterCanvas
-            {...{ cluster, layout, colorOf, highlight, moves, left }}
+            {...{ cluster, layout, colorOf, highlight, moves, left, node }}
             rows={rows}
             onWidth={resize}
             onNode={open}
@@ -307,125 +321,4 @@ function leftOut(cluster: Cluster): string[] {
       : []),
     ...(otherKeys ? [`${count(otherKeys, "label key")} of nodes that are not offered as rows.`] : []),
   ];
-}
-
-/** Return what the colors stand for, in words. */
-function legendOf(
-  cluster: Cluster,
-  largest: readonly number[],
-  colors: ColorBy,
-  colorOf: Uint8Array,
-  highlight: number,
-): LegendEntry[] {
-  const named = (workload: number): string => {
-    const found = cluster.workloads[workload];
-    return found ? `${found.kind} ${found.namespace}/${found.name} ${number(cluster.running[workload] ?? 0)}` : "";
-  };
-  const position = colorOf[highlight] ?? OTHER_POSITION;
-  if (highlight >= 0) return [{ color: position === OTHER_POSITION ? 0 : position, label: named(highlight) }];
-  const shown =
-    colors === "workload"
-      ? largest.map((workload) => ({ color: colorOf[workload] ?? OTHER_POSITION, label: named(workload) }))
-      : cluster
-          .largestNamespaces(OTHER_POSITION)
-          .map(({ namespace, pods }, color) => ({ color, label: `${namespace} ${number(pods)}` }));
-  return [...shown, { color: OTHER_POSITION, label: "all other" }];
-}
-
-/** Return the workloads that have a color. */
-function largestOf(cluster: Cluster): number[] {
-  return cluster.largest(OTHER_POSITION).filter((workload) => (cluster.running[workload] ?? 0) > 0);
-}
-
-interface LegendProps {
-  /** The workloads that have a color. */
-  largest: readonly number[];
-  cluster: Cluster;
-  colors: ColorBy;
-  colorOf: Uint8Array;
-  highlight: number;
-  pick: (workload: number) => void;
-  go: (state: PageState) => void;
-}
-
-function Legend({ largest, cluster, colors, colorOf, highlight, pick, go }: LegendProps) {
-  const key = cluster.workloads[highlight];
-  return (
-    <div
-      class="legend"
-      role="group"
-      aria-label={
-        colors === "workload" ? "Colors: the workloads with most pods" : "Colors: the namespaces with most pods"
-      }
-    >
-      {colors === "workload" ? (
-        <LargestWorkloads {...{ largest, cluster, colorOf, highlight, pick }} />
-      ) : (
-        cluster.largestNamespaces(OTHER_POSITION).map(({ namespace, pods }, position) => (
-          <span key={namespace} class="legend-item">
-            <SwatchIcon position={position} />
-            <Name>{namespace}</Name>
-            <span class="quiet">{number(pods)}</span>
-          </span>
-        ))
-      )}
-      <span class="legend-item other">
-        <SwatchIcon position={OTHER_POSITION} /> all other
-      </span>
-      {key && (
-        <span class="legend-picked" role="status">
-          <Title {...key} />
-          <button
-            class="primary"
-            data-testid="open-highlighted"
-            onClick={() => {
-              go(workloadState(key));
-            }}
-          >
-            Open workload
-          </button>
-          <button
-            onClick={() => {
-              pick(highlight);
-            }}
-          >
-            Show all
-          </button>
-        </span>
-      )}
-    </div>
-  );
-}
-
-function LargestWorkloads({
-  largest,
-  cluster,
-  colorOf,
-  highlight,
-  pick,
-}: Pick<LegendProps, "largest" | "cluster" | "colorOf" | "highlight" | "pick">) {
-  const shown = highlight >= 0 && !largest.includes(highlight) ? [highlight, ...largest] : largest;
-  const names = shown.map((workload) => cluster.workloads[workload]?.name);
-  return shown.map((workload) => {
-    const found = cluster.workloads[workload];
-    if (!found) return null;
-    const position = colorOf[workload] ?? OTHER_POSITION;
-    const drawn = highlight === workload && position === OTHER_POSITION ? 0 : position;
-    const repeated = names.filter((name) => name === found.name).length > 1;
-    return (
-      <button
-        key={workload}
-        class="legend-item"
-        aria-pressed={workload === highlight}
-        title={printable(`${found.kind} ${found.namespace}/${found.name}`)}
-        onClick={() => {
-          pick(workload);
-        }}
-      >
-        <SwatchIcon position={highlight >= 0 && workload !== highlight ? OTHER_POSITION : drawn} />
-        <Name>{repeated ? `${found.namespace}/${found.name}` : found.name}</Name>
-        <span class="quiet">{number(cluster.running[workload] ?? 0)}</span>
-      </button>
-    );
-  });
 }

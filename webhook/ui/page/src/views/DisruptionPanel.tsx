@@ -2,13 +2,17 @@
 import type { ActionBody, ClusterOutcome } from "../api-types";
 import type { RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
+import type { ClusterState, PageState } from "../model/fragment";
 import { touched } from "../model/moves";
 import { count } from "../model/words";
 import { Failure, Waiting } from "../parts/text";
 import { ActionsForm } from "./ActionsForm";
 import { Verdict } from "./ClusterOutcomeView";
+import { ScenarioName } from "./Scenarios";
 
 interface Props {
+  state: ClusterState;
+  go: (state: PageState) => void;
   cluster: Cluster;
   actions: readonly ActionBody[];
   outcome: ClusterOutcome | null;
@@ -24,7 +28,7 @@ interface Props {
 export const WHAT_IF = "what-if-cluster";
 
 export function DisruptionPanel(props: Props) {
-  const { cluster, actions, outcome, error, loading, cancelled, onChange, onCancel } = props;
+  const { state, cluster, actions, outcome, error, loading, cancelled, onChange, onCancel, go } = props;
   return (
     <section class="panel disruption" aria-label="What if" data-testid="disruption">
       {actions.length > 0 && (
@@ -44,7 +48,7 @@ export function DisruptionPanel(props: Props) {
               </button>
             </p>
           )}
-          {outcome && !loading && <Verdict outcome={outcome} />}
+          {outcome && !loading && state.kept === null && <Verdict outcome={outcome} />}
         </div>
       )}
       <div class="disruption-bar">
@@ -57,14 +61,35 @@ export function DisruptionPanel(props: Props) {
           <ActionsForm cluster={cluster} actions={actions} onChange={onChange} />
         </details>
         {actions.length > 0 && (
-          <button
-            data-testid="reset-cluster"
-            onClick={() => {
-              onChange([]);
-            }}
-          >
-            Show the cluster as it is
-          </button>
+          <span class="buttons">
+            {state.kept === null && (
+              <>
+                <ScenarioName
+                  scenario={state}
+                  testId="scenario-name"
+                  onName={(name) => {
+                    go({ ...state, name });
+                  }}
+                />
+                <button
+                  data-testid="keep-scenario"
+                  onClick={() => {
+                    go({ ...state, name: "", actions: [], kept: { name: state.name, actions } });
+                  }}
+                >
+                  Keep, and compare with another
+                </button>
+              </>
+            )}
+            <button
+              data-testid="reset-cluster"
+              onClick={() => {
+                go({ ...state, name: "", actions: [] });
+              }}
+            >
+              Show the cluster as it is
+            </button>
+          </span>
         )}
       </div>
     </section>

@@ -5,12 +5,13 @@ import type { Client, RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
 import type { PageState } from "../model/fragment";
 import type { Domain } from "../model/layout";
-import { byDamage } from "../model/moves";
+import { compareDamage } from "../model/moves";
 import { count, domainWords, number, shortKey } from "../model/words";
 import { Link } from "../parts/Link";
-import { asRequestError } from "../parts/request";
+import { asRequestError, useShown } from "../parts/request";
 import { Badge, Failure, Name } from "../parts/text";
 import { verdictTone } from "./ClusterOutcomeView";
+import { disrupt } from "./disruptions";
 
 interface Props {
   client: Client;
@@ -56,10 +57,8 @@ export function LossesNow({ client, cluster, rows, domains, link, go }: Props) {
     const ask = async (): Promise<void> => {
       for (const value of named) {
         if (found.has(value)) continue;
-        found.set(
-          value,
-          await client.disrupt({ actions: [{ lose: { topologyKey: rows, value } }] }, controller.signal),
-        );
+        const lost = [{ lose: { topologyKey: rows, value } }];
+        found.set(value, await disrupt(client, cluster, lost, controller.signal));
         tell(null);
       }
     };
@@ -72,22 +71,25 @@ export function LossesNow({ client, cluster, rows, domains, link, go }: Props) {
     // The names follow from the cluster and the rows.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [client, cluster, rows, wanted]);
+  useShown([...losses.values()]);
   if (named.length < 2) return null;
   const left = named.length - losses.size;
   return (
     <section class="panel" aria-labelledby="losses-now" data-testid="losses">
       <h2 id="losses-now">If one {shortKey(rows)} is lost</h2>
       <ol class="plain">
-        {byDamage([...losses]).map(([value, outcome]) => (
-          <li key={value} data-testid="loss">
-            <Badge tone={verdictTone(outcome)}>
-              {shortKey(rows)} <Name>{domainWords(value)}</Name>
-            </Badge>{" "}
-            <Link to={link({ topologyKey: rows, value })} go={go} testId="landing-loss">
-              <Name>{outcome.verdict}</Name>
-            </Link>
-          </li>
-        ))}
+        {[...losses]
+          .sort(([, a], [, b]) => compareDamage(a, b))
+          .map(([value, outcome]) => (
+            <li key={value} data-testid="loss">
+              <Badge tone={verdictTone(outcome)}>
+                {shortKey(rows)} <Name>{domainWords(value)}</Name>
+              </Badge>{" "}
+              <Link to={link({ topologyKey: rows, value })} go={go} testId="landing-loss">
+                <Name>{outcome.verdict}</Name>
+              </Link>
+            </li>
+          ))}
       </ol>
       {error && <Failure error={error} />}
       {left > 0 && wanted && error === null && (

@@ -1,6 +1,6 @@
 /** One node: what it is, what is left on it, and its pods. */
 import { useEffect, useRef } from "preact/hooks";
-import type { ActionBody } from "../api-types";
+import { TAINT_EFFECTS, type ActionBody } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { workloadState, type PageState } from "../model/fragment";
@@ -43,12 +43,16 @@ export function NodePanel({ client, cluster, node, rows, onAction, onClose, go }
   const host = cluster.domainOf(node, HOSTNAME);
   const lose: [string, ActionBody][] =
     host === null ? [] : [["Lose it", { lose: { topologyKey: HOSTNAME, value: host } }]];
+  const keys = [...new Set(cluster.taintsOf(node).map(({ key }) => key))];
+  const clean: [string, ActionBody][] =
+    keys.length === 0 ? [] : [["New one without taints", { add: { like: name, count: 1, withoutTaints: keys } }]];
   const actions: [string, ActionBody][] = [
     ...lose,
     ["Drain it", { drain: name }],
-    ["Cordon it", { cordon: name }],
+    cluster.cordoned.has(node) ? ["Uncordon it", { uncordon: name }] : ["Cordon it", { cordon: name }],
     ["Taint it: NoExecute", { taint: { node: name, key: TAINT, value: "", effect: "NoExecute" } }],
     ["Add one like it", { add: { like: name, count: 1 } }],
+    ...clean,
   ];
   return (
     <aside
@@ -84,7 +88,17 @@ export function NodePanel({ client, cluster, node, rows, onAction, onClose, go }
                   <li key={at}>
                     <code>
                       <Name>{`${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`}</Name>
-                    </code>
+                    </code>{" "}
+                    <button
+                      class="link"
+                      data-testid="act-untaint"
+                      onClick={() => {
+                        const effect = TAINT_EFFECTS.find((known) => known === taint.effect);
+                        onAction({ untaint: { node: name, key: taint.key, ...(effect ? { effect } : {}) } });
+                      }}
+                    >
+                      What if it were removed?
+                    </button>
                   </li>
                 ))}
               </ul>

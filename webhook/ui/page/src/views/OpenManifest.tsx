@@ -1,4 +1,4 @@
-/** A manifest of a person's own is pasted, chosen, or dropped anywhere on the page. */
+/** A manifest of a person's own, or a state that they were sent, is pasted, chosen, or dropped anywhere on the page. */
 import { useEffect, useState } from "preact/hooks";
 
 interface Props {
@@ -9,11 +9,11 @@ export function OpenManifest({ onManifest }: Props) {
   const [text, setText] = useState("");
   return (
     <details class="panel spaced" data-testid="open-manifest">
-      <summary>Open a manifest: your own, in the cluster or not</summary>
+      <summary>Open a manifest of your own, or a view that you were sent</summary>
       <label class="open-manifest">
         <span class="quiet">
-          Paste the YAML of one workload or Pod here, or drop a file anywhere on the page. Nothing is sent to the
-          cluster.
+          Paste the YAML of one workload or Pod here, or a link that someone copied, or drop a file anywhere on the
+          page, also a view that was saved (HTML): it is then shown of this cluster. Nothing is sent to the cluster.
         </span>
         <textarea
           rows={8}
@@ -34,11 +34,11 @@ export function OpenManifest({ onManifest }: Props) {
             onManifest(text);
           }}
         >
-          Show where its pods go
+          Open
         </button>
         <input
           type="file"
-          accept=".yaml,.yml,.json"
+          accept=".yaml,.yml,.json,.html"
           aria-label="Choose a file"
           data-testid="chosen"
           onChange={(event) => {

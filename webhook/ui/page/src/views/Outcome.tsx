@@ -2,9 +2,10 @@
 import type { DisplacedPod, ExplainAnswer, SimulateAnswer, WhatIf } from "../api-types";
 import { comparedDomains, type ComparedDomains } from "../model/compared";
 import { minimumOf, skewOf } from "../model/skew";
-import { chancesOf, endsOf, evictedOf, uncountedOf } from "../model/whatif";
+import { chancesOf, endsOf, evictedOf, lostVolumesOf, uncountedOf } from "../model/whatif";
 import { count, number, origin, shortKey } from "../model/words";
 import { Evicted, MOST_LISTED } from "../parts/Evicted";
+import { LostVolumes } from "../parts/LostVolumes";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
 import { Badge, Fact, Limits, Name, Notice } from "../parts/text";
 
@@ -60,6 +61,7 @@ export function Outcome({ answer, explain }: Props & { explain: ExplainAnswer | 
           </p>
         </Notice>
       ))}
+      <LostVolumes volumes={lostVolumesOf(answer)} />
       {chances.tied > 0 && (
         <Notice tone="note" title="This is one of several ends." testId="chance">
           {count(chances.tied, "pod")} of {number(chances.pods)} had several best nodes, of which the first by name was

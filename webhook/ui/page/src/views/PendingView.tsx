@@ -2,12 +2,14 @@
 import { useState } from "preact/hooks";
 import type { PendingGroup, SuggestedChange } from "../api-types";
 import type { Client, RequestError } from "../client";
+import { suggestedAction } from "../model/actions";
 import type { Cluster } from "../model/cluster";
 import { encode, workloadState, type PageState, type WorkloadKey } from "../model/fragment";
 import { count, number } from "../model/words";
 import { Link } from "../parts/Link";
 import { asRequestError, useRequest, useSend } from "../parts/request";
 import { Badge, Empty, Failure, Limits, Name, Title, Waiting } from "../parts/text";
+import { SaveView } from "./SaveView";
 import { Suggestion } from "./SpreadPanel";
 
 interface Props {
@@ -18,6 +20,7 @@ interface Props {
 
 export function PendingView({ client, cluster, go }: Props) {
   const { data, error } = useRequest("pending", (signal) => client.pending(signal));
+  const [text, setText] = useState("");
   if (error) return <Failure error={error} />;
   if (!data) return <Waiting>Finding out why pods are pending…</Waiting>;
   if (data.pods === 0) return <None read={cluster.podCount > 0} />;
@@ -25,6 +28,11 @@ export function PendingView({ client, cluster, go }: Props) {
     ...(data.notKept ? [`${count(data.notKept, "pending pod")}: there are too many to look at each.`] : []),
     ...(data.otherGroups ? [`${count(data.otherGroups, "further workload")} with pending pods.`] : []),
   ];
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = data.groups.filter((group) => {
+    const names = namesOf(group, cluster);
+    return words.every((word) => names.includes(word));
+  });
   return (
     <>
       <p class="lead">
@@ -35,13 +43,53 @@ export function PendingView({ client, cluster, go }: Props) {
         .
       </p>
       <Limits title="Not looked at" items={left} />
+      <SaveView
+        client={client}
+        title="Pending pods"
+        verdict={`${count(data.pods, "pod")} without a node.`}
+        state={{ view: "pending" }}
+        audit={null}
+      />
+      {data.groups.length > 1 && (
+        <div class="toolbar">
+          <input
+            type="search"
+            class="grow"
+            aria-label="Filter pending pods"
+            placeholder="Filter by workload, namespace or pod"
+            maxLength={253}
+            spellcheck={false}
+            value={text}
+            data-testid="filter-pending"
+            onInput={(event) => {
+              setText(event.currentTarget.value);
+            }}
+          />
+          <span class="quiet" role="status">
+            {number(shown.length)} of {count(data.groups.length, "group")}
+          </span>
+        </div>
+      )}
+      {shown.length === 0 && <Empty title="No pending pod is left by this filter." />}
       <div class="cards">
-        {data.groups.map((group, at) => (
-          <Group key={at} first={at < HELPED} {...{ group, client, cluster, go }} />
+        {shown.map((group, at) => (
+          <Group key={keyOf(group)} first={at < HELPED} {...{ group, client, cluster, go }} />
         ))}
       </div>
     </>
   );
+}
+
+/** Return what identifies a group. */
+function keyOf({ namespace, workload, pods }: PendingGroup): string {
+  return workload >= 0 ? String(workload) : `${namespace}/${pods[0]?.name ?? ""}`;
+}
+
+/** Return what a group is found by. */
+function namesOf({ namespace, workload, pods }: PendingGroup, cluster: Cluster): string {
+  const key = cluster.workloads[workload];
+  const names = pods.map(({ name }) => `${namespace}/${name}`);
+  return [key ? `${key.kind} ${key.namespace}/${key.name}` : "", ...names].join(" ").toLowerCase();
 }
 
 function None({ read }: { read: boolean }) {
@@ -52,18 +100,17 @@ function None({ read }: { read: boolean }) {
 /** Groups for which the first fix is looked for at once; it takes some 0.2 s each in a large cluster. */
 const HELPED = 3;
 
-/** The first change that would help a workload, which is tried in a copy. */
+/** The first change that would help a workload, which is tried in a copy or in a what-if. */
 function FirstFix({
   client,
+  cluster,
   workload,
   at,
   go,
 }: {
-  client: Client;
   workload: WorkloadKey;
   at: boolean;
-  go: Props["go"];
-}) {
+} & Props) {
   const [asked, setAsked] = useState(at);
   const { data, error } = useRequest(asked ? encode(workloadState(workload)) : null, (signal) =>
     client.workload(workload, signal),
@@ -103,6 +150,15 @@ function FirstFix({
           at={0}
           onApply={(found) => {
             apply(found, data.manifest);
+          }}
+          onTry={(found) => {
+            const action = suggestedAction(found, cluster);
+            return (
+              action &&
+              (() => {
+                go({ ...workloadState(workload, "what-if"), actions: [action] });
+              })
+            );
           }}
         />
       </ul>
@@ -170,7 +226,7 @@ function Group({
           <Name>{first.condition}</Name>
         </p>
       )}
-      {workload && group.feasibleNodes === 0 && <FirstFix {...{ client, workload, go }} at={helped} />}
+      {workload && group.feasibleNodes === 0 && <FirstFix {...{ client, cluster, workload, go }} at={helped} />}
       <details>
         <summary>
           {group.count > group.pods.length

@@ -1,12 +1,16 @@
 /** What rolling out the manifest does: as it is, or the edited copy. */
 import { useMemo } from "preact/hooks";
-import type { FieldEdit, WorkloadDetail } from "../api-types";
+import type { FieldEdit, TracedStep, WorkloadDetail } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
-import { inline, number } from "../model/words";
+import type { PageState, WorkloadState } from "../model/fragment";
+import { mostHeld, podsAtStep } from "../model/ownPods";
+import { number } from "../model/words";
+import { EditedField } from "../parts/EditedField";
 import { useRequest } from "../parts/request";
 import { Badge, Failure, Guarantees, Name, Notice, Waiting } from "../parts/text";
 import { RolloutView } from "./RolloutView";
+import { nodesAlone, rowsFor, WorkloadMap } from "./WorkloadMap";
 
 interface Props {
   client: Client;
@@ -14,20 +18,20 @@ interface Props {
   detail: WorkloadDetail;
   manifest: string;
   edited: boolean;
-  step: number;
+  state: WorkloadState;
+  go: (state: PageState) => void;
   onStep: (step: number) => void;
   onEdit: (edits: FieldEdit[]) => void;
 }
 
-export function RolloutPanel({ client, cluster, detail, manifest, edited, step, onStep, onEdit }: Props) {
+export function RolloutPanel({ client, cluster, detail, manifest, edited, state, onStep, onEdit, go }: Props) {
   const simulated = detail.rolledOut;
   const { data, error } = useRequest(simulated ? manifest : null, (signal) => client.rollout({ manifest }, signal));
   const around = useMemo(() => {
-    const nodes = new Map(cluster.names.map((name, node) => [name, node]));
     return {
       domainOf: (name: string, topologyKey: string): string | null => {
-        const node = nodes.get(name);
-        return node === undefined ? null : cluster.domainOf(node, topologyKey);
+        const node = cluster.positionOf(name);
+        return node < 0 ? null : cluster.domainOf(node, topologyKey);
       },
       running: detail.pods.map((pod) => ({ name: pod.name, node: pod.node })),
     };
@@ -54,7 +58,14 @@ export function RolloutPanel({ client, cluster, detail, manifest, edited, step, 
           This is how kubectl rollout restart would go. Edit the copy in What if or Manifest to roll out a change.
         </Notice>
       )}
-      <RolloutView answer={data} rollout={data.rollout} around={around} step={step} onStep={onStep} />
+      <RolloutView
+        answer={data}
+        rollout={data.rollout}
+        around={around}
+        step={state.step}
+        onStep={onStep}
+        map={(trace, step) => <StepMap {...{ cluster, detail, state, trace, step, go }} constraints={data.domains} />}
+      />
       {data.rollout.suggestions.length > 0 && (
         <section class="panel" aria-label="Suggestions">
           <h2>With these it completes</h2>
@@ -62,9 +73,7 @@ export function RolloutPanel({ client, cluster, detail, manifest, edited, step, 
             {data.rollout.suggestions.map((found, at) => (
               <li key={at}>
                 {found.edits.map((edit) => (
-                  <p key={edit.field} class="edit">
-                    <code>{edit.field}</code> <del>{inline(edit.old)}</del> → <ins>{inline(edit.new)}</ins>
-                  </p>
+                  <EditedField key={edit.field} edit={edit} />
                 ))}
                 {found.deletePods.map((pod) => (
                   <p key={pod} class="edit">
@@ -93,5 +102,27 @@ export function RolloutPanel({ client, cluster, detail, manifest, edited, step, 
         </section>
       )}
     </>
+  );
+}
+
+/** The pods of both revisions on the nodes after a step. */
+function StepMap({
+  cluster,
+  detail,
+  state,
+  trace,
+  step,
+  constraints,
+  go,
+}: Pick<Props, "cluster" | "detail" | "state" | "go"> & {
+  trace: readonly TracedStep[];
+  step: number;
+  constraints: readonly { topologyKey: string }[];
+}) {
+  const nodes = useMemo(() => nodesAlone(cluster, [], null), [cluster]);
+  const pods = useMemo(() => podsAtStep(trace, detail.pods, step), [trace, detail, step]);
+  const beside = useMemo(() => mostHeld(trace, detail.pods), [trace, detail]);
+  return (
+    <WorkloadMap cluster={nodes} workload={state} rows={rowsFor(cluster, constraints)} {...{ pods, beside, go }} />
   );
 }

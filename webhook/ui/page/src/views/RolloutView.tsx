@@ -1,11 +1,13 @@
 /** A rollout step by step: pods of both revisions in each domain, the skew over time, and every step in words. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { RolloutFields, SimulateAnswer, TracedStep } from "../api-types";
 import { framesOf, type Frame, type Frames, type Surroundings } from "../model/frames";
 import { count, number, shortKey } from "../model/words";
 import { Evicted } from "../parts/Evicted";
+import { LostVolumes } from "../parts/LostVolumes";
 import { announce } from "../parts/live";
-import { PodColumns } from "../parts/PodColumns";
+import { NAMED, PodColumns } from "../parts/PodColumns";
 import { SkewChart } from "../parts/SkewChart";
 import { Badge, Fact, Limits, Name, Notice, type Tone } from "../parts/text";
 
@@ -16,6 +18,8 @@ interface Props {
   around: Surroundings | null;
   step: number;
   onStep: (step: number) => void;
+  /** Returns the pods on the nodes after a step; absent in a report. */
+  map?: (trace: readonly TracedStep[], step: number) => ComponentChildren;
 }
 
 const OUTCOMES: Record<RolloutFields["outcome"], { tone: Tone; title: string }> = {
@@ -29,7 +33,7 @@ const PACE = 700;
 /** Milliseconds that all steps together take at most. */
 const LONGEST = 30_000;
 
-export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
+export function RolloutView({ answer, rollout, around, step, onStep, map }: Props) {
   const [worst, setWorst] = useState(false);
   const [at, setAt] = useState(0);
   const course = worst && rollout.worst ? rollout.worst : rollout.likely;
@@ -167,6 +171,7 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
           step={Math.min(step, frames.frames.length - 1)}
           onStep={onStep}
           topologyKey={constraint.topologyKey}
+          map={map?.(course.trace, Math.min(step, frames.frames.length - 1))}
         />
       ) : (
         <Steps trace={course.trace} step={-1} onStep={null} />
@@ -175,6 +180,7 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
         <p class="quiet">Of {number(course.steps)} steps the first and the last are listed.</p>
       )}
       {/* A report has those of the likely course already. */}
+      {(around !== null || worst) && <LostVolumes volumes={course.lostVolumes} />}
       {(around !== null || worst) && <Evicted pods={course.evicted} />}
       <Limits title="Assumed" items={rollout.assumptions} />
     </div>
@@ -189,9 +195,10 @@ interface PlayerProps {
   step: number;
   topologyKey: string;
   onStep: (step: number) => void;
+  map: ComponentChildren;
 }
 
-function Player({ frames, maxSkew, hard, trace, step, topologyKey, onStep }: PlayerProps) {
+function Player({ frames, maxSkew, hard, trace, step, topologyKey, onStep, map }: PlayerProps) {
   const [playing, setPlaying] = useState(false);
   const last = frames.frames.length - 1;
   useEffect(() => {
@@ -302,6 +309,7 @@ function Player({ frames, maxSkew, hard, trace, step, topologyKey, onStep }: Pla
           Not every step is listed, or a node's domain is not known.
         </Notice>
       )}
+      {map}
       <PodColumns
         columns={frames.domains.map((name) => ({
           name,
@@ -314,7 +322,14 @@ function Player({ frames, maxSkew, hard, trace, step, topologyKey, onStep }: Pla
         most={mostOf(frames)}
         hard={hard}
       />
-      <FrameTable frames={frames} frame={frame} topologyKey={topologyKey} />
+      {frames.domains.length <= NAMED ? (
+        <FrameTable frames={frames} frame={frame} topologyKey={topologyKey} />
+      ) : (
+        <details>
+          <summary>The numbers of {count(frames.domains.length, "domain")}</summary>
+          <FrameTable frames={frames} frame={frame} topologyKey={topologyKey} />
+        </details>
+      )}
       <h2>Skew over time</h2>
       <SkewChart frames={frames.frames} maxSkew={maxSkew} at={step} onPick={move} />
       <Steps trace={trace} step={step} onStep={move} />

@@ -1,31 +1,42 @@
 /** How a workload is spread and where its next pod goes: what `evenkeel explain` answers. */
+import type { ComponentChildren } from "preact";
 import type { ExplainAnswer, ConstraintStats, SuggestedChange } from "../api-types";
 import { violations } from "../model/compared";
 import { minimumOf } from "../model/skew";
 import { rejectionWords } from "../model/verdicts";
 import { count, inline, number, origin, shortKey } from "../model/words";
 import { Command } from "../parts/Command";
+import { EditedField } from "../parts/EditedField";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
 import { Badge, Fact, Guarantees, Limits, Name, Notice } from "../parts/text";
 
 interface Props {
   explain: ExplainAnswer;
+  /** Its pods on the nodes; absent in a report, which knows no nodes. */
+  map?: ComponentChildren;
   /** The command that finds evictions; absent in a report. */
   rebalance?: string;
-  /** Applies a suggestion to a copy; absent in a report. */
-  onApply?: (change: SuggestedChange) => void;
 }
 
-export function SpreadPanel({ explain, rebalance, onApply }: Props) {
+/** What the buttons of a suggestion do; absent in a report. */
+interface Buttons {
+  /** Applies it to a copy. */
+  onApply?: ((change: SuggestedChange) => void) | undefined;
+  /** Tries a change of the cluster in a what-if; null for one that is no action. */
+  onTry?: ((change: SuggestedChange) => (() => void) | null) | undefined;
+}
+
+export function SpreadPanel({ explain, map, rebalance, onApply, onTry }: Props & Buttons) {
   return (
     <>
       <Summary explain={explain} command={rebalance ?? null} />
+      {map}
       <div class="two">
         <div class="stack">
           <Constraints explain={explain} />
         </div>
         <div class="stack">
-          <Suggestions explain={explain} onApply={onApply} />
+          <Suggestions explain={explain} onApply={onApply} onTry={onTry} />
           <Refusing explain={explain} />
           <Ranking explain={explain} />
         </div>
@@ -322,7 +333,7 @@ function Ranking({ explain }: { explain: ExplainAnswer }) {
   );
 }
 
-function Suggestions({ explain, onApply }: { explain: ExplainAnswer; onApply: Props["onApply"] }) {
+function Suggestions({ explain, onApply, onTry }: { explain: ExplainAnswer } & Buttons) {
   if (explain.changes.length === 0) {
     if (explain.message === "" && explain.replicaMessage === "") return null;
     return (
@@ -344,7 +355,7 @@ function Suggestions({ explain, onApply }: { explain: ExplainAnswer; onApply: Pr
       </p>
       <ol class="suggestions">
         {explain.changes.map((change, at) => (
-          <Suggestion key={at} change={change} at={at} onApply={onApply} />
+          <Suggestion key={at} change={change} at={at} onApply={onApply} onTry={onTry} />
         ))}
       </ol>
       {explain.editing !== "" && <p class="quiet">{explain.editing}</p>}
@@ -357,11 +368,12 @@ export function Suggestion({
   change,
   at,
   onApply,
+  onTry,
 }: {
   change: SuggestedChange;
   at: number;
-  onApply: Props["onApply"];
-}) {
+} & Buttons) {
+  const tried = onTry?.(change);
   const gain =
     change.replicasAfter !== null && change.replicasBefore !== null
       ? `${number(change.replicasBefore)} → ${number(change.replicasAfter)} replicas fit`
@@ -370,22 +382,7 @@ export function Suggestion({
     <li data-testid={`suggestion-${at}`}>
       <div class="suggestion-what">
         {change.edits.map((edit) => (
-          <p key={edit.field} class="edit">
-            <code>
-              <Name>{edit.field}</Name>
-            </code>
-            {edit.new === null ? (
-              <>
-                {" "}
-                remove <del>{inline(edit.old)}</del>
-              </>
-            ) : (
-              <>
-                {" "}
-                <del>{inline(edit.old)}</del> → <ins>{inline(edit.new)}</ins>
-              </>
-            )}
-          </p>
+          <EditedField key={edit.field} edit={edit} />
         ))}
         {change.elsewhere.map((edit, position) => (
           <p key={position} class="edit">
@@ -419,6 +416,11 @@ export function Suggestion({
           }}
         >
           Apply to a copy
+        </button>
+      )}
+      {tried && (
+        <button class="primary" data-testid={`try-${at}`} onClick={tried}>
+          Try it in a what-if
         </button>
       )}
     </li>

@@ -1,5 +1,5 @@
 /** What if: other numbers of replicas, lost and new nodes, another constraint; before and after side by side. */
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import {
   MOST_PODS,
   MOST_ROLLED_OUT,
@@ -10,8 +10,9 @@ import {
 } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
-import type { WorkloadState } from "../model/fragment";
+import type { PageState, WorkloadState } from "../model/fragment";
 import { comparedDomains, currentDomains } from "../model/compared";
+import { held, podsAfter, runningPods } from "../model/ownPods";
 import { editedRequest, endsOf, whatIfBody, whatIfCommand, type WhatIfRequest } from "../model/whatif";
 import { count, number } from "../model/words";
 import { Command } from "../parts/Command";
@@ -21,6 +22,7 @@ import { Failure, Name, Notice, Waiting } from "../parts/text";
 import { ActionsForm } from "./ActionsForm";
 import { ConstraintForm } from "./ConstraintForm";
 import { Domains, Outcome, OutcomeFacts } from "./Outcome";
+import { nodesAlone, rowsFor, WorkloadMap } from "./WorkloadMap";
 
 interface Props {
   client: Client;
@@ -31,12 +33,13 @@ interface Props {
   state: WorkloadState;
   change: (part: Partial<WorkloadState>) => void;
   onEdit: (edits: FieldEdit[]) => void;
+  go: (state: PageState) => void;
 }
 
 /** Milliseconds that the slider waits for a further move. */
 const PAUSE = 60;
 
-export function WhatIfPanel({ client, cluster, detail, explain, manifest, state, change, onEdit }: Props) {
+export function WhatIfPanel({ client, cluster, detail, explain, manifest, state, change, onEdit, go }: Props) {
   const edited = state.edited !== null;
   const running = detail.inCluster ? (detail.explain?.replicas ?? null) : null;
   // Pods that run are of another revision than an edited copy, which then has none of its own.
@@ -67,7 +70,7 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
   return (
     <div class="whatif">
       <Glance answer={data} loading={loading} failed={error !== null} />
-      <section class="panel controls" aria-label="What happens">
+      <section class="panel controls" id="controls" aria-label="What happens">
         <h2>What if</h2>
         {own ? (
           <ReplicaSlider now={own} replaces={replaces} state={state} change={change} />
@@ -121,6 +124,7 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
         )}
         {error && <Failure error={error} />}
         {other.error && <Failure error={other.error} />}
+        {data && <AfterMap {...{ cluster, detail, state, go }} answer={data} />}
         <div class="sides">
           <section aria-label="Before" class="side-column" data-testid="before">
             <div class="side-head">
@@ -211,6 +215,29 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
   );
 }
 
+/** The pods after it on the nodes, where each of them is known. */
+function AfterMap({
+  answer,
+  cluster,
+  detail,
+  state,
+  go,
+}: Pick<Props, "cluster" | "detail" | "state" | "go"> & { answer: SimulateAnswer }) {
+  const nodes = useMemo(() => nodesAlone(cluster, state.actions, answer.whatIf), [cluster, state.actions, answer]);
+  const now = useMemo(() => held(runningPods(detail.pods, 0)), [detail]);
+  const pods = useMemo(() => podsAfter(answer, detail.pods), [answer, detail]);
+  if (!pods) return null;
+  return (
+    <WorkloadMap
+      cluster={nodes}
+      workload={state}
+      rows={rowsFor(cluster, answer.domains)}
+      beside={now}
+      {...{ pods, go }}
+    />
+  );
+}
+
 /** The numbers of the answer on one line, which stays in view on small screens; others have the answer beside it. */
 function Glance({ answer, loading, failed }: { answer: SimulateAnswer | null; loading: boolean; failed: boolean }) {
   const ends = answer && endsOf(answer);
@@ -221,20 +248,28 @@ function Glance({ answer, loading, failed }: { answer: SimulateAnswer | null; lo
         <>
           <span>{count(ends.running, "replica")} with a node</span>
           <span class={ends.pending ? "tone-error" : ""}>{number(ends.pending)} pending</span>
-          <a
-            href="#after"
-            onClick={(event) => {
-              event.preventDefault();
-              document.getElementById("after")?.scrollIntoView();
-            }}
-          >
-            Show
-          </a>
+          <Jump to="after">Results</Jump>
         </>
       ) : (
         <span>{failed ? "no answer: the reason is below" : "Scheduling…"}</span>
       )}
+      <Jump to="controls">Change</Jump>
     </p>
+  );
+}
+
+/** A link to a part of this view. */
+function Jump({ to, children }: { to: string; children: string }) {
+  return (
+    <a
+      href={`#${to}`}
+      onClick={(event) => {
+        event.preventDefault();
+        document.getElementById(to)?.scrollIntoView();
+      }}
+    >
+      {children}
+    </a>
   );
 }
 

@@ -4,7 +4,7 @@ import type { ExplainAnswer, FieldEdit, SimulateAnswer, WorkloadDetail } from ".
 import type { Client, RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
 import { encode, MOST_EDITED, TABS, type PageState, type Tab, type WorkloadState } from "../model/fragment";
-import { actionSentence } from "../model/actions";
+import { actionSentence, suggestedAction } from "../model/actions";
 import { comparedDomains } from "../model/compared";
 import { pictureOf } from "../model/picture";
 import { minimumOf } from "../model/skew";
@@ -17,11 +17,14 @@ import { asRequestError, useRequest, useSend } from "../parts/request";
 import { fileName, savePng, saveText } from "../parts/save";
 import { Failure, Limits, Name, Notice, Waiting } from "../parts/text";
 import { useTheme } from "../parts/theme";
+import { CopyBar } from "./CopyBar";
 import { ManifestPanel } from "./ManifestPanel";
 import { NodesPanel } from "./NodesPanel";
 import { RolloutPanel } from "./RolloutPanel";
+import { saveView } from "./savedView";
 import { SpreadPanel } from "./SpreadPanel";
 import { WhatIfPanel } from "./WhatIfPanel";
+import { RunningMap } from "./WorkloadMap";
 
 interface Props {
   client: Client;
@@ -87,8 +90,11 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
   latest.current = state;
   const moved = useRef<Moved>({ names: "", at: 0 });
   const applied = useRef(Promise.resolve());
+  // The copies before each change of this visit, the last one at the end.
+  const before = useRef<(string | null)[]>([]);
   const change = useCallback(
     (part: Partial<WorkloadState>, replace = isMoved(part, moved.current)) => {
+      if ("edited" in part && !replace) before.current.push(latest.current.edited);
       moved.current = { names: Object.keys(part).join(), at: performance.now() };
       latest.current = { ...latest.current, ...part };
       go(latest.current, replace, true);
@@ -96,8 +102,8 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
     [go],
   );
   const onManifest = useCallback(
-    (text: string) => {
-      change({ edited: text === detail.manifest && detail.inCluster ? null : text, step: 0 });
+    (text: string, replace?: boolean) => {
+      change({ edited: text === detail.manifest && detail.inCluster ? null : text, step: 0 }, replace);
     },
     [change, detail],
   );
@@ -106,13 +112,25 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
       try {
         const answer = await client.suggest({ manifest, edits }, signal);
         setFailed(null);
-        onManifest(answer.manifest);
+        // Unlike typed letters, two edits are never one.
+        onManifest(answer.manifest, false);
         announce("Applied to a copy. Nothing in the cluster has changed.");
       } catch (error) {
         if (!signal.aborted) setFailed(asRequestError(error));
       }
     });
   };
+  // Back may have undone some of them.
+  while (before.current.length > 0 && before.current.at(-1) === state.edited) before.current.pop();
+  const undo =
+    before.current.length === 0
+      ? null
+      : (): void => {
+          const last = before.current.pop() ?? null;
+          change({ edited: last, step: 0 }, false);
+          before.current.pop();
+          announce("Undone");
+        };
   const problem = edited ? explained.error : null;
   return (
     <>
@@ -133,34 +151,16 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
         />
       </div>
       {edited && (
-        <div class="copy-bar" role="status" data-testid="edited">
-          {detail.inCluster ? (
-            <span>
-              <strong>You are looking at an edited copy.</strong> Nothing in the cluster has changed.
-            </span>
-          ) : (
-            <span>
-              <strong>The cluster that was read does not have this.</strong> Its pods are placed beside those that run.
-            </span>
-          )}
-          <button
-            onClick={() => {
-              change({ tab: "manifest" }, false);
-            }}
-          >
-            {detail.inCluster ? "Show the changes" : "Show the manifest"}
-          </button>
-          {detail.inCluster && (
-            <button
-              data-testid="discard"
-              onClick={() => {
-                change({ edited: null, step: 0 });
-              }}
-            >
-              Discard the copy
-            </button>
-          )}
-        </div>
+        <CopyBar
+          {...{ client, detail, manifest, typing, onEdit }}
+          undo={undo}
+          onShow={() => {
+            change({ tab: "manifest" }, false);
+          }}
+          onDiscard={() => {
+            change({ edited: null, step: 0 }, false);
+          }}
+        />
       )}
       {edited && state.edited !== null && state.edited.length > MOST_EDITED && (
         <Notice tone="warning" title="This copy is too long for a link.">
@@ -190,7 +190,7 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
         {edited && !typing && !explain && !explained.error ? (
           <Waiting>Explaining the copy…</Waiting>
         ) : (
-          <Panel {...{ client, cluster, state, detail, manifest, explain, change, onEdit, onManifest, edited }} />
+          <Panel {...{ client, cluster, state, detail, manifest, explain, change, onEdit, onManifest, edited, go }} />
         )}
       </div>
     </>
@@ -225,9 +225,11 @@ interface PanelProps {
   change: (part: Partial<WorkloadState>) => void;
   onEdit: (edits: FieldEdit[]) => void;
   onManifest: (manifest: string) => void;
+  go: (state: PageState) => void;
 }
 
-function Panel({ client, cluster, state, detail, manifest, explain, edited, change, onEdit, onManifest }: PanelProps) {
+function Panel(props: PanelProps) {
+  const { client, cluster, state, detail, manifest, explain, edited, change, onEdit, onManifest, go } = props;
   const onStep = useCallback(
     (step: number) => {
       change({ step });
@@ -241,18 +243,32 @@ function Panel({ client, cluster, state, detail, manifest, explain, edited, chan
       return (
         <SpreadPanel
           explain={explain}
+          map={
+            detail.inCluster && (
+              <RunningMap {...{ cluster, detail, go }} workload={state} constraints={explain.constraints} />
+            )
+          }
           {...(edited ? {} : { rebalance: rebalanceCommand(state, cluster.map.source) })}
           onApply={(found) => {
             onEdit(found.edits);
+          }}
+          onTry={(found) => {
+            const action = suggestedAction(found, cluster);
+            return (
+              action &&
+              (() => {
+                change({ tab: "what-if", actions: [...state.actions, action] });
+              })
+            );
           }}
         />
       );
     case "nodes":
       return <Scores client={client} manifest={manifest} />;
     case "what-if":
-      return <WhatIfPanel {...{ client, cluster, detail, explain, manifest, state, change, onEdit }} />;
+      return <WhatIfPanel {...{ client, cluster, detail, explain, manifest, state, change, onEdit, go }} />;
     case "rollout":
-      return <RolloutPanel {...{ client, cluster, detail, manifest, edited, onStep, onEdit }} step={state.step} />;
+      return <RolloutPanel {...{ client, cluster, detail, manifest, edited, state, onStep, onEdit, go }} />;
   }
 }
 
@@ -359,6 +375,7 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
   return (
     <div class="saving">
       <button
+        disabled={!client.served}
         data-testid="copy-link"
         title="Opens this view on this machine"
         onClick={() => {
@@ -377,7 +394,8 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
       {copied && (
         <p class="link-note quiet" data-testid="link-note">
           The link opens this on this machine alone, as long as evenkeel ui runs, and has its token
-          {state.edited !== null && " and the edited manifest"}. For others, save the view as a report.
+          {state.edited !== null && " and the edited manifest"}. For others, save the view (HTML), or send what follows
+          the # of the link: they open it over their own cluster (Workloads, Open).
         </p>
       )}
       <Menu
@@ -385,13 +403,13 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
         testId="save"
         choices={[
           {
-            label: "This view as a report (HTML)",
+            label: "This view (HTML)",
             testId: "save-report",
-            disabled: !explain,
+            disabled: !explain || !client.served,
             act: () => {
               guarded(async (signal) => {
-                const { html } = await client.report(reportBody(manifest, state, detail, explain, cluster), signal);
-                saveText(`${name}-${state.tab}.html`, "text/html", html);
+                const body = reportBody(manifest, state, detail, explain, cluster);
+                saveView(`${name}-${state.tab}`, await client.report(body, signal), state, null);
               });
             },
           },

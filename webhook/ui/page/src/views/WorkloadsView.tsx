@@ -1,14 +1,17 @@
 /** All workloads by risk, while the audit runs and after. */
 import { useMemo } from "preact/hooks";
+import type { Client } from "../client";
 import { type ListState, type PageState } from "../model/fragment";
 import { byRisk } from "../model/risk";
 import { count, number } from "../model/words";
 import { Failure, Notice, Waiting } from "../parts/text";
 import type { Audit } from "./audit";
 import { OpenManifest } from "./OpenManifest";
+import { SaveView } from "./SaveView";
 import { WorkloadList } from "./WorkloadList";
 
 interface Props {
+  client: Client;
   audit: Audit;
   /** How many workloads the cluster has. */
   all: number;
@@ -18,12 +21,13 @@ interface Props {
   onManifest: (text: string) => void;
 }
 
-export function WorkloadsView({ audit, all, state, go, onManifest }: Props) {
+export function WorkloadsView({ client, audit, all, state, go, onManifest }: Props) {
   const workloads = useMemo(() => byRisk(audit.workloads), [audit.workloads]);
+  const troubled = workloads.filter(({ problems }) => problems.length > 0).length;
   const others = audit.done ? all - audit.workloads.length : 0;
   return (
     <>
-      <OpenManifest onManifest={onManifest} />
+      {client.served && <OpenManifest onManifest={onManifest} />}
       {audit.failed !== null &&
         (typeof audit.failed === "string" ? (
           <Notice tone="error" title="The audit ended early.">
@@ -39,6 +43,14 @@ export function WorkloadsView({ audit, all, state, go, onManifest }: Props) {
           </Waiting>
           <progress max={Math.max(1, audit.total)} value={audit.audited} aria-label="Audited workloads" />
         </div>
+      )}
+      {audit.done && (
+        <SaveView
+          client={client}
+          title="Workloads"
+          verdict={`${number(troubled)} of ${count(audit.workloads.length, "workload")} with a risk.`}
+          {...{ state, audit }}
+        />
       )}
       {(audit.workloads.length > 0 || audit.done) && (
         <WorkloadList

@@ -1,6 +1,6 @@
 /** The audit as it comes in: it runs on the server in the background. */
 import { useEffect, useState } from "preact/hooks";
-import type { AuditedEntry } from "../api-types";
+import type { AuditedEntry, AuditProgress } from "../api-types";
 import type { Client, RequestError } from "../client";
 import { asRequestError } from "../parts/request";
 
@@ -44,4 +44,20 @@ export function useAudit(client: Client): Audit {
     };
   }, [client]);
   return audit;
+}
+
+/** Return an audit as the answer to its first request, as far as it is; what is missing is said as its error. */
+export function auditAnswer({
+  workloads,
+  audited,
+  total,
+  done,
+  failed,
+}: Audit): [request: string, answer: AuditProgress] {
+  const error =
+    typeof failed === "string" ? failed : (failed?.message ?? (done ? "" : "It was saved before it was done."));
+  return [
+    "/api/workloads?after=0",
+    { done: true, error, audited, total, next: workloads.length, workloads: [...workloads] },
+  ];
 }

@@ -1,0 +1,114 @@
+"""The pods on nodes that may be removed, with all that autoscalers ask of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from policies.autoscaler.removal import Budgets, NodePod
+from policies.model.deletion_facts import seconds_of
+from policies.model.disruption_facts import read_disruption_facts
+from policies.model.eviction_budget import EvictionBudget
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.placement import PreparedPod
+from policies.placement.core.pod_facts import PodFacts
+from policies.placement.core.recovery import PodOutcome, Rescheduling
+from policies.scheduler.index import PodOnNode
+
+#: The kind of the controller of a workload's pods, where it is not the workload itself.
+_CONTROLLERS: Final = {
+    "CronJob": "Job", "Deployment": "ReplicaSet", "Pod": "", "Rollout": "ReplicaSet", "Service": "ReplicaSet"
+}  # fmt: skip
+
+
+class NodePods:
+    """The pods of the nodes of a simulation."""
+
+    def __init__(
+        self,
+        simulation: ClusterSimulation,
+        facts: PodFacts,
+        workloads: Sequence[PreparedPod],
+        again: Rescheduling,
+        *,
+        now: float,
+    ) -> None:
+        """Look at a cluster.
+
+        Args:
+            simulation: The cluster, which may change.
+            facts: What is known of its pods.
+            workloads: The given workloads.
+            again: What schedules them again, on the same cluster.
+            now: The time, in seconds since 1970; 0 if it is not known.
+        """
+        self._simulation, self._facts, self._workloads, self._again = simulation, facts, workloads, again
+        self._now, self._known = now, dict[PodOnNode, NodePod]()
+
+    def by_node(self) -> dict[str, list[NodePod]]:
+        """Return the pods of each node, by their names."""
+        found: dict[str, list[NodePod]] = {}
+        for pod in self.on(self._simulation.cluster.nodes.names()):
+            found.setdefault(pod.pod.node, []).append(pod)
+        return found
+
+    def on(self, nodes: Iterable[str]) -> Iterator[NodePod]:
+        """Yield the pods of some nodes, by their names."""
+        for pod in sorted(self._simulation.cluster.pods_on(nodes)):
+            if pod not in self._known:
+                self._known[pod] = self._node_pod(pod)
+            yield self._known[pod]
+
+    def _node_pod(self, pod: PodOnNode) -> NodePod:
+        known, number = self._facts.object_of(pod), self._facts.own(pod.namespace, pod.name)
+        if known is not None:
+            found = NodePod(
+                pod=pod,
+                owner="" if known.owner is None else known.owner.kind,
+                static=known.static,
+                of_daemon=known.of_daemon_set or known.disruption.as_daemon,
+                priority=known.priority,
+                age=self._now - created if (created := seconds_of(known.created)) else None,
+                facts=known.disruption,
+                request=None,
+            )
+        elif number is not None:
+            prepared = self._workloads[number]
+            kind, template = prepared.workload.kind.kind, prepared.pod.template
+            facts = read_disruption_facts({"annotations": template.annotations}, template.spec)
+            found = NodePod(
+                pod=pod,
+                owner=_CONTROLLERS.get(kind, kind),
+                static=False,
+                of_daemon=facts.as_daemon,
+                priority=prepared.request.pod.priority,
+                age=0.0,
+                facts=facts,
+                request=None,
+            )
+        else:
+            return NodePod.unknown(pod)
+        return found if found.static else found._replace(request=self._again.replacement(pod))
+
+    def budgets(self) -> Budgets:
+        """Return what PodDisruptionBudgets allow now: less by the pods that wait for a node again."""
+        waiting = [
+            request
+            for entry in self._again.displaced
+            if entry.outcome is PodOutcome.PENDING and (request := self._again.request_of(entry)) is not None
+        ]
+
+        def allowed(budget: EvictionBudget) -> int:
+            selector = budget.selector
+            if selector is None:
+                return 0
+            pending = sum(
+                request.pod.namespace == budget.namespace and selector.matches(request.pod.labels)
+                for request in waiting
+            )
+            running = self._simulation.count_pods(budget.namespace, selector)
+            if budget.allowed is None:
+                return budget.evictions(running, running + pending)
+            return budget.allowed - pending
+
+        return Budgets((budget, allowed(budget)) for budget in self._simulation.cluster.budgets)

@@ -1,0 +1,221 @@
+"""Nodes that an autoscaler removes since they are not needed, and where the scheduler puts their pods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from policies.autoscaler.autoscaler import NewNode, new_node
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from policies.autoscaler.node_group import AutoscalerName
+from policies.autoscaler.removal import KeptNode, Removal, WhyKept, WhyRemoved
+from policies.config.context import AdmissionContext
+from policies.manifests.wire import INTERNAL, Count, sent
+from policies.model.cluster_kinds import BUDGET
+from policies.model.deletion_facts import seconds_of
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
+from policies.placement.core.domain_changes import (
+    DomainChange,
+    count_domains,
+    different_pods,
+    domain_changes,
+)
+from policies.placement.core.node_pods import NodePods
+from policies.placement.core.placement import PreparedPod
+from policies.placement.core.pod_facts import PodFacts
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.recovery import DisplacedPod, PodOutcome, Rescheduling
+from policies.scheduler.index import PodOnNode
+
+#: What is said where no budget may protect a pod since none is known.
+_NO_BUDGETS: Final = "PodDisruptionBudgets, which are not known"
+#: Pods that are tried elsewhere until no further node is looked at: ten seconds where nodes are hundreds.
+MOST_TRIED: Final = 50_000
+#: Rounds after which the simulation ends, of which each takes ten minutes or more.
+MOST_ROUNDS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedNode:
+    """A node that is removed.
+
+    Attributes:
+        name: Its name.
+        group: Its node group or NodePool.
+        round: The round in which it goes, from 1 on; those of one round go together.
+        why: What makes the autoscaler remove it.
+        utilization: The share of its CPU or memory, whichever is greater, that its pods request; null where
+            nothing depends on it.
+        pods: The pods that go elsewhere, as namespace/name.
+        replaced_by: The node that comes in the place of those of its round; null without one.
+    """
+
+    name: str
+    group: str
+    round: Count
+    why: WhyRemoved
+    utilization: float | None
+    pods: tuple[str, ...]
+    replaced_by: NewNode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledDown:
+    """What an autoscaler removes.
+
+    Attributes:
+        autoscaler: Which it is.
+        rounds: How many rounds remove nodes.
+        removed: The nodes that go, in order.
+        kept: The nodes that stay, and why.
+        evicted: The pods that lose their node, and where the scheduler puts what replaces them.
+        domains: Of each constraint of these pods, and of the pods of the request, before and after.
+        all_domains: Whether ``domains`` are those of all pods; of many different only some are.
+        complete: Whether another round would remove nothing.
+        not_modeled: What the autoscaler looks at besides, and is not part of this.
+    """
+
+    autoscaler: AutoscalerName
+    rounds: Count
+    removed: tuple[RemovedNode, ...]
+    kept: tuple[KeptNode, ...]
+    evicted: tuple[DisplacedPod, ...]
+    domains: tuple[DomainChange, ...]
+    all_domains: bool
+    complete: bool
+    not_modeled: tuple[str, ...] = ()
+    stopped: Annotated[bool, INTERNAL] = False
+
+    @property
+    @sent
+    def undone(self) -> Count:
+        """How many constraints are less balanced than before.
+
+        Those above maxSkew whose skew has grown, and those whose pods are in fewer domains.
+        """
+        return sum(map(is_undone, self.domains))
+
+    @property
+    def pending(self) -> int:
+        """How many pods get no node again."""
+        return sum(entry.outcome is PodOutcome.PENDING for entry in self.evicted)
+
+
+def is_undone(change: DomainChange) -> bool:
+    """Return whether a skew has grown above maxSkew, or pods are in fewer domains."""
+    most = change.applied.constraint.max_skew
+    return change.skew > max(most, change.skew_before) or change.held < change.held_before
+
+
+def scale_down(
+    queue: Sequence[QueuedPod],
+    simulation: ClusterSimulation,
+    autoscaler: NodeAutoscaler,
+    context: AdmissionContext,
+    *,
+    workloads: Sequence[PreparedPod] = (),
+    running: PodObjects | None = None,
+    most_tried: int = MOST_TRIED,
+) -> ScaledDown:
+    """Remove nodes that are not needed, round by round, and schedule what replaces their pods.
+
+    Args:
+        queue: The pods whose domains are counted as well; they are in the cluster.
+        simulation: The cluster, which loses the nodes.
+        autoscaler: What removes them; with the nodes that it has added.
+        context: What pods of the cluster are prepared by.
+        workloads: The given workloads, whose pods are replaced as they define.
+        running: The objects of the cluster's pods; None where only the index is known.
+        most_tried: Pods that are tried elsewhere until no further node is looked at.
+    """
+    return _Run(simulation, autoscaler, context, workloads, running).run(queue, most_tried)
+
+
+class _Run:
+    """Removes nodes of one cluster."""
+
+    def __init__(
+        self,
+        simulation: ClusterSimulation,
+        autoscaler: NodeAutoscaler,
+        context: AdmissionContext,
+        workloads: Sequence[PreparedPod],
+        running: PodObjects | None,
+    ) -> None:
+        self._simulation, self._autoscaler = simulation, autoscaler
+        # These pods are not those of the queue, of which each step is told.
+        simulation.on_step = lambda _step: None
+        facts = PodFacts(simulation.cluster, workloads, running)
+        self._again = Rescheduling(simulation, facts, workloads, context)
+        created = () if running is None else (known.created for _, known in running.items())
+        # The time is not known of a snapshot: it is later than all that it has.
+        now = max(map(seconds_of, created), default=0.0)
+        self._pods = NodePods(simulation, facts, workloads, self._again, now=now)
+
+    def run(self, queue: Sequence[QueuedPod], most_tried: int) -> ScaledDown:
+        """Remove nodes until none is unneeded."""
+        start, removed = self._simulation.fork(), list[RemovedNode]()
+        rounds, done = self._autoscaler.removals(self._simulation.choose, most_tried), 0
+        while True:
+            found = rounds.next(self._simulation.cluster, self._pods.by_node(), self._pods.budgets())
+            stopped = self._simulation.stop()
+            if not found.nodes or done == MOST_ROUNDS or stopped:
+                break
+            done += 1
+            came = None if found.replacement is None else new_node(*found.replacement)
+            for node in found.nodes:
+                removed.append(
+                    RemovedNode(
+                        name=node.name,
+                        group=node.group,
+                        round=done,
+                        why=node.why,
+                        utilization=node.utilization,
+                        pods=node.moved,
+                        replaced_by=came,
+                    )
+                )
+            self._remove(found)
+        evicted = self._again.displaced
+        touched = (
+            QueuedPod(entry.name, request)
+            for entry in evicted
+            if (request := self._again.request_of(entry)) is not None
+        )
+        counted, all_counted = different_pods([*touched, *queue])
+        return ScaledDown(
+            autoscaler=self._autoscaler.name,
+            rounds=done,
+            removed=tuple(removed),
+            # What would go next stays where it was not played to the end.
+            kept=(
+                *found.kept,
+                *(KeptNode(name=e.name, group=e.group, why=WhyKept.UNNEEDED) for e in found.nodes),
+            ),
+            evicted=evicted,
+            domains=domain_changes(
+                counted, count_domains(counted, start), count_domains(counted, self._simulation)
+            ),
+            all_domains=all_counted,
+            complete=not found.nodes and rounds.left > 0 and not stopped,
+            stopped=stopped,
+            not_modeled=(*rounds.not_modeled, *(() if start.cluster.knows(BUDGET) else (_NO_BUDGETS,))),
+        )
+
+    def _remove(self, found: Removal) -> None:
+        """Take nodes away: their pods are evicted from tainted nodes, and scheduled again before these go."""
+        simulation, names = self._simulation, [node.name for node in found.nodes]
+        if found.replacement is not None:
+            simulation.put(found.replacement[0])
+        for name in names:
+            if (node := simulation.cluster.nodes.find(name)) is not None:
+                simulation.taint(node, found.taint)
+        tied, moving = list[PodOnNode](), list[PodOnNode]()
+        for pod in self._pods.on(names):
+            (tied if pod.is_tied else moving).append(pod.pod)
+        simulation.evict(tied)
+        self._again.schedule(simulation.evict(moving))
+        self._again.replace_preempted()
+        for name in names:
+            simulation.lose(name)

@@ -1,0 +1,89 @@
+"""One number for one thing: skews, courses, domains and changes are the same in every view."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_labels import written
+from tests.browser.test_page import SHOP, answer
+from tests.builders import a_constraint, a_node, a_workload
+
+_RUN = "from webhook.cli.start import run; run()"
+WEB = "#/workload/Deployment/shop/web"
+
+
+def test_a_constraint_has_one_skew(page: Page, serve: Callable[[Path], str], tmp_path: Path) -> None:
+    """3 zones, minDomains 4: the global minimum is 0, so that 1, 1, 1 pods are skew 1 in each view."""
+    cluster = written(tmp_path / "few.json", a_constraint(minDomains=4), 3, "a", "b", "c", "c")
+    (constraint,) = answer("explain", "deploy/web", "-n", "shop", cluster=cluster)["constraints"]
+    (audited,) = answer("audit", cluster=cluster)["workloads"]
+    assert (0, 1) == (constraint["globalMinimum"], audited["constraints"][0]["skew"])
+    address = serve(cluster)
+
+    page.goto(f"{address}#/workloads")
+    expect(page.locator(".skew-words")).to_have_text("1 of 1")
+    page.goto(f"{address}{WEB}?tab=what-if")
+    for side in ("before", "after"):
+        expect(page.get_by_test_id(side).get_by_test_id("outcome-0")).to_contain_text("skew 1 of 1")
+    page.goto(f"{address}{WEB}?tab=rollout")
+    expect(page.get_by_test_id("step-words")).to_contain_text("skew 1 of 1")
+
+
+@pytest.mark.parametrize("course", ["likely", "worst"])
+def test_facts_are_of_the_course_that_is_shown(page: Page, serve: Callable[[Path], str], course: str) -> None:
+    """The skew at the end, in the facts and at the last step, is that of the command's course."""
+    rollout = answer("rollout", "deploy/cart", "-n", "shop")["rollout"]
+    assert rollout["likely"]["skews"] != rollout["worst"]["skews"]
+    page.goto(f"{serve(SHOP)}#/workload/Deployment/shop/cart?tab=rollout")
+    page.get_by_role("button", name=f"{course} course").click()
+    page.get_by_role("button", name="To the end").click()
+
+    (skew,) = rollout[course]["skews"]
+    expect(page.get_by_test_id("end-skew-0").locator("dd")).to_have_text(str(skew))
+    expect(page.get_by_test_id("step-words")).to_contain_text(f"skew {skew} of")
+
+
+def test_a_domain_is_listed_once(page: Page, serve: Callable[[Path], str], tmp_path: Path) -> None:
+    """24 nodes with no pod are the worst and the best domains at once."""
+    constraint = a_constraint(topologyKey="kubernetes.io/hostname")
+    web = a_workload(spec={"topologySpreadConstraints": [constraint]})
+    objects = [web, *(a_node(f"n{number:02}", "a") for number in range(24))]
+    cluster = tmp_path / "wide.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    (found,) = answer("explain", "deploy/web", "-n", "shop", cluster=cluster)["constraints"]
+    listed = Counter(domain["value"] for domain in found["domains"])
+    assert 24 == found["domainCount"]
+    assert {1} == set(listed.values())
+
+    page.goto(f"{serve(cluster)}{WEB}")
+    expect(page.get_by_test_id("constraint-0")).to_be_visible()
+    rows = page.get_by_test_id("constraint-0").get_by_test_id("domain")
+    shown = Counter(str(row.get_attribute("data-domain")) for row in rows.all())
+    assert listed == shown
+
+
+def test_a_constraint_that_changes_is_no_new_one(page: Page, tmp_path: Path) -> None:
+    """The report of a plan has both values of maxSkew."""
+    for name, max_skew in (("old", 1), ("new", 2)):
+        web = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=max_skew)]})
+        (tmp_path / f"{name}.json").write_text(json.dumps(web))
+    nodes = [a_node(f"n{zone}", zone) for zone in "ab"]
+    (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    command = "plan new.json --from old.json --cluster cluster.json -o html"
+    words = [sys.executable, "-c", _RUN, *command.split()]
+    report = tmp_path / "plan.html"
+    with report.open("wb") as file:
+        subprocess.run(words, cwd=tmp_path, stdout=file, check=False)
+    page.goto(report.as_uri())
+
+    domains = page.locator(".planned-domains").first
+    expect(domains).to_contain_text("maxSkew 1 → 2")
+    expect(domains).not_to_contain_text("new constraint")

@@ -1,0 +1,107 @@
+"""The model against the scale-down planner of Cluster Autoscaler's own code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from policies.autoscaler.node_group import ScaledGroup
+from policies.autoscaler.removal import WhyKept
+from policies.autoscaler.scale_down import find_unneeded, take_now
+from policies.config.build_document import build_document
+from policies.config.context import AdmissionContext
+from policies.config.node_groups import ScaleDownSettings
+from policies.config.policy_set import PolicySet
+from policies.model.deletion_facts import seconds_of
+from policies.model.node import Node
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.node_pods import NodePods
+from policies.placement.core.pod_facts import PodFacts
+from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.recovery import Rescheduling
+from policies.scheduler.index import ClusterIndex
+from tests.for_each import for_each
+from tests.recorded import recorded_scale_downs
+
+pytestmark = pytest.mark.slow
+
+#: Why a node stays that the planner is not asked about.
+NOT_ASKED = (WhyKept.NOT_IN_GROUP, WhyKept.MIN_SIZE, WhyKept.NOT_TRIED)
+
+
+def _name(case: dict[str, Any]) -> object:
+    return case["name"]
+
+
+def _answer(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what one loop finds, in the shape of the recording."""
+    index, running = ClusterIndex(), PodObjects()
+    for obj in (*case["nodes"], *case["budgets"], *case["pods"]):
+        assert not index.apply(obj)
+        running(obj)
+    simulation, facts = ClusterSimulation.of(index), PodFacts(index, (), running)
+    again = Rescheduling(simulation, facts, (), AdmissionContext(cluster=index, policies=PolicySet(())))
+    pods = NodePods(simulation, facts, (), again, now=seconds_of(case["now"]))
+    settings = build_document(ScaleDownSettings, case["settings"])
+    groups = [_group(group) for group in case["groups"]]
+    found = find_unneeded(index, groups, settings, pods.by_node(), pods.budgets())
+    taken = take_now(found.unneeded, groups, settings, lambda names: names[0])
+    asked = {each.name: each for each in found.kept if each.why not in NOT_ASKED}
+    return {
+        "candidates": found.candidates,
+        # The planner computes none of a node that it keeps before.
+        "utilization": {
+            name: round(share, 6)
+            for name, share in found.utilization.items()
+            if name in found.candidates and (name not in asked or asked[name].why is not WhyKept.ANNOTATED)
+        },
+        "unneeded": [
+            {"node": each.name, "moves": dict(each.places)} | ({"risky": True} if each.is_risky else {})
+            for each in found.unneeded
+        ],
+        "kept": {
+            name: {"why": each.why.value} | ({"pod": each.pod} if each.pod else {})
+            for name, each in asked.items()
+        },
+        "deleted": {
+            "empty": sum(not each.places for each in taken),
+            "drained": sum(bool(each.places) for each in taken),
+        },
+    }
+
+
+def _group(raw: Mapping[str, Any]) -> ScaledGroup:
+    return ScaledGroup(
+        name=raw["name"],
+        template=Node(raw["name"], {}, (), unschedulable=False, allocatable={}),
+        capacity={},
+        size=len(raw["nodes"]),
+        max_size=raw["maxSize"],
+        min_size=raw["minSize"],
+        nodes=frozenset(raw["nodes"]),
+    )
+
+
+def test_recordings_are_many() -> None:
+    """There are enough of them, with each reason for which the planner keeps a node."""
+    answers = [case["answer"] for case in recorded_scale_downs()]
+    reasons = Counter(kept["why"] for answer in answers for kept in answer["kept"].values())
+    moves = sum(len(node["moves"]) for answer in answers for node in answer["unneeded"])
+
+    assert len(answers) >= 300
+    assert moves >= 500
+    assert reasons.keys() == {
+        WhyKept.ANNOTATED, WhyKept.NO_PLACE, WhyKept.NOT_UNDERUTILIZED, WhyKept.POD_ANNOTATED,
+        WhyKept.POD_BUDGET, WhyKept.POD_LOCAL_STORAGE, WhyKept.POD_NOT_REPLICATED, WhyKept.POD_OF_SYSTEM,
+        WhyKept.UTILIZATION_UNKNOWN,
+    }  # fmt: skip
+    assert min(reasons.values()) >= 5
+
+
+@for_each(recorded_scale_downs(), _name)
+def test_one_loop(case: dict[str, Any]) -> None:
+    """Candidates, shares, unneeded nodes with where their pods go, and reasons are the same."""
+    assert case["answer"] == _answer(case)
