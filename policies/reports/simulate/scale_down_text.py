@@ -72,8 +72,8 @@ def _removed(scaled: ScaledDown) -> Iterator[RenderableType]:
         yield Text("None.")
         return
     names = listed([node.name for node in scaled.removed])
-    rounds = plural(scaled.rounds, "round")
-    yield Text(f"{plural(len(scaled.removed), 'node')} in {rounds}, some minutes apart: {names}")
+    rounds = plural(scaled.rounds, "round") + (", some minutes apart" if scaled.rounds > 1 else "")
+    yield Text(f"{plural(len(scaled.removed), 'node')} in {rounds}: {names}")
     table = plain_table()
     table.add_column("ROUND", justify="right")
     for title in ("NODE", "OF"):
