@@ -28,7 +28,7 @@ ANYWHERE = {
     "policies.manifests.node_builder._JSON_TOKEN": re.Pattern.finditer,
     "policies.manifests.yaml_events._COLONS": re.Pattern.finditer,
     "policies.manifests.yaml_events._LINE_BREAK": re.Pattern.finditer,
-    "webhook.lint.reports._BREAK": re.Pattern.finditer,
+    "webhook.lint.field_origins._BREAK": re.Pattern.finditer,
     "webhook.requests.screen._STEERING": re.Pattern.finditer,
     "webhook.lint.charts._SOURCE": re.Pattern.finditer,
     "webhook.lint.parse._DIRECTIVE": re.Pattern.search,
