@@ -81,7 +81,7 @@ class CaseResult:
         return CaseOutcome.PARTIAL if concerned(comparison.unanswered) else CaseOutcome.PASSED
 
 
-def judge_answer(case: ConformanceCase, body: bytes) -> CaseResult:
+def compare_answer(case: ConformanceCase, body: bytes) -> CaseResult:
     """Compare the answer to a case's request, JSON, with what is expected of it."""
     try:
         answer = orjson.loads(body)

@@ -14,7 +14,7 @@ from conformance.implementation import (
     ImplementationError,
     NoAnswerError,
 )
-from conformance.run import CaseResult, ConformanceRun, judge_answer
+from conformance.run import CaseResult, ConformanceRun, compare_answer
 from policies.manifests.sanitize import one_line
 
 #: Requests without anything to compare in their answers after which a run ends that has compared nothing.
@@ -48,7 +48,7 @@ def run_cases(
 
 def _run_case(case: ConformanceCase, implementation: Implementation, run: ConformanceRun) -> None:
     try:
-        result = judge_answer(case, implementation.answer(case.operation, orjson.dumps(case.request)))
+        result = compare_answer(case, implementation.answer(case.operation, orjson.dumps(case.request)))
     except DeclinedError as error:
         result = CaseResult.of(case, problem=one_line(str(error)), declined=True)
     except NoAnswerError as error:

@@ -392,7 +392,7 @@ class Option:
 
 
 def _value(name: str, default: object) -> str:
-    """Return what a number is called, by the end of its setting's name."""
+    """Return a number's unit, by the end of its setting's name."""
     if isinstance(default, bool | StrEnum):
         return ""
     return {"bytes": "BYTES", "s": "SECONDS"}.get(name.rpartition("_")[2], "N")

@@ -37,7 +37,7 @@ class PolicyEffect(NamedTuple):
     denied: int
 
 
-class _Judged(NamedTuple):
+class _Evaluated(NamedTuple):
     """One workload.
 
     Attributes:
@@ -65,7 +65,7 @@ class PolicyEffects:
         self._numbers = {id(policy): number for number, policy in enumerate(policies)}
         self._context: tuple[AdmissionContext, AdmissionContext] | None = None
         self._today = today
-        self._judged: dict[tuple[str, str, str], _Judged] = {}
+        self._judged: dict[tuple[str, str, str], _Evaluated] = {}
 
     def add(self, obj: Mapping[str, Any], context: AdmissionContext) -> None:
         """Evaluate an object; what is no workload of its own is passed over.
@@ -91,7 +91,7 @@ class PolicyEffects:
         if self._context is None or self._context[0] is not context:
             self._context = context, context.with_policies(self._policies)
         with context.reading():
-            self._judged[key] = self._judge(revision, workload, self._context[1])
+            self._judged[key] = self._evaluate(revision, workload, self._context[1])
 
     def effects(self) -> list[PolicyEffect]:
         """Return the effect of each policy, in order."""
@@ -101,7 +101,7 @@ class PolicyEffects:
             denied.update(entry.denied)
         return [PolicyEffect(selected[number], denied[number]) for number in range(len(self._policies))]
 
-    def _judge(self, revision: int, workload: Workload, context: AdmissionContext) -> _Judged:
+    def _evaluate(self, revision: int, workload: Workload, context: AdmissionContext) -> _Evaluated:
         selecting = context.policies_for(workload)
         denying = [policy for policy in selecting if _may_deny(policy)]
         if denying and not self._denies(workload, context):
@@ -110,7 +110,7 @@ class PolicyEffects:
             denying = [
                 policy for policy in denying if self._denies(workload, context.with_policies((policy,)))
             ]
-        return _Judged(revision, self._places(selecting), self._places(denying))
+        return _Evaluated(revision, self._places(selecting), self._places(denying))
 
     def _denies(self, workload: Workload, context: AdmissionContext) -> bool:
         decision = decide_validation(workload, None, context, ReviewLimits(today=self._today))

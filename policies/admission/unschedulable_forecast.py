@@ -96,11 +96,11 @@ def forecast(
     pods = 0 if table is None else len(table)
     if why := cost.of_forecast(nodes=cluster.node_count, pods=pods, all_pods=cluster.pod_count):
         return SkippedRules((UNSCHEDULABLE,), why)
-    found = within(lambda: _judge(workload, context, when))
+    found = within(lambda: _evaluate(workload, context, when))
     return SkippedRules((UNSCHEDULABLE,), found.value) if isinstance(found, NoTime) else found
 
 
-def _judge(workload: Workload, context: AdmissionContext, when: NextPodTiming) -> Forecast | None:
+def _evaluate(workload: Workload, context: AdmissionContext, when: NextPodTiming) -> Forecast | None:
     cluster = context.cluster
     if cluster is None:
         return None

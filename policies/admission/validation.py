@@ -48,7 +48,7 @@ MAX_AUDITED = 100
 #: The audit annotation with the exemptions that a policy does not let an object write for itself.
 _DENIED = "exemption-denied"
 #: Violations, each with what exempts the object from the rule.
-_Judged: TypeAlias = list[tuple[Violation, Exemption | None]]
+_Evaluated: TypeAlias = list[tuple[Violation, Exemption | None]]
 
 
 def decide_validation(
@@ -91,7 +91,7 @@ def _of_controller(
         return ALLOWED
     exempting = Exempting.of(workload, policies, by_controller=True, today=today)
     found = api_violations(errors, policies, strictest_of(policies))
-    return _decision(_judged(found, exempting), exempting, (), by_person=False)
+    return _decision(_evaluated(found, exempting), exempting, (), by_person=False)
 
 
 def _of_person(
@@ -109,7 +109,7 @@ def _of_person(
     reviewed = rule_violations(cost, context, policies, limits.rules)
     errors = _new(workload.errors, old)
     found = api_violations(errors, policies, strictest) if errors else []
-    judged, skipped = _judged(found + reviewed.violations, exempting), reviewed.skipped
+    judged, skipped = _evaluated(found + reviewed.violations, exempting), reviewed.skipped
     advice: tuple[AdmissionWarning, ...] = ()
     if strictest is not Enforcement.AUDIT:
         advice = (*_advice(workload, exempting.annotated), *remnants(workload, old))
@@ -131,14 +131,14 @@ def _of_person(
     return decision if workload.owner is None else _with_unproved(decision, workload, workload.owner)
 
 
-def _wants_forecast(decision: Decision, judged: _Judged, exempting: Exempting) -> bool:
+def _wants_forecast(decision: Decision, judged: _Evaluated, exempting: Exempting) -> bool:
     """Return whether the next pod of an object is worth a forecast: it may be stored, and is valid."""
     invalid = any(violation.error.rule in API_RULES for violation, exemption in judged if not exemption)
     exempt = exempting.find(UNSCHEDULABLE, Enforcement.WARN) is not None
     return not (decision.errors or invalid or exempt)
 
 
-def _judged(found: list[Violation], exempting: Exempting) -> _Judged:
+def _evaluated(found: list[Violation], exempting: Exempting) -> _Evaluated:
     """Return violations with what exempts the object from each."""
     return [(entry, exempting.find(entry.error.rule, entry.enforcement)) for entry in found]
 
@@ -159,7 +159,7 @@ def _first_of(texts: Iterable[str]) -> list[str]:
 
 
 def _decision(
-    judged: _Judged, exempting: Exempting, advice: tuple[AdmissionWarning, ...], *, by_person: bool
+    judged: _Evaluated, exempting: Exempting, advice: tuple[AdmissionWarning, ...], *, by_person: bool
 ) -> Decision:
     """Return the decision on an object for its violations, with their annotations for the audit log."""
     found = [violation for violation, exemption in judged if exemption is None]
@@ -180,7 +180,7 @@ def _decision(
     )
 
 
-def _audit(judged: _Judged, exempting: Exempting) -> tuple[dict[str, str], tuple[str, ...]]:
+def _audit(judged: _Evaluated, exempting: Exempting) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the audit annotations for violations, and notes on exemptions that have no effect."""
     lines: dict[str, dict[str, None]] = {name: {} for name in ("exempted", "violations", "notes", _DENIED)}
     refused: dict[str, None] = {}

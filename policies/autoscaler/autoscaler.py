@@ -141,7 +141,7 @@ class ClusterAutoscaler:
 
     @staticmethod
     def not_modeled(_pods: Iterable[PendingPod]) -> tuple[str, ...]:
-        """Return what it looks at besides, for some pods."""
+        """Return the names of what else it looks at for some pods."""
         return (DAEMONS,)
 
     def without(self, key: str, domain: str) -> ClusterAutoscaler:
@@ -178,7 +178,7 @@ class ClusterAutoscaler:
         choose: Callable[[Sequence[str]], str],
         stop: Callable[[], bool] = lambda: False,
     ) -> ScaledUp:
-        """Return what is added for pending pods, before any of the new nodes is ready.
+        """Return the nodes added for pending pods, before any of them is ready.
 
         Nodes take minutes to come, and loops seconds: pods are put on nodes that are coming by the filters
         alone, as Cluster Autoscaler does, and only nodes for the others are added.
@@ -215,7 +215,7 @@ class ClusterAutoscaler:
         )
 
     def take(self, found: Considered, nodes: int, choose: Callable[[Sequence[str]], str]) -> Loop | None:
-        """Return what a loop does; None if it adds nothing."""
+        """Return the step of one loop; None if it adds nothing."""
         if not found.options:
             return None
         best = best_options(self.settings.expanders, found.options, self.settings.priorities)

@@ -53,7 +53,7 @@ _Domain: TypeAlias = tuple[str, str]
 
 
 class SkewLimit(NamedTuple):
-    """What a constraint compares for each node.
+    """The numbers that a constraint compares for each node.
 
     Attributes:
         key: The topology key.
@@ -116,7 +116,7 @@ class PodTally:
 
 
 class PodGroupFacts:
-    """What follows for a group of pods from the nodes of a cluster as it is.
+    """Facts about a group of pods on the nodes of a cluster as it is.
 
     Attributes:
         group: The group.
@@ -229,7 +229,7 @@ def _open_nodes(view: NodeView, request: SchedulingRequest) -> list[int]:
 
 
 def first_rejection(rejections: Iterable[Rejections], position: int) -> FirstRejection | None:
-    """Return what the first filter says that rejects a node; None if none does."""
+    """Return the reason of the first filter that rejects a node; None if none does."""
     for each in rejections:
         number = int(each.of_node[position])
         if number:
@@ -239,7 +239,7 @@ def first_rejection(rejections: Iterable[Rejections], position: int) -> FirstRej
 
 
 class Effect(NamedTuple):
-    """What a pod of a group changes for others where it comes.
+    """Changes that a pod of a group brings to others where it comes.
 
     Attributes:
         counted: The constraints that count it, as group and position.
@@ -251,7 +251,7 @@ class Effect(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """What a new node of a node group changes for groups of pods.
+    """Changes that a new node of a node group brings to groups of pods.
 
     Attributes:
         open: The groups of pods that it may take.
@@ -286,7 +286,7 @@ class ClusterFacts:
         self._samples: dict[str, Node] = {}
 
     def room(self, position: int) -> dict[str, int]:
-        """Return what a node of the cluster has left of what pods ask for."""
+        """Return a node's free amounts of the resources that pods request."""
         if not self._free:
             view = NodeView(self.cluster, self.pods[0].group.request.pod)
             for name in self.resources:
@@ -299,7 +299,7 @@ class ClusterFacts:
         return self.pods[number].on(group, self._only_node)
 
     def arrival(self, group: ScaledGroup) -> Arrival:
-        """Return what a new node of a group changes."""
+        """Return the changes that a new node of a group brings."""
         found = self._arrivals.get(group.name)
         if found is None:
             met = [self.on(number, group) for number in range(len(self.pods))]
@@ -333,7 +333,7 @@ class ClusterFacts:
         return alone
 
     def effect(self, number: int) -> Effect:
-        """Return what a pod of a group changes for others, and for those of its own group."""
+        """Return the changes that a pod of a group brings to others, and to those of its own group."""
         found = self._effects.get(number)
         if found is None:
             placed = self.pods[number]

@@ -1,4 +1,4 @@
-"""What adds nodes for pending pods: Cluster Autoscaler or Karpenter."""
+"""An autoscaler of nodes for pending pods: Cluster Autoscaler or Karpenter."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ DAEMONS: Final = "what pods of DaemonSets take of new nodes"
 
 
 class AutoscalerName(StrEnum):
-    """What adds nodes."""
+    """Software that adds nodes."""
 
     CLUSTER_AUTOSCALER = "Cluster Autoscaler"
     KARPENTER = "Karpenter"
@@ -102,5 +102,5 @@ class ScaledGroup:
 
 
 def described_amounts(raw: Mapping[str, Any]) -> dict[str, int]:
-    """Return what a described node has; its document has no errors."""
+    """Return the facts of a described node; its document has no errors."""
     return {PODS: USUAL_PODS, **read_amounts(raw, FieldPath(), ErrorList())}

@@ -97,7 +97,7 @@ class WhyKept(StrEnum):
 
 
 class WhyRemoved(StrEnum):
-    """What makes an autoscaler remove nodes.
+    """Reason for which an autoscaler removes nodes.
 
     ``underutilized`` is Cluster Autoscaler's threshold. The others but ``empty`` are Karpenter's ways to
     consolidate: one node or several, without a replacement or with one that is cheaper.
@@ -149,7 +149,7 @@ class LeavingNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """What an autoscaler does at once.
+    """Removals that an autoscaler makes at once.
 
     Attributes:
         nodes: The nodes that it removes; none if it removes nothing.

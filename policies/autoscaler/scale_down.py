@@ -82,7 +82,7 @@ class UnneededNode:
 
 @dataclass(slots=True)
 class ScaleDownLoop:
-    """What one loop finds.
+    """Findings of one loop.
 
     Attributes:
         candidates: The nodes that were looked at, in order.
@@ -100,7 +100,7 @@ class ScaleDownLoop:
 
 
 def drained(pods: Sequence[NodePod], settings: ScaleDownSettings, budgets: Budgets) -> Drained:
-    """Return what becomes of the pods of a node that is removed."""
+    """Return the outcome for the pods of a node that is removed."""
     moves, completes = list[NodePod](), None
     for pod in pods:
         if pod.is_tied:
@@ -201,7 +201,7 @@ def find_unneeded(
 
 
 def _turn(pods: Sequence[NodePod], settings: ScaleDownSettings) -> tuple[bool, bool]:
-    """Return what candidates are sorted by: those without pods first, those that pods must end on last."""
+    """Return the sort key of candidates: those without pods first, those that pods must end on last."""
     found = drained(pods, settings, Budgets())
     is_empty = found.blocked is None and not found.moves
     return (not is_empty, is_empty and found.completes is not None)
@@ -298,7 +298,7 @@ class Removals:
 
     @property
     def not_modeled(self) -> tuple[str, ...]:
-        """What it looks at besides."""
+        """Names of what else it looks at."""
         return _NOT_MODELED
 
     def next(self, cluster: ClusterIndex, pods: Mapping[str, Sequence[NodePod]], budgets: Budgets) -> Removal:

@@ -46,7 +46,7 @@ class AutoscalerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Considered:
-    """What a loop finds before an option is taken.
+    """State of a loop before an option is taken.
 
     Attributes:
         left: The groups of pods, with those of their pods that fit nowhere; some have none.
@@ -67,7 +67,7 @@ def consider(
     groups: Sequence[ScaledGroup],
     settings: AutoscalerSettings,
 ) -> Considered:
-    """Return what a loop could do.
+    """Return the options of a loop.
 
     Args:
         packing: The cluster, with the nodes that are coming; gets the pods that fit.

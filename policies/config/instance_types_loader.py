@@ -1,4 +1,4 @@
-"""What is wrong with an InstanceTypes document, all at once."""
+"""All errors of an InstanceTypes document."""
 
 from __future__ import annotations
 

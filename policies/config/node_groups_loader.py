@@ -1,4 +1,4 @@
-"""What is wrong with a NodeGroups document, all at once."""
+"""All errors of a NodeGroups document."""
 
 from __future__ import annotations
 

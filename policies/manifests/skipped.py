@@ -153,7 +153,7 @@ class Skipped:
 
 
 def as_all_there_is(skipped: Iterable[Skipped], *, workloads: int, objects: int) -> list[Skipped]:
-    """Return what was skipped, as named by the user where it leaves no workload to judge.
+    """Return the skipped sources, as named by the user where they leave no workload to judge.
 
     Args:
         skipped: What was skipped.

@@ -55,7 +55,7 @@ def own_mismatch(selector: LabelSelector, workload: Workload) -> str:
     if _surely_matches(selector, workload.template.labels):
         return ""
     added = controller_labels(workload)
-    judged = _judged(selector, workload, added)
+    judged = _evaluated(selector, workload, added)
     return judged.mismatch({**added, **workload.template.labels})
 
 
@@ -80,7 +80,7 @@ def _surely_matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
     return not selector.match_expressions and selector.matches(labels)
 
 
-def _judged(selector: LabelSelector, workload: Workload, added: Mapping[str, str]) -> LabelSelector:
+def _evaluated(selector: LabelSelector, workload: Workload, added: Mapping[str, str]) -> LabelSelector:
     """Return the part of a selector that can be evaluated before there is a pod.
 
     Its requirements of a value that the controller makes are left out (``selector-names-revision-label``),

@@ -22,7 +22,7 @@ DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 
 
 class DisruptionFacts(NamedTuple):
-    """What autoscalers read of a pod before they evict it.
+    """Facts about a pod that autoscalers read before they evict it.
 
     Attributes:
         safe_to_evict: The annotation that says so: true, false, on-completion, anything else; empty without.
@@ -44,7 +44,7 @@ _PLAIN: Final = DisruptionFacts()
 
 
 def read_disruption_facts(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> DisruptionFacts:
-    """Return what autoscalers read of a pod; what is of the wrong type counts as absent."""
+    """Return the facts that autoscalers read of a pod; a value of the wrong type counts as absent."""
     annotations = member(metadata, "annotations")
     given_up = text_member(annotations, _LOCAL_VOLUMES).split(",")
     found = DisruptionFacts(

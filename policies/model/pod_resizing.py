@@ -43,7 +43,7 @@ def _differs(spec: Mapping[str, Any], status: Mapping[str, Any], listed: str, to
         if type(resources) is not dict:
             return True
         if asked is None:
-            asked = _asked_by_name(spec.get(listed))
+            asked = _requests_by_name(spec.get(listed))
         name = entry.get("name")
         wanted = asked.get(name) if type(name) is str else None
         held = [resources.get("requests"), entry.get("allocatedResources")]
@@ -54,7 +54,7 @@ def _differs(spec: Mapping[str, Any], status: Mapping[str, Any], listed: str, to
     return False
 
 
-def _asked_by_name(containers: object) -> dict[object, object]:
+def _requests_by_name(containers: object) -> dict[object, object]:
     """Return the requests of each container as they were written."""
     asked: dict[object, object] = {}
     for container in object_items(containers):

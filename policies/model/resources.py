@@ -94,7 +94,7 @@ def _older(
     spec: Mapping[str, Any], path: FieldPath, status: object, newest: dict[str, int]
 ) -> Iterator[tuple[str, int]]:
     """Yield how much more older releases count of what a pod takes."""
-    has, then = _telling_apart(spec, status), newest
+    has, then = _release_differences(spec, status), newest
     for reading in reversed(OLDER_AMOUNTS):
         # What it lacks and the release after it has.
         if has[sum(reading)]:
@@ -108,7 +108,7 @@ def _older(
                 yield in_older_release(name, reading), more
 
 
-def _telling_apart(spec: Mapping[str, Any], status: object) -> AmountReading:
+def _release_differences(spec: Mapping[str, Any], status: object) -> AmountReading:
     """Return which differences between releases a pod may meet: most meet none.
 
     Args:

@@ -113,7 +113,7 @@ class ReplicaRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleUpOutcome:
-    """What comes of replicas where an autoscaler adds nodes for them.
+    """Outcome for replicas where an autoscaler adds nodes for them.
 
     Attributes:
         nodes: How many nodes it adds.
@@ -151,7 +151,7 @@ class ScaleUps(Protocol):
     def outcome(
         self, workload: Workload, replicas: int, *, without: str = "", required: str = ""
     ) -> ScaleUpOutcome | None:
-        """Return what comes of replicas; None where that is too much to simulate, or Kubernetes refuses them.
+        """Return the outcome for replicas; None where it costs too much, or Kubernetes refuses them.
 
         Args:
             workload: The workload.

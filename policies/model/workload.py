@@ -59,7 +59,7 @@ _ANNOTATIONS = METADATA.child("annotations")
 
 
 class WorkloadPart(StrEnum):
-    """What some workloads have and others lack: a rule that is about it finds nothing without it."""
+    """A part that some workloads have and others lack: a rule about it finds nothing without it."""
 
     #: Constraints that keep pods pending, and those that do not.
     HARD = "hard constraint"

@@ -248,7 +248,7 @@ def evictions_text(evicted: Sequence[DisplacedPod]) -> str:
 
 
 def end_of_evicted(entry: DisplacedPod) -> str:
-    """Return what becomes of an evicted pod."""
+    """Return the outcome for an evicted pod, in words."""
     if entry.step is not None and entry.step.node is not None:
         return f"on {entry.step.node}"
     return entry.why or "pending"

@@ -85,11 +85,11 @@ def _edits(workload: Workload, path: FieldPath) -> Iterator[Edit]:
     # A value that the controller writes is another on the pods than in the template.
     if keys.count(key) > 1 or key in controller_labels(workload):
         return
-    if _asks_for(LabelSelector.parse(raw), key, workload.template.labels.get(key)):
+    if _requires_value(LabelSelector.parse(raw), key, workload.template.labels.get(key)):
         yield Edit(path, key, None)
 
 
-def _asks_for(selector: LabelSelector, key: str, value: str | None) -> bool:
+def _requires_value(selector: LabelSelector, key: str, value: str | None) -> bool:
     """Return whether all that a selector requires of a label is that it has one value."""
     required: list[tuple[str, ...]] = [(given,) for name, given in selector.match_labels if name == key]
     required += [

@@ -65,7 +65,7 @@ class BestNodes(NamedTuple):
 
 
 class RepeatedRequests:
-    """What is known of the requests of a queue, on a cluster that only the queue's simulation changes."""
+    """Results kept for the requests of a queue, on a cluster that only the queue's simulation changes."""
 
     def __init__(self) -> None:
         self._known: dict[Identity, _Known] = {}
@@ -179,7 +179,7 @@ class _Spread:
             self.amounts = counts.astype(np.int64)
 
     def weight(self, scored: NDArray[np.bool_]) -> float:
-        """Return what a matching pod adds, if some nodes are scored, of shape ``(n,)``."""
+        """Return the amounts that a matching pod adds, if some nodes are scored, of shape ``(n,)``."""
         size = np.count_nonzero(scored) if self.is_host else self.soft.values.count_values(scored)
         return math.log(int(size) + 2)
 
@@ -282,7 +282,7 @@ class _Spreads:
 
 
 class _Known:
-    """What is known of one request.
+    """Results kept for one request.
 
     Attributes:
         derived: Of which state of the nodes.
@@ -369,7 +369,7 @@ class _Known:
         return True
 
     def _score(self, name: Plugin, view: NodeView) -> _Amounts | None:
-        """Return what a plugin gives each node, of which the feasible ones count; None where it skips."""
+        """Return a plugin's scores of all nodes, of which the feasible ones count; None where it skips."""
         if name is Plugin.INTER_POD_AFFINITY and not self._may_prefer(view):
             return None
         plugin = SCORES[name]
@@ -383,7 +383,7 @@ class _Known:
         return bool(own or len(index.preferred_terms) or len(index.affinity))
 
     def _spread(self, view: NodeView) -> _Amounts | int | None:
-        """Return what PodTopologySpread gives each node, as ``_score`` does."""
+        """Return PodTopologySpread's scores of all nodes, as ``_score`` does."""
         if self._spreads is not None and not len(self._spreads):
             return MAX_SCORE if self._request.behavior.scores_spread_without_soft else None
         scores = None if self._spreads is None else self._spreads.scores(view)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import jsonschema
 
 from conformance import report_json, report_text
-from conformance.run import CaseResult, ConformanceRun, judge_answer
+from conformance.run import CaseResult, ConformanceRun, compare_answer
 from tests.conformance.test_run import CASE
 
 ANSWERS = (
@@ -25,7 +25,7 @@ def a_run(copies: int = 1, *, stopped: str = "") -> ConformanceRun:
     """Return a run with each outcome, the answers so many times."""
     run = ConformanceRun(target="the command ./simulator", corpus="Conformance corpus 1.0.0")
     for number, body in enumerate(ANSWERS * copies):
-        run.add(judge_answer(replace(CASE, id=f"case-{number}"), body))
+        run.add(compare_answer(replace(CASE, id=f"case-{number}"), body))
     run.add(CaseResult.of(CASE))
     run.stopped = stopped
     return run
@@ -50,7 +50,7 @@ def test_a_value_that_cannot_be_written() -> None:
     """An answer may be nested deeper than JSON is written."""
     deep = b'{"preFilter": ' + b"[" * 900 + b"]" * 900 + b"}"
     run = ConformanceRun(target="t", corpus="c")
-    run.add(judge_answer(CASE, deep))
+    run.add(compare_answer(CASE, deep))
 
     assert "got a deeply nested value" in report_text.render(run)
 

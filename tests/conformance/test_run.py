@@ -7,7 +7,7 @@ import pytest
 
 from conformance.case import ConformanceCase, Operation
 from conformance.feature import FEATURES_BY_ID
-from conformance.run import CaseOutcome, CaseResult, ConformanceRun, judge_answer
+from conformance.run import CaseOutcome, CaseResult, ConformanceRun, compare_answer
 
 CASE = ConformanceCase(
     id="a",
@@ -42,7 +42,7 @@ def _answer(total: int | None = 7, **fields: object) -> bytes:
 )
 def test_outcomes(body: bytes, spread: CaseOutcome, profile: CaseOutcome) -> None:
     """A feature is judged by its own fields."""
-    result = judge_answer(CASE, body)
+    result = compare_answer(CASE, body)
 
     assert (spread, profile) == (
         result.outcome(FEATURES_BY_ID["KEP-895"]),
@@ -55,7 +55,7 @@ def test_counts() -> None:
     """Cases, fields and reasons are counted; the failed ones are kept."""
     run = ConformanceRun(target="t", corpus="c")
     for body in (_answer(), _answer(8), _answer(None), b'{"error": "no", "details": [{"field": "f"}]}'):
-        run.add(judge_answer(CASE, body))
+        run.add(compare_answer(CASE, body))
     run.add(CaseResult.of(CASE))
 
     assert dict.fromkeys(CaseOutcome, 1) == dict(run.total)
@@ -68,6 +68,6 @@ def test_counts() -> None:
 def test_chosen_features() -> None:
     """Only the features that were chosen are reported."""
     run = ConformanceRun(target="t", corpus="c", chosen=frozenset({"profile"}))
-    run.add(judge_answer(CASE, _answer()))
+    run.add(compare_answer(CASE, _answer()))
 
     assert ["profile"] == [feature.id for feature, _ in run.features()]

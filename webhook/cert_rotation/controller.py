@@ -199,7 +199,7 @@ class CertificateController(LeaderComponent):
         if problem:
             self._loop.resign()
         else:
-            self._loop.stand()
+            self._loop.campaign()
 
     def _check_secret(self, observed: ObservedState) -> None:
         """Report what is wrong with the Secret."""

@@ -76,17 +76,17 @@ def answer_printer(
     if form not in {*DATA_FORMATS, HTML}:
         return None
 
-    def tell(body: bytes, entry: ManifestObject, verdict: str = "") -> None:
+    def report(body: bytes, entry: ManifestObject, verdict: str = "") -> None:
         about = report_about(options, title=_title(entry), action=action, verdict=verdict)
         print_answer(body, form, kind, about)
 
-    return tell
+    return report
 
 
 def report_about(
     options: ClusterOptions | None, *, title: str = "", action: str = "", verdict: str = ""
 ) -> embedded.ReportAbout:
-    """Return what a report of this command is about."""
+    """Return the subject of this command's report."""
     now, read_at, name = datetime.now(UTC), "", ""
     if options is not None and options.live:
         name = f"live cluster {options.context}".rstrip()

@@ -47,7 +47,7 @@ class Autoscale:
     source: str | None
 
     def read(self, cluster: ClusterIndex) -> NodeAutoscaler | None:
-        """Return what adds nodes; None without the option.
+        """Return the autoscaler; None without the option.
 
         Raises:
             DocumentError: The file cannot be read or is not what it should be, or there is no node group.
@@ -69,7 +69,7 @@ class Autoscale:
 
 
 def scale_ups(source: str, context: AdmissionContext) -> SimulatedScaleUps:
-    """Return what an autoscaler adds for replicas, for the rules of the linter.
+    """Return the function that scales up for replicas, for the rules of the linter.
 
     Args:
         source: The value of the option.

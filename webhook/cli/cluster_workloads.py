@@ -106,7 +106,7 @@ def read_workloads(
         raise DocumentError([*left_out, "there is no node: the snapshot may lack them, so nothing is judged"])
     if options.live:
         unread.append(workload_store.UNWATCHED_KINDS)
-    placement.tell_without_pods(context.cluster, warn)
+    placement.report_without_pods(context.cluster, warn)
     return ReadCluster(workloads, context, context.cluster, (*workloads.unread, *unread))
 
 

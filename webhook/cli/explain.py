@@ -92,7 +92,7 @@ def _explain(
         fits = live_placement.show_remote(options, "/v1/explain", piped=SENTENCES, wide=wide, tell=tell)
         if fits is not None:
             return ExitCode.of(clean=fits)
-    judge = _Judge(rejections.EVERY_NODE if wide else rejections.EXAMPLES, autoscale)
+    judge = _Explainer(rejections.EVERY_NODE if wide else rejections.EXAMPLES, autoscale)
     explained, entry, _, node = placement.evaluate_object(options, judge, tells_node=True)
     explained = replace(explained, node=node)
     if tell is not None:
@@ -107,7 +107,7 @@ def _explain(
     return ExitCode.of(clean=explained.succeeds)
 
 
-class _Judge:
+class _Explainer:
     """Explains an object until Ctrl-C ends the counting of replicas and the search for changes.
 
     Attributes:

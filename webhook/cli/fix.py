@@ -133,7 +133,7 @@ def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: A
     else:
         _write(read, result)
     left = _left(result, options.config)
-    _tell(result, left, read.unwritten, only_shown=show_diff, to_stderr=show_diff or piped)
+    _report(result, left, read.unwritten, only_shown=show_diff, to_stderr=show_diff or piped)
     if read.broken or _is_incomplete(read, options.config):
         finish(ExitCode.BAD_INPUT)
     would_change = show_diff and bool(result.texts)
@@ -230,7 +230,7 @@ def _print_texts(files: Mapping[str, bytes], result: fix.FixResult, *, show_diff
         click.echo(patch.unified_diff(file, content, fixed) if show_diff else fixed, nl=False)
 
 
-def _tell(
+def _report(
     result: fix.FixResult,
     left: list[findings.Finding],
     unwritten: list[Fix],

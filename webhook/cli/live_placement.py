@@ -97,7 +97,7 @@ def show_remote(
         ClusterError: There is no answer.
     """
     options.check()
-    if local := _judged_here(options):
+    if local := _local_option(options):
         note(f"{local} applies to this command only, so the cluster is read with your own credentials")
         return None
     question = _question(options, route, as_request, wide=wide)
@@ -181,7 +181,7 @@ def read_live_context(
     return admission_context.build_context(options, warn, live=index, live_version=version)
 
 
-def _judged_here(options: PlacementOptions) -> str:
+def _local_option(options: PlacementOptions) -> str:
     """Return the option that the server cannot know about, empty if there is none."""
     given = {"--policy": options.policy, "--scheduler-config": options.scheduler_config}
     return next((name for name, value in given.items() if value), "")

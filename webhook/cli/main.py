@@ -235,7 +235,7 @@ def _exit_code(program: str) -> int:
 
 
 def _usage_problem(error: click.ClickException) -> str:
-    """Return what is wrong with the arguments on one line, and where the help is."""
+    """Return the error of the arguments on one line, and where the help is."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     text = " ".join(error.format_message().split()).rstrip(".")
     if context is None:

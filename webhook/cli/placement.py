@@ -76,7 +76,7 @@ def read_context(
         return admission_context.build_context(options, warn, seen=look)
 
 
-def tell_without_pods(cluster: index.ClusterIndex, warn: Callable[[str], None] = note) -> None:
+def report_without_pods(cluster: index.ClusterIndex, warn: Callable[[str], None] = note) -> None:
     """Say so of a cluster in which no pod runs, and of which a snapshot may be of half a cluster."""
     if not cluster.pod_count:
         warn("there is no pod: the snapshot may lack them, so nothing is known of what runs")
@@ -205,7 +205,7 @@ def read_input(
     context = read_context(options, show_all, everything=everything)
     context = replace(context, replica_sources=sources, reads_stored=target is not None)
     if context.cluster is not None:
-        tell_without_pods(context.cluster)
+        report_without_pods(context.cluster)
     if described is not None:
         context = replace(context, cluster=_cluster_of(described))
     entries, along, node = _objects(options, context, finder, every=every)

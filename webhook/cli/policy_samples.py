@@ -48,14 +48,14 @@ def command(*, folders: tuple[str, ...], quiet: bool) -> None:
                 problems += error.problems
                 continue
             judged += len(samples)
-            failed += sum(not _judge(sample, quiet=quiet) for sample in samples)
+            failed += sum(not _evaluate(sample, quiet=quiet) for sample in samples)
     for problem in problems:
         click.echo(problem, err=True)
     click.echo(f"{plural(judged, 'sample')}: {judged - failed:,} as expected, {failed:,} not")
     finish(ExitCode.BAD_INPUT if problems else ExitCode.FINDINGS if failed else ExitCode.CLEAN)
 
 
-def _judge(sample: policy_suites.Sample, *, quiet: bool) -> bool:
+def _evaluate(sample: policy_suites.Sample, *, quiet: bool) -> bool:
     """Review a sample and print the result; return whether it is the expected one."""
     today = datetime.now(UTC).date()
     as_expected = True

@@ -153,10 +153,10 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
     running = None if autoscale.source is None else pod_objects.PodObjects()
     budgets, unread = _Budgets(running=running), list[str]()
 
-    def judge(
-        obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str
+    def place(
+        obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str
     ) -> tuple[placement.PreparedPod, rebalance_rebalance.RebalancePlan, scale_down.ScaledDown | None]:
-        prepared = placement.prepare(placement.read_workload(obj, judged_by, namespace=namespace), judged_by)
+        prepared = placement.prepare(placement.read_workload(obj, context, namespace=namespace), context)
         if options.live and not prepared.cluster.knows(cluster_kinds.BUDGET):
             # Whoever may not list them in all namespaces may still in this one.
             where = prepared.request.pod.namespace
@@ -167,9 +167,9 @@ def _evict(options: PlacementOptions, autoscale: Autoscale, *, soft: bool) -> Re
         autoscaler = autoscale.read(prepared.cluster)
         if autoscaler is None or running is None:
             return prepared, plan, None
-        return prepared, plan, undone.scale_down_after(prepared, plan, autoscaler, judged_by, running)
+        return prepared, plan, undone.scale_down_after(prepared, plan, autoscaler, context, running)
 
-    (prepared, plan, scaled), *_ = cli_placement.evaluate_object(options, judge, budgets)
+    (prepared, plan, scaled), *_ = cli_placement.evaluate_object(options, place, budgets)
     return RebalanceOutput(
         lambda width, color: evictions.render_text(prepared, plan, scaled, width=width, color=color),
         evictions.render_json(prepared, plan, unread, scaled),
@@ -186,16 +186,16 @@ def rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> Reba
     """
     known = known_pods.KnownPods(now=time.time() if options.live else 0.0)
 
-    def judge(
-        obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str
+    def place(
+        obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str
     ) -> rebalance_deletion_costs.DeletionCosts:
-        workload = placement.read_workload(obj, judged_by, namespace=namespace)
+        workload = placement.read_workload(obj, context, namespace=namespace)
         left = workload.replicas if replicas is None else replicas
         if left is None or not 0 <= left <= INT32_MAX:
             raise UsageError(f"--to N is required: {workload.title} has no valid number of replicas")
-        return rebalance_deletion_costs.deletion_costs(workload, judged_by, left, known, soft=soft)
+        return rebalance_deletion_costs.deletion_costs(workload, context, left, known, soft=soft)
 
-    found, *_ = cli_placement.evaluate_object(options, judge, known, everything=True)
+    found, *_ = cli_placement.evaluate_object(options, place, known, everything=True)
     return RebalanceOutput(
         lambda width, color: deletion_costs_report.render_text(found, width=width, color=color),
         deletion_costs_report.render_json(found),

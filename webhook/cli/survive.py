@@ -159,7 +159,7 @@ def command(
     given = cli_placement.read_input(options, running, every=True)
     if given.context.cluster is not None:
         losing = replace(losing, autoscaler=Autoscale(autoscale).read(given.context.cluster))
-    report = _judge(given, losing, running)
+    report = _evaluate(given, losing, running)
     if form == "text":
         show(lambda width, color: survive_text.render(report, width=width, color=color), piped=SENTENCES)
     else:
@@ -169,7 +169,7 @@ def command(
     finish(ExitCode.of(clean=bool(report.verdict)))
 
 
-def _judge(
+def _evaluate(
     given: cli_placement.PlacementInput, options: survive.LossOptions, running: pod_objects.PodObjects
 ) -> survival_report.SurvivalReport:
     """Lose every domain once; return what becomes of the workloads.

@@ -70,7 +70,7 @@ def run(
     )
     placement.check_domain(read.cluster, losing.key, losing.domain)
     damage = DEFAULT_DAMAGE if fail_on == NEVER else Damage(fail_on)
-    report = _judge(read, losing, running, damage)
+    report = _evaluate(read, losing, running, damage)
     if form == "text":
         show(lambda width, color: cluster_text.render(report, width=width, color=color), piped=TABLES)
     else:
@@ -80,7 +80,7 @@ def run(
     finish(ExitCode.of(clean=fail_on == NEVER or bool(report.verdict)))
 
 
-def _judge(
+def _evaluate(
     read: cluster_workloads.ReadCluster,
     options: cluster_survival.ClusterLossOptions,
     running: pod_objects.PodObjects,

@@ -159,17 +159,17 @@ def _answers(
         ClusterError: There is none; says why the cluster cannot be read either.
     """
 
-    def ask(route: str, request: bytes) -> bytes:
+    def send(route: str, request: bytes) -> bytes:
         return installation.post(route, request, accept=problems.JSON).body
 
     try:
         # It has no pod, which only an Evenkeel can say.
-        ask("/v1/score", b"{}")
+        send("/v1/score", b"{}")
     except service_proxy.NotInstalledError:
         raise error from None
     except DocumentError:
         pass
-    return ask
+    return send
 
 
 def _fetch(

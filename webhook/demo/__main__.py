@@ -80,7 +80,7 @@ def main() -> int:
         for number, (route, (name, story)) in enumerate(QUESTIONS.items(), len(REVIEWS) + 1):
             print(f"\n{number}. {story.strip()}\n")
             obj = json.loads(_content(files, name))["request"]["object"]
-            verdict = _ask(connection, obj, route)
+            verdict = _request(connection, obj, route)
             if route == "explain":
                 _indented("\n".join(verdict["text"]))
             else:
@@ -189,7 +189,7 @@ def _show_review(connection: http.client.HTTPSConnection, body: bytes, phase: st
         print("allowed as it is.")
 
 
-def _ask(connection: http.client.HTTPSConnection, obj: dict[str, Any], route: str) -> Any:
+def _request(connection: http.client.HTTPSConnection, obj: dict[str, Any], route: str) -> Any:
     """Request where an object's next pod would go."""
     status, verdict = _post(connection, f"/v1/{route}", json.dumps({"pod": obj}).encode())
     print(f"   POST /v1/{route}: {obj['kind']} → HTTP {status}\n")

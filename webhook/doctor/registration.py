@@ -76,7 +76,7 @@ def _kinds(observed: Observations) -> Iterator[CheckResult]:
             yield ok(f"{kind} {observed.names.webhooks} has rules for all kinds that {path} reviews")
 
 
-def _asked(observed: Observations) -> Iterator[CheckResult]:
+def _called(observed: Observations) -> Iterator[CheckResult]:
     """The webhooks that should be called about a Deployment are, whatever the configurations say."""
     answer, service = observed.probe.get(), observed.through_service
     unreachable = service.value.unreachable if isinstance(service, Observed) else ""
@@ -164,7 +164,7 @@ def _timeouts(observed: Observations) -> Iterator[CheckResult]:
 CHECKS: Final = {
     "webhooks-registered": _registered,
     "kinds-registered": _kinds,
-    "webhooks-answer": _asked,
+    "webhooks-answer": _called,
     "policies-fail-open": _fail_open,
     "own-namespaces-excluded": _own_namespaces,
     "timeout-own": _timeouts,

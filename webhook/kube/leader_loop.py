@@ -55,7 +55,7 @@ class LeaderLoop:
 
     def start(self) -> None:
         """Begin, and stand for election; after a fork, for threads are not inherited."""
-        self.stand()
+        self.campaign()
         self._thread.start()
 
     def stop(self) -> None:
@@ -66,8 +66,8 @@ class LeaderLoop:
         if self.running:
             self._thread.join(_STOP_S)
 
-    def stand(self) -> None:
-        """Stand for election, unless this process does already."""
+    def campaign(self) -> None:
+        """Take part in the election, unless this process does already."""
         if self._resign is None and not self._stopping:
             self._resign = self._elect(self._begin, self._end)
 

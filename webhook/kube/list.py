@@ -90,10 +90,10 @@ class Listing:
         first = not self._place
         ahead, self._ahead = self._ahead, None
         try:
-            body = ahead.result() if ahead is not None else self._ask()
+            body = ahead.result() if ahead is not None else self._request()
             while self._is_cut(body) and self._limit > 1:
                 self._limit = max(1, self._limit // _STEP)
-                body = self._ask()
+                body = self._request()
         except ApiError as error:
             if first or not error.gone:
                 raise
@@ -121,7 +121,7 @@ class Listing:
         if self._place:
             fitting = max(1, self._limit * self._page_bytes // max(1, len(body)))
             self._limit = min(self._most, self._limit * _STEP, fitting)
-            self._ahead = _begun(self._ask)
+            self._ahead = _begun(self._request)
         page = Page(first, [], [], version)
         before = 0 if first else self._before
         for number, item in enumerate(items or (), start=before + 1):
@@ -133,7 +133,7 @@ class Listing:
         self._before = before + len(items or ())
         return page
 
-    def _ask(self) -> bytes:
+    def _request(self) -> bytes:
         params = self._resource.params
         if self._restarts <= _RESTARTS:
             params["limit"] = str(self._limit)

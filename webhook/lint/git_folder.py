@@ -59,7 +59,7 @@ class GitFolder:
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """What is read of all work trees."""
+        """Limits shared by all work trees."""
         return (_OBJECTS, *_NAMES) if self.with_objects else _NAMES
 
     @contextmanager

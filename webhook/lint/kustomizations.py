@@ -98,7 +98,7 @@ def read_kustomization(file: str) -> Kustomization:
         documents = load(content, shown_file(file))
     except DocumentError as error:
         return Kustomization(file, refusals=(BuildRefusal(SkipReason.UNSUPPORTED, str(error)),))
-    if not any(map(_says_something, documents)):
+    if not any(map(_has_content, documents)):
         return Kustomization(
             file, refusals=(BuildRefusal(SkipReason.EMPTY, f"{shown_file(file)}: is empty"),)
         )
@@ -110,7 +110,7 @@ def read_kustomization(file: str) -> Kustomization:
     return _Reader(Path(file), listed, documents[0]).read()
 
 
-def _says_something(document: Document) -> bool:
+def _has_content(document: Document) -> bool:
     value = document.value
     return not isinstance(value, dict) or any(value[name] is not None for name in value.keys() - _TYPE)
 

@@ -31,7 +31,7 @@ AUTOSCALE: Final = FieldPath(("autoscale",))
 def autoscaler_of(
     field: AutoscaleField | None, known: ClusterIndex | None, found: ErrorList
 ) -> NodeAutoscaler | None:
-    """Return what adds nodes; None without the field, or where something is wrong with it.
+    """Return the autoscaler; None without the field, or where it has an error.
 
     Args:
         field: The field.

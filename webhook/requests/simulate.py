@@ -138,7 +138,7 @@ class SimulateRequest(SimulationFields, PlacementFields):
         return bool(self.rollout) or self.scale is not None
 
     def happening(self, actions: Iterable[Action]) -> str:
-        """Return what is simulated after some actions, in words."""
+        """Return the simulated actions in words."""
         if self.rollout:
             return happening_text(actions, ("rollout", None))
         if self.scale is not None:

@@ -179,7 +179,7 @@ class EventWriter:
             if not self._may_write():
                 break
             try:
-                self._say(subject, condition, is_over=is_over)
+                self._report(subject, condition, is_over=is_over)
                 self._refused = ""
             except ApiError as error:
                 self._refused = str(error)
@@ -209,7 +209,7 @@ class EventWriter:
         self._written.append(now)
         return True
 
-    def _say(self, subject: Subject, condition: Condition, *, is_over: bool) -> None:
+    def _report(self, subject: Subject, condition: Condition, *, is_over: bool) -> None:
         """Write that something is wrong, once more or for the first time, or that it is over."""
         if is_over:
             self._create(subject, f"Resolved: {condition.note}", is_over=True)

@@ -41,7 +41,7 @@ class MetricFile(MmapedDict):
         try:
             _take_room(filename)
         except OSError as error:
-            _tell(filename, error)
+            _report(filename, error)
             # An empty file, or one that is not allocated, would be read as a broken one.
             with suppress(OSError):
                 Path(filename).unlink(missing_ok=True)
@@ -64,7 +64,7 @@ class MetricFile(MmapedDict):
         try:
             os.posix_fallocate(self._f.fileno(), 0, self._capacity)
         except OSError as error:
-            _tell(self._fname, error)
+            _report(self._fname, error)
             self._move_to_memory()
         self._m = mmap.mmap(self._f.fileno(), self._capacity)
 
@@ -97,7 +97,7 @@ def _take_room(filename: str) -> None:
         os.close(descriptor)
 
 
-def _tell(filename: str, error: OSError) -> None:
+def _report(filename: str, error: OSError) -> None:
     LOGGER.warning(
         "metrics_kept_in_memory", extra={"fields": {"file": filename, "error": str(error.strerror)}}
     )

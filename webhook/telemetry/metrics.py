@@ -42,9 +42,9 @@ class _ProcessId:
 
     def __init__(self) -> None:
         self._value = os.getpid()
-        os.register_at_fork(after_in_child=self._ask)
+        os.register_at_fork(after_in_child=self._read_pid)
 
-    def _ask(self) -> None:
+    def _read_pid(self) -> None:
         self._value = os.getpid()
 
     def __call__(self) -> int:

@@ -28,7 +28,7 @@ from webhook.ui.bundle import INDEX, BuiltFile
 from webhook.ui.manifest import ProblemsError
 from webhook.ui.page_state import PageState
 from webhook.ui.readings import Readings
-from webhook.ui.remote import ask
+from webhook.ui.remote import answer_of
 from webhook.ui.routes import ROUTES, PageRoute
 
 #: Bytes of a body: etcd holds at most 1.5 MiB per object, and a patch compares two.
@@ -131,7 +131,7 @@ def _answer(route: PageRoute, state: PageState, names: Mapping[str, str], body: 
             work, frozen=state.cluster.index.reading, client=None if client is None else client.fileno()
         )
         asked = route.remote and state.cluster.remote is not None
-        return ask(state.cluster, route.remote, found) if asked else found
+        return answer_of(state.cluster, route.remote, found) if asked else found
     except ProblemsError as error:
         status = HTTPStatus.NOT_FOUND if error.missing else HTTPStatus.BAD_REQUEST
         raise _ManifestError(status, error.message, error.problems) from error

@@ -74,7 +74,7 @@ class WhatIfBody(SimulationFields, ManifestBody):
 
 @dataclass(frozen=True, kw_only=True)
 class DisruptBody(Received):
-    """What happens to the nodes of the whole cluster.
+    """Changes to the nodes of the whole cluster.
 
     Attributes:
         actions: It, in this order. Displaced pods are then scheduled again, the highest priority first.

@@ -35,7 +35,7 @@ _VERDICTS: Final = (False, None, True)
 
 
 def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
-    """Return what actions do to all workloads of the cluster.
+    """Return the outcome of actions for all workloads of the cluster.
 
     Raises:
         ProblemsError: One names what the cluster does not have, or the pods are not known.
@@ -45,7 +45,7 @@ def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
 
 
 def disrupted(cluster: PageCluster, body: DisruptBody) -> tuple[answers.ClusterOutcome, Sequence[Action]]:
-    """Return what ``disrupt`` answers, and the actions.
+    """Return the answer of ``disrupt``, and the actions.
 
     Raises:
         ProblemsError: As there.

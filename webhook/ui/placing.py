@@ -60,7 +60,7 @@ def simulate(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> bytes:
 
 
 def simulated(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> SimulatedQueue | SimulatedRollout:
-    """Return what ``simulate`` answers.
+    """Return the answer of ``simulate``.
 
     Raises:
         ProblemsError: The manifest or the request is wrong.

@@ -13,7 +13,7 @@ from webhook.ui.manifest import ProblemsError, request_problem
 from webhook.ui.workload_detail import ExplanationText
 
 
-def ask(cluster: PageCluster, route: str, request: bytes) -> bytes:
+def answer_of(cluster: PageCluster, route: str, request: bytes) -> bytes:
     """Return the answer of a cluster's Evenkeel.
 
     Raises:
@@ -36,6 +36,6 @@ def explain_remotely(cluster: PageCluster, obj: Mapping[str, Any]) -> Explanatio
     """
     request = dumps(ScoreRequest(pod=dict(obj)))
     try:
-        return ExplanationText(ask(cluster, "/v1/explain", request), [])
+        return ExplanationText(answer_of(cluster, "/v1/explain", request), [])
     except ProblemsError as error:
         return ExplanationText(None, error.problems)

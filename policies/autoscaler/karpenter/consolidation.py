@@ -80,7 +80,7 @@ class _Candidate(NamedTuple):
 
     @property
     def price(self) -> float | None:
-        """What it costs an hour; 0 of what is not offered any more, None if nobody said."""
+        """Its price an hour; 0 where it is not offered any more, None if nobody said."""
         labels = self.node.labels
         if self.kind is None:
             return None
@@ -120,7 +120,7 @@ class Consolidations:
 
     @property
     def not_modeled(self) -> tuple[str, ...]:
-        """What it looks at besides."""
+        """Names of what else it looks at."""
         return _NOT_MODELED
 
     def next(self, cluster: ClusterIndex, pods: Mapping[str, Sequence[NodePod]], budgets: Budgets) -> Removal:
@@ -215,7 +215,7 @@ class Consolidations:
         return found, command
 
     def _consolidate(self, candidates: Sequence[_Candidate], cluster: ClusterIndex) -> _Command:
-        """Return what comes in the place of nodes, or why they stay."""
+        """Return the replacement of nodes, or why they stay."""
         if self.left <= 0:
             return _Command(why=WhyKept.NOT_TRIED)
         left = cluster.fork("")
@@ -279,7 +279,7 @@ def _unmoved(candidate: _Candidate) -> WhyKept | None:
 
 
 def _cost(pod: NodePod) -> float:
-    """Return what a pod costs to evict: ``EvictionCost``."""
+    """Return the cost of a pod's eviction: ``EvictionCost``."""
     cost = 1.0 + pod.facts.cost / _OF_COST + pod.priority / _OF_PRIORITY
     return min(max(cost, -_MOST_COST), _MOST_COST)
 

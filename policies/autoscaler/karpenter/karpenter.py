@@ -89,7 +89,7 @@ class Karpenter:
         return {domain for pool in self.pools for label, domain in pool.domains(self.types) if label == key}
 
     def not_modeled(self, pods: Iterable[PendingPod]) -> tuple[str, ...]:
-        """Return what it looks at besides, for some pods."""
+        """Return the names of what else it looks at for some pods."""
         unpriced = any(offering.price is None for kind in self.types for offering in kind.offerings)
         stored = any(pod.request.pod.volumes is not NO_VOLUMES for pod in pods)
         optional = ((_UNPRICED, unpriced), (_OF_NODES, self.of_nodes), (_VOLUMES, stored))

@@ -1,4 +1,4 @@
-"""What a pod wants of nodes, and how Karpenter gives its preferences up, one after another.
+"""A pending pod's wishes for nodes, and how Karpenter gives its preferences up, one after another.
 
 Source: ``scheduling/preferences.go`` and ``NewPodRequirements``, Karpenter 1.9.
 """
@@ -34,7 +34,7 @@ OF_POD: Final = frozenset({ConstraintOrigin.POD, ConstraintOrigin.POLICY})
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Wishes:
-    """What a pod wants, with the preferences that it still has. Alike pods share one.
+    """A pod's wishes with the preferences that it still has. Alike pods share one.
 
     Attributes:
         pod: The pod.
@@ -60,7 +60,7 @@ class Wishes:
 
     @classmethod
     def of(cls, request: SchedulingRequest, *, softens: bool) -> Wishes:
-        """Return what a pod wants at first: preferences count as if they were required.
+        """Return a pod's first wishes: preferences count as if they were required.
 
         Args:
             request: The pod, and the constraints in force for it. Those of the scheduler are not known to
@@ -113,7 +113,7 @@ class Wishes:
 
     @cached_property
     def strict(self) -> dict[str, LabelRequirement]:
-        """What it requires of the labels of nodes, its preferences apart."""
+        """Its requirements on the labels of nodes, preferences apart."""
         first = self.required[0] if self.required else ()
         return combine(of_labels(dict(self.pod.affinity.node_selector)).items(), of_expressions(first))
 
@@ -125,7 +125,7 @@ class Wishes:
 
     @cached_property
     def amounts(self) -> dict[str, int]:
-        """What it takes of a node."""
+        """Its requests, as a node counts them."""
         return {PODS: 1, **dict(self.pod.requests)}
 
     def counted_nodes(self, applied: AppliedConstraint) -> CountedNodes:
@@ -139,7 +139,7 @@ class Wishes:
         return CountedNodes(alternatives, self.tolerations if honors else None)
 
     def counted_key(self, applied: AppliedConstraint) -> tuple[object, ...]:
-        """Return what makes the counts of a constraint one with those of another: not ``minDomains``."""
+        """Return the key that constraints with the same counts share: not ``minDomains``."""
         constraint = applied.constraint
         return (
             constraint.topology_key, constraint.max_skew, self.pod.namespace, applied.selector,

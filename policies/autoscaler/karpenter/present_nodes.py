@@ -107,7 +107,7 @@ class PresentNodes:
         return found
 
     def _room_of(self, name: str) -> NDArray[np.int64]:
-        """Return what each node has left of a resource, in the order of the nodes."""
+        """Return each node's free amount of a resource, in the order of the nodes."""
         found = self._room.get(name)
         if found is None:
             allocatable, used = self.view.resource(name)

@@ -80,7 +80,7 @@ class NewClaim:
 
 
 class _Fitting(NamedTuple):
-    """What a new node may be with one pod more: its labels, its instance types, and what its pods take."""
+    """A new node with one pod more: its possible labels and instance types, and the requests of its pods."""
 
     labels: dict[str, LabelRequirement]
     types: list[InstanceType]
@@ -215,7 +215,7 @@ class Provisioner:
         return why or {"": NO_POOL}
 
     def _fit(self, claim: NewClaim, wishes: Wishes, groups: Sequence[CountedGroup]) -> _Fitting | str:
-        """Return what the labels and the instance types of a new node may be with a pod, else why not."""
+        """Return the possible labels and instance types of a new node with a pod, else why there are none."""
         pool, pod = claim.pool, wishes.pod
         if not tolerates(pool.taints, wishes.tolerations):
             return _TAINTED
@@ -263,7 +263,7 @@ def _within(kind: InstanceType, left: Mapping[str, int]) -> bool:
 def _left(
     pools: Iterable[NodePool], types: Iterable[InstanceType], cluster: ClusterIndex
 ) -> dict[str, dict[str, int]]:
-    """Return what the limits of each NodePool leave beside the nodes that it has."""
+    """Return the rest of each NodePool's limits beside the nodes that it has."""
     capacities = {kind.name: kind.capacity for kind in types}
     left = {pool.name: dict(pool.limits) for pool in pools}
     for node in cluster.nodes.listed():

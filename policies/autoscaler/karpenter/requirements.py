@@ -1,4 +1,4 @@
-"""What labels may be, as NodePools, instance types, nodes and pods require it.
+"""Possible labels, as NodePools, instance types, nodes and pods require them.
 
 Source: ``pkg/scheduling/requirement.go`` and ``requirements.go``, Karpenter 1.9.
 """
@@ -13,7 +13,7 @@ from policies.model.topology_keys import RENAMED
 
 
 class LabelRequirement(NamedTuple):
-    """What one label may be.
+    """Possible values of one label.
 
     Attributes:
         complement: Whether it may be all but the values, else one of them.
@@ -44,7 +44,7 @@ class LabelRequirement(NamedTuple):
         return (value in self.values) is not self.complement and _within(value, self.least, self.most)
 
     def meet(self, other: LabelRequirement) -> LabelRequirement:
-        """Return what both allow.
+        """Return the intersection of both.
 
         >>> sorted(one_of("a", "b").meet(LabelRequirement(complement=True, values=frozenset("a"))).values)
         ['b']

@@ -34,7 +34,7 @@ def tolerates(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> boo
 
 
 class GroupKind(Enum):
-    """What counts pods by domain."""
+    """Kind of a term that counts pods by domain."""
 
     SPREAD = "topology spread"
     AFFINITY = "pod affinity"

@@ -139,5 +139,5 @@ class TopologyGroups:
 
 
 def _alike(term: InterPodTerm) -> Hashable:
-    """Return what terms have in common that count the same pods."""
+    """Return the key that terms share which count the same pods."""
     return (term.topology_key, term.selector, term.namespaces, term.namespace_selector)

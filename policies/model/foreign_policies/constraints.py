@@ -95,13 +95,13 @@ def injected_errors(injection: ForeignInjection) -> Iterator[tuple[FieldPath, st
     for error in constraint_errors(entries, FieldPath(), labels={}, of_template=True):
         way = error.path.segments
         # What is merged into a constraint that is there need not be complete.
-        if not injection.whole and (error.rule in _OF_A_WHOLE or not _stands(entries, way)):
+        if not injection.whole and (error.rule in _OF_A_WHOLE or not _is_set(entries, way)):
             continue
         if not _passes_unknown(entries, way):
             yield error.path, error.problem
 
 
-def _stands(entry: object, way: tuple[str | int, ...]) -> bool:
+def _is_set(entry: object, way: tuple[str | int, ...]) -> bool:
     return not any(node is None for node in _passed(entry, way))
 
 

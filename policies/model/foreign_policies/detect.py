@@ -79,7 +79,7 @@ def _matched(rule: Mapping[str, Any], path: FieldPath) -> ForeignInjection:
     every = [entry for _, entry in found.objects(match.get("all"), FieldPath())]
     blocks = every or [entry for _, entry in found.objects(match.get("any"), FieldPath())] or [match]
     resources = [descend(block, ("resources",), found) for block in blocks]
-    asked = [_asks(block, entry) for block, entry in zip(blocks, resources, strict=True)]
+    asked = [_is_narrowed(block, entry) for block, entry in zip(blocks, resources, strict=True)]
     names = [found.items(entry.get("kinds"), FieldPath()) for entry in resources]
     return ForeignInjection(
         path=path,
@@ -90,7 +90,7 @@ def _matched(rule: Mapping[str, Any], path: FieldPath) -> ForeignInjection:
     )
 
 
-def _asks(block: Mapping[str, Any], resources: Mapping[str, Any]) -> bool:
+def _is_narrowed(block: Mapping[str, Any], resources: Mapping[str, Any]) -> bool:
     return any(resources.get(name) for name in _NARROWING_A_MATCH) or any(block.get(name) for name in _PEOPLE)
 
 

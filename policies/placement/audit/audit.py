@@ -247,10 +247,10 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
             prepared = prepare(workload, context)
         except PlacementError as error:
             return replace(found, problems=(SpreadProblem(Risk.INVALID),), errors=error.errors)
-        return _judge(found, prepared)
+        return _evaluate(found, prepared)
 
 
-def _judge(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
+def _evaluate(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     """Return the audit of a workload whose next pod is valid."""
     cluster, selector = prepared.cluster, prepared.workload.selector
     result = evaluate(prepared.request, cluster, scored=False)

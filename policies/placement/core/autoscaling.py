@@ -30,7 +30,7 @@ MOST_COMPARED: Final = 100_000
 
 
 class AlternativeKind(StrEnum):
-    """What could be otherwise.
+    """An alternative to the simulated cluster.
 
     ``minDomains``: the constraints over zones, and over other keys but that of nodes, require as many domains
     as nodes and node groups have. ``allZones``: each node group has a twin in every other zone, and NodePools
@@ -83,7 +83,7 @@ class GroupSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autoscaled:
-    """What an autoscaler does for the pods of a queue.
+    """Steps of an autoscaler for the pods of a queue.
 
     Attributes:
         autoscaler: Which it is.
@@ -117,7 +117,7 @@ class Autoscaled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithNewNodes:
-    """What becomes of a pod that fits nowhere if an autoscaler adds nodes for it.
+    """Outcome for a pod that fits nowhere if an autoscaler adds nodes for it.
 
     Attributes:
         step: Where the scheduler then puts it, or why it stays pending.
@@ -220,7 +220,7 @@ def _size(before: GroupState, after: GroupState) -> GroupSize:
 def alternatives(
     queue: Sequence[QueuedPod], start: Callable[[], ClusterSimulation], autoscaler: NodeAutoscaler
 ) -> tuple[Alternative, ...]:
-    """Return what would be with minDomains, with selectors of the pods, and with node groups in all zones.
+    """Return the outcomes with minDomains, with selectors of the pods, and with node groups in all zones.
 
     What was not played to the end, since the simulation was to stop, is left out.
 

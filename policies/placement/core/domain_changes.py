@@ -69,7 +69,7 @@ def different_pods(queue: Iterable[QueuedPod]) -> tuple[list[QueuedPod], bool]:
 
 
 def count_domains(pods: Iterable[QueuedPod], simulation: ClusterSimulation) -> list[list[dict[str, int]]]:
-    """Return what each constraint of each pod counts now, by domain."""
+    """Return the counts of each constraint of each pod now, by domain."""
     return [simulation.count(entry.request) for entry in pods]
 
 

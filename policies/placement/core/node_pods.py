@@ -91,7 +91,7 @@ class NodePods:
         return found if found.static else found._replace(request=self._again.replacement(pod))
 
     def budgets(self) -> Budgets:
-        """Return what PodDisruptionBudgets allow now: less by the pods that wait for a node again."""
+        """Return the disruptions that budgets allow now: less by the pods that wait for a node again."""
         waiting = [
             request
             for entry in self._again.displaced

@@ -224,12 +224,12 @@ class Rescheduling:
         return tuple(self._displaced.values())
 
     def latest(self, entry: DisplacedPod) -> DisplacedPod:
-        """Return what has become since of a pod that lost its node."""
+        """Return the outcome since for a pod that lost its node."""
         return self._displaced.get((entry.pod.namespace, entry.pod.name), entry)
 
     @property
     def waiting(self) -> tuple[QueuedPod | None, ...]:
-        """What was scheduled in place of each of them and stays pending; None for all else."""
+        """The replacement of each of them that stays pending; None for all others."""
         return tuple(map(self._waiting, self._displaced.values()))
 
     def _waiting(self, entry: DisplacedPod) -> QueuedPod | None:
@@ -245,7 +245,7 @@ class Rescheduling:
         return request if isinstance(request, SchedulingRequest) else None
 
     def replacement(self, pod: PodOnNode) -> SchedulingRequest | None:
-        """Return what would be scheduled in place of a pod; None if that is not known."""
+        """Return the replacement of a pod; None if that is not known."""
         if self._facts.own(pod.namespace, pod.name) is None and self._facts.object_of(pod) is None:
             return None
         found = self._requests.find(_displaced(pod, self._facts, self._workloads, ""))

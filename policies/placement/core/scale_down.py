@@ -62,7 +62,7 @@ class RemovedNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledDown:
-    """What an autoscaler removes.
+    """Nodes that an autoscaler removes.
 
     Attributes:
         autoscaler: Which it is.

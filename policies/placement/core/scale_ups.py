@@ -1,4 +1,4 @@
-"""What comes of replicas where an autoscaler adds nodes for them, for the rules that depend on it."""
+"""Outcome for replicas where an autoscaler adds nodes for them, for the rules that depend on it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SimulatedScaleUps:
     def outcome(
         self, workload: Workload, replicas: int, *, without: str = "", required: str = ""
     ) -> ScaleUpOutcome | None:
-        """Return what comes of replicas; None where that is too much to simulate, or Kubernetes refuses them.
+        """Return the outcome for replicas; None where it costs too much, or Kubernetes refuses them.
 
         Args:
             workload: The workload.

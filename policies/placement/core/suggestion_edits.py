@@ -120,20 +120,20 @@ def reduce_requests(spec: Mapping[str, Any], path: FieldPath, allowed: Requests)
     edits: list[Edit] = []
     for name, most in allowed:
         attempts = _attempts(spec, name, most)
-        fitting = next((attempt for attempt in attempts if _asked(spec, attempt, name) <= most), None)
+        fitting = next((attempt for attempt in attempts if _request(spec, attempt, name) <= most), None)
         if fitting is None:
             return None
         edits += (Edit(path + edit.path, edit.old, edit.new) for edit in fitting)
     return tuple(edits)
 
 
-def _asked(spec: Mapping[str, Any], edits: list[Edit], name: str) -> int:
+def _request(spec: Mapping[str, Any], edits: list[Edit], name: str) -> int:
     return dict(pod_requests(apply_edits(spec, edits), FieldPath(), ErrorList())).get(name, 0)
 
 
 def _attempts(spec: Mapping[str, Any], name: str, most: int) -> Iterator[list[Edit]]:
     shares = sorted(_shares(spec, name), key=lambda share: -share.amount)
-    asked = _asked(spec, [], name)
+    asked = _request(spec, [], name)
     for share in shares:
         if text := _quantity(name, share.amount - (asked - most)):
             yield list(_edits(share, name, text))

@@ -131,7 +131,7 @@ def explain_object(
 def _autoscaled(
     stuck: Placement, autoscaler: NodeAutoscaler | None, stop: Callable[[], bool]
 ) -> WithNewNodes | None:
-    """Return what becomes of a pod if nodes are added; None if it fits, or others are evicted for it."""
+    """Return the outcome for a pod if nodes are added; None if it fits, or others are evicted for it."""
     result = stuck.result
     nominated = result.preemption is not None and result.preemption.nominated
     if autoscaler is None or result.feasible_count or nominated:

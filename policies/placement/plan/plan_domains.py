@@ -107,7 +107,7 @@ def count_constraints(
         *(
             CountedConstraint(
                 applied,
-                is_new=bool(old) and _asked(applied) not in known,
+                is_new=bool(old) and _compared_part(applied) not in known,
                 is_gone=False,
                 changes=_changes([each for each in old if _key(each) == _key(applied)], applied),
                 counts=counts,
@@ -123,7 +123,7 @@ def count_constraints(
 
 def in_force(prepared: PreparedPod | None) -> list[tuple[Constraint, ConstraintOrigin]]:
     """Return the constraints in force for a pod, whatever its revision is."""
-    return [] if prepared is None else list(map(_asked, prepared.request.constraints))
+    return [] if prepared is None else list(map(_compared_part, prepared.request.constraints))
 
 
 def _key(applied: AppliedConstraint) -> str:
@@ -134,7 +134,7 @@ def _changes(before: list[AppliedConstraint], applied: AppliedConstraint) -> tup
     """Return how a constraint differs from the one before; nothing where there are several, or none."""
     if len(before) != 1:
         return ()
-    (was, origin), (becomes, now) = _asked(before[0]), _asked(applied)
+    (was, origin), (becomes, now) = _compared_part(before[0]), _compared_part(applied)
     if origin is not now:
         # Whose selector it is says nothing of what it selects.
         was, becomes = replace(was, selector=None), replace(becomes, selector=None)
@@ -154,7 +154,7 @@ def _said(value: object) -> str:
     return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
-def _asked(applied: AppliedConstraint) -> tuple[Constraint, ConstraintOrigin]:
+def _compared_part(applied: AppliedConstraint) -> tuple[Constraint, ConstraintOrigin]:
     """Return the part of a constraint that is compared: only a pod's own constraints state a selector."""
     constraint, origin = applied.constraint, applied.origin
     if origin is ConstraintOrigin.POD:

@@ -162,7 +162,7 @@ class ReplicaPods:
 
     @property
     def unmodeled(self) -> tuple[str, ...]:
-        """What else the scheduler looks at in what replaces those, as the API names it."""
+        """Other fields of their replacements that the scheduler reads, as the API names them."""
         return () if self._again is None else self._again.unmodeled
 
     @property

@@ -30,7 +30,7 @@ _REPLACEMENTS: Final = "what replaces evicted pods whose specs are not known"
 
 
 def not_replaced(evicted: Iterable[DisplacedPod]) -> tuple[str, ...]:
-    """Return what is not part of a simulation that does not know what replaces some evicted pods."""
+    """Return the parts missing from a simulation that does not know what replaces some evicted pods."""
     return (_REPLACEMENTS,) if any(pod.outcome is PodOutcome.NOT_TRIED for pod in evicted) else ()
 
 

@@ -284,10 +284,10 @@ class ClusterSurvival:
         again = Rescheduling(simulation, facts, (), self._context, others=others, made=self._made)
         again.schedule(disruption.evicted)
         again.replace_preempted()
-        loss = self._judge(impact, simulation.cluster, again, complete=not self._stop())
+        loss = self._evaluate(impact, simulation.cluster, again, complete=not self._stop())
         return Disrupted(loss, again.displaced, tuple(disruption.lost), tuple(disruption.added))
 
-    def _judge(
+    def _evaluate(
         self, impact: DomainImpact, after: ClusterIndex, again: Rescheduling, *, complete: bool
     ) -> ClusterLoss:
         displaced = again.displaced
@@ -298,7 +298,7 @@ class ClusterSurvival:
             self._damage(ref, lost, below.get(ref, ()), self._skews(lost, again, after) if complete else ())
             for ref, lost in found.items()
         )
-        whole = (_judged(each, self.options.allowed_missing, complete=complete) for each in damages)
+        whole = (_evaluated(each, self.options.allowed_missing, complete=complete) for each in damages)
         return ClusterLoss(
             impact=impact,
             complete=complete,
@@ -431,7 +431,7 @@ class _Budgets:
         return self._selected[namespace]
 
 
-def _judged(found: WorkloadDamage, allowed_missing: int, *, complete: bool) -> WorkloadDamage:
+def _evaluated(found: WorkloadDamage, allowed_missing: int, *, complete: bool) -> WorkloadDamage:
     """Return a workload with its damages; what was not finished is no damage yet."""
     has = {Damage.INTERRUPTED: 0 < found.before == found.lost}
     if complete and not found.untried:

@@ -37,7 +37,7 @@ def add_nodes(
     autoscaler: NodeAutoscaler,
     running: Sequence[int],
 ) -> LossWithNewNodes | None:
-    """Return what becomes of the pods that a loss leaves pending if nodes are added; None if it leaves none.
+    """Return the outcome for pods that a loss leaves pending if nodes are added; None if it leaves none.
 
     Args:
         recovery: What became of the pods that the loss displaced.
@@ -153,7 +153,7 @@ class OtherPods:
 
     @classmethod
     def of(cls, pods: Sequence[DisplacedPod]) -> Self:
-        """Return what became of pods of other workloads that lost their node."""
+        """Return the outcome for pods of other workloads that lost their node."""
         pending = [pod for pod in pods if pod.outcome is PodOutcome.PENDING]
         owners = Counter((pod.namespace, pod.owner) for pod in pending)
         return cls(

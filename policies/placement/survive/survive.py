@@ -358,7 +358,9 @@ class Survival:
         simulation, recovery = self._lost(domain)
         evicted = tuple(pod for pod in recovery.displaced if pod.preemptor)
         others = [pod for pod in recovery.displaced if pod.workload is None and not pod.preemptor]
-        workloads = tuple(self._judge(number, simulation, recovery) for number in range(len(self.deployed)))
+        workloads = tuple(
+            self._evaluate(number, simulation, recovery) for number in range(len(self.deployed))
+        )
         return Loss(
             domain=domain,
             nodes=len(self.domains[domain]),
@@ -376,14 +378,14 @@ class Survival:
         recovery: Recovery,
         workloads: Sequence[WorkloadLoss],
     ) -> LossWithNewNodes | None:
-        """Return what becomes of pending pods if nodes are added; None where that is not wanted."""
+        """Return the outcome for pending pods if nodes are added; None where that is not requested."""
         autoscaler = self.options.autoscaler
         if autoscaler is None:
             return None
         autoscaler = autoscaler.without(self.options.key, domain)
         return add_nodes(recovery, simulation, autoscaler, [each.running for each in workloads])
 
-    def _judge(self, number: int, simulation: ClusterSimulation, recovery: Recovery) -> WorkloadLoss:
+    def _evaluate(self, number: int, simulation: ClusterSimulation, recovery: Recovery) -> WorkloadLoss:
         deployed = self.deployed[number]
         steps = _steps_of(number, recovery)
         lost = _pending_of(number, recovery)

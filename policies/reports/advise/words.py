@@ -125,7 +125,7 @@ def ties(trial: Trial) -> str:
 
 
 def not_proven(advice: Advice) -> tuple[str, ...]:
-    """Return what the proof leaves out."""
+    """Return the parts that the proof leaves out."""
     return (*NOT_PROVEN, *((_REPLACEMENTS,) if advice.trial.evicts else ()))
 
 

@@ -34,7 +34,7 @@ _COSTS: Final = {
 
 
 def not_looked_at(rollout: Rollout) -> tuple[str, ...]:
-    """Return what may change the course of a real rollout and is not part of this one."""
+    """Return influences on a real rollout that are not part of this one."""
     return (*NOT_IN_ROLLOUT, *not_replaced(entry for course in rollout.ends for entry in course.evicted))
 
 

@@ -126,7 +126,7 @@ def _rejections(result: SchedulingResult) -> list[list[score_answer.NodeRejectio
         reasons = ((each.plugin, each.reasons[number - 1]) for each, number in numbers if number)
         return [{"plugin": plugin, "reason": str(reason), "code": reason.code} for plugin, reason in reasons]
 
-    return _tell(rejections, [each.of_node for each in plugins], len(result.names))
+    return _report(rejections, [each.of_node for each in plugins], len(result.names))
 
 
 def _checks(result: SchedulingResult) -> list[list[score_answer.ConstraintCheck]]:
@@ -137,7 +137,7 @@ def _checks(result: SchedulingResult) -> list[list[score_answer.ConstraintCheck]
     def checks(node: int) -> list[score_answer.ConstraintCheck]:
         return [check(node) for check in checkers]
 
-    return _tell(checks, [spread.domains.of_node for _, spread in hard], len(result.names))
+    return _report(checks, [spread.domains.of_node for _, spread in hard], len(result.names))
 
 
 def _checker(constraint: int, result: FilterResult) -> Callable[[int], score_answer.ConstraintCheck]:
@@ -167,7 +167,7 @@ def _checker(constraint: int, result: FilterResult) -> Callable[[int], score_ans
     return check
 
 
-def _tell(tell: Callable[[int], list[_Told]], columns: list[NDArray[Any]], size: int) -> list[list[_Told]]:
+def _report(tell: Callable[[int], list[_Told]], columns: list[NDArray[Any]], size: int) -> list[list[_Told]]:
     """Return the entries of each of ``size`` nodes; those alike in every column share them.
 
     Args:

@@ -92,7 +92,7 @@ def _constraints(placement: Placement) -> Iterator[RenderableType]:
 
 def _operands(result: FilterResult | ScoreResult) -> Iterator[str]:
     yield _selected(result.applied)
-    yield f"matching pods: {_standing(result.domains)}"
+    yield f"matching pods: {_existing_counts(result.domains)}"
     if isinstance(result, FilterResult):
         limit = result.applied.constraint.max_skew + result.minimum - result.applied.self_match
         yield f"global minimum {result.minimum}: a domain with more than {limit} cannot take this pod"
@@ -105,7 +105,7 @@ def _selected(applied: AppliedConstraint) -> str:
     return f"counts pods: {selector}{'' if applied.self_match else ' (not this pod itself)'}"
 
 
-def _standing(domains: DomainCounts) -> str:
+def _existing_counts(domains: DomainCounts) -> str:
     """Return the counts of the existing domains, the emptiest first."""
     matching = domains.matching.tolist()
     existing = [domain for domain, exists in enumerate(domains.exists.tolist()) if exists]

@@ -1,4 +1,4 @@
-"""What an autoscaler does, as text: the nodes that come, loop by loop, and what would be otherwise."""
+"""Text of an autoscaler's steps: the nodes that come, loop by loop, and the alternatives."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def action_text(action: Action) -> str:
 
 
 def happening_text(actions: Iterable[Action], change: Change) -> str:
-    """Return what is simulated, in a sentence without its end.
+    """Return the simulated change, as a sentence without its end.
 
     >>> happening_text((), ("replicas", 3))
     '3 more replicas are scheduled'

@@ -42,7 +42,7 @@ def verdict_on(report: ClusterSurvivalReport, what: str) -> str:
 
 
 def disruption(actions: Iterable[Action]) -> str:
-    """Return what happens to a cluster, as the object of a sentence."""
+    """Return the change to a cluster, as the object of a sentence."""
     return ", then ".join(map(_disruption, actions))
 
 

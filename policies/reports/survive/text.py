@@ -106,7 +106,7 @@ def _would_survive(losses: Sequence[Loss], number: int, failed: int) -> str:
 
 
 def _autoscaler(losses: Iterable[Loss]) -> str:
-    """Return what adds nodes after losses; empty where nothing does."""
+    """Return the autoscaler's name after losses; empty without one."""
     return next((loss.autoscaled.scaled.autoscaler for loss in losses if loss.autoscaled is not None), "")
 
 

@@ -167,7 +167,7 @@ def _balance(view: NodeView, amounts: Mapping[str, int], *, gain: bool) -> Amoun
 
 
 class ResourceVerdict:
-    """What both plugins say of the nodes for one request, without reasons."""
+    """Verdicts of both plugins on the nodes for one request, without reasons."""
 
     def __init__(self, request: SchedulingRequest) -> None:
         profile = request.profile

@@ -86,7 +86,9 @@ def test_examples_use_what_the_help_shows() -> None:
 
 def test_texts_use_new_names() -> None:
     """No text of the packages tells a person to type an old name."""
-    old = [re.compile(rf"\b{command} (?:-[^\"`|\n]* )?{option}(?![\w-])") for command, option in _old_options()]
+    old = [
+        re.compile(rf"\b{command} (?:-[^\"`|\n]* )?{option}(?![\w-])") for command, option in _old_options()
+    ]
     texts = [
         path
         for folder in ("policies", "webhook", "certs")

@@ -108,12 +108,12 @@ def test_who_resigns_stands_again(controller: Controller) -> None:
     """One candidacy at a time, and none after the end."""
     loop = controller.loop
     loop.start()
-    loop.stand()
+    loop.campaign()
     loop.resign()
     loop.resign()
-    loop.stand()
+    loop.campaign()
     loop.stop()
-    loop.stand()
+    loop.campaign()
 
     assert (2, 2) == (len(controller.elections), controller.resigned)
     assert not loop.running

@@ -137,7 +137,7 @@ class DecisionCache:
         with self._lock:
             return self._recall(key)
 
-    def ask(
+    def get_or_decide(
         self, credential: Credential, action: RequestedAccess, decide: Callable[[], AccessDecision]
     ) -> AccessDecision:
         """Return the decision of a short while ago, the one in progress, or a new one."""
@@ -254,11 +254,13 @@ class KubernetesAuthorizer:
             return kept
         try:
             with self._max_concurrent.enter(large=False):
-                return self._memory.ask(credential, action, lambda: self._ask(credential, action))
+                return self._memory.get_or_decide(
+                    credential, action, lambda: self._decide_within_rate(credential, action)
+                )
         except BusyError:
             return _BUSY
 
-    def _ask(self, credential: Credential, action: RequestedAccess) -> AccessDecision:
+    def _decide_within_rate(self, credential: Credential, action: RequestedAccess) -> AccessDecision:
         return self._reviewer.decide(credential, action) if self._rate.take() else _BUSY
 
 

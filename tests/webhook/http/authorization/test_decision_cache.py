@@ -44,9 +44,9 @@ def test_lifetimes(result: Result, after_s: float, times: int) -> None:
     """A yes counts longest, an error not at all."""
     now, asked = [100.0], Asked(result)
     memory = DecisionCache(now=lambda: now[0])
-    memory.ask(TOKEN, GET, asked)
+    memory.get_or_decide(TOKEN, GET, asked)
     now[0] += after_s
-    decision = memory.ask(TOKEN, GET, asked)
+    decision = memory.get_or_decide(TOKEN, GET, asked)
 
     assert times == asked.times
     assert asked.decision == decision
@@ -63,7 +63,7 @@ def test_lifetimes(result: Result, after_s: float, times: int) -> None:
 def test_what_differs_is_asked_anew(credential: Credential, action: RequestedAccess) -> None:
     """A decision is about one token, the way it came, and one action."""
     memory = DecisionCache()
-    memory.ask(TOKEN, GET, Asked())
+    memory.get_or_decide(TOKEN, GET, Asked())
 
     assert memory.recall(TOKEN, GET)
     assert memory.recall(credential, action) is None
@@ -72,9 +72,9 @@ def test_what_differs_is_asked_anew(credential: Credential, action: RequestedAcc
 def test_wrong_tokens_drive_out_no_right_one() -> None:
     """So many decisions are kept, of each sort; the oldest goes first."""
     memory = DecisionCache(most=3)
-    memory.ask(TOKEN, GET, Asked())
+    memory.get_or_decide(TOKEN, GET, Asked())
     for number in range(50):
-        memory.ask(Credential(f"wrong-{number}"), GET, Asked(Result.UNAUTHENTICATED))
+        memory.get_or_decide(Credential(f"wrong-{number}"), GET, Asked(Result.UNAUTHENTICATED))
 
     assert 4 == len(memory)
     assert memory.recall(TOKEN, GET)
@@ -86,9 +86,9 @@ def test_a_right_that_was_taken_away() -> None:
     """The newest decision counts, whatever the one before was."""
     now = [0.0]
     memory = DecisionCache(now=lambda: now[0])
-    memory.ask(TOKEN, GET, Asked())
+    memory.get_or_decide(TOKEN, GET, Asked())
     now[0] = 31
-    memory.ask(TOKEN, GET, Asked(Result.DENIED))
+    memory.get_or_decide(TOKEN, GET, Asked(Result.DENIED))
     kept = memory.recall(TOKEN, GET)
 
     assert kept is not None
@@ -104,8 +104,8 @@ def test_many_at_once_ask_once() -> None:
         return asked()
 
     with ThreadPoolExecutor(5) as pool:
-        first = pool.submit(memory.ask, TOKEN, GET, slow)
-        others = [pool.submit(memory.ask, TOKEN, GET, asked) for _ in range(4)]
+        first = pool.submit(memory.get_or_decide, TOKEN, GET, slow)
+        others = [pool.submit(memory.get_or_decide, TOKEN, GET, asked) for _ in range(4)]
         eventually(lambda: all(other.running() for other in others))
         go.set()
         answers = [future.result() for future in (first, *others)]
@@ -122,6 +122,6 @@ def test_what_fails_is_forgotten() -> None:
 
     memory = DecisionCache()
     with pytest.raises(ZeroDivisionError):
-        memory.ask(TOKEN, GET, fail)
+        memory.get_or_decide(TOKEN, GET, fail)
 
-    assert memory.ask(TOKEN, GET, Asked()).allowed
+    assert memory.get_or_decide(TOKEN, GET, Asked()).allowed

@@ -444,7 +444,7 @@ export interface Preemption {
   message: string;
 }
 
-/** What becomes of a pod that fits nowhere if an autoscaler adds nodes for it. */
+/** Outcome for a pod that fits nowhere if an autoscaler adds nodes for it. */
 export interface WithNewNodes {
   /** Where the scheduler then puts it, or why it stays pending. */
   step: BoundStep | PendingStep;
@@ -1604,7 +1604,7 @@ export interface RolloutChange {
   givenUp: GivenUp[];
 }
 
-/** What an autoscaler does for the pods of a queue. */
+/** Steps of an autoscaler for the pods of a queue. */
 export interface Autoscaled {
   /** Which it is. */
   autoscaler: "Cluster Autoscaler" | "Karpenter";
@@ -1630,7 +1630,7 @@ export interface Autoscaled {
   karpenterNodes: number;
 }
 
-/** What an autoscaler removes. */
+/** Nodes that an autoscaler removes. */
 export interface ScaledDown {
   /** Which it is. */
   autoscaler: "Cluster Autoscaler" | "Karpenter";
@@ -1696,7 +1696,7 @@ export interface RolloutBody {
   seed?: number | null;
 }
 
-/** What happens to the nodes of the whole cluster. */
+/** Changes to the nodes of the whole cluster. */
 export interface DisruptBody {
   /** It, in this order. Displaced pods are then scheduled again, the highest priority first. */
   actions: ActionBody[];
