@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_page import SHOP, answer
+from tests.policies.placement.survive.cluster_losses import NODES, pods_with_volumes
 from tests.webhook.ui.pages import a_cluster
 
 ZONE = "topology.kubernetes.io/zone"
@@ -60,6 +61,22 @@ def test_a_lost_zone_does_what_the_command_says(page: Page, shop: str, zone: str
     ]
     stuck = [int(text) for text in page.get_by_test_id("stuck").locator("strong").all_inner_texts()]
     assert result["pending"] == sum(stuck)
+
+
+def test_pods_that_wait_for_a_lost_volume(page: Page, serve: Callable[[Path], str], tmp_path: Path) -> None:
+    """The tray names the volumes of the command's answer, and no other."""
+    cluster = tmp_path / "cluster.json"
+    items = [*NODES, *pods_with_volumes()]
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    (loss,) = answer("survive", f"{ZONE}=a", "--all", cluster=cluster)["losses"]
+    lost = [volume for each in loss["result"]["workloads"] for volume in each["lostVolumes"]]
+    assert ["v-0"] == [each["volume"] for each in lost]
+    page.goto(serve(cluster))
+    lose(page, "a")
+
+    shown = page.get_by_test_id("tray").get_by_test_id("lost-volumes").get_by_role("listitem")
+    expect(shown).to_have_count(len(lost))
+    expect(shown).to_contain_text("v-0, of claim data-0")
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from policies.scheduler.evaluate import count_spread
 from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.skew import skew
+from policies.scheduler.volume_deadlocks import LostVolume
 
 _NOWHERE: Final = FieldPath()
 
@@ -82,6 +83,7 @@ class _Lost:
     outcomes: Counter[PodOutcome] = field(default_factory=Counter)
     message: str = ""
     reasons: dict[str, None] = field(default_factory=dict)
+    volumes: list[LostVolume] = field(default_factory=list)
     # A pod of each request.
     pods: dict[bytes, DisplacedPod] = field(default_factory=dict)
 
@@ -323,6 +325,7 @@ class ClusterSurvival:
             lost.outcomes[outcome] += 1
             if outcome is PodOutcome.PENDING and entry.step is not None:
                 lost.message = lost.message or entry.step.message
+                lost.volumes += entry.step.lost_volumes
             if entry.why:
                 lost.reasons[entry.why] = None
             known = self._running.find(entry.pod.namespace, entry.pod.name)
@@ -349,6 +352,7 @@ class ClusterSurvival:
             skews=skews,
             message=lost.message,
             reasons=tuple(lost.reasons),
+            lost_volumes=tuple(lost.volumes),
         )
 
     def _skews(self, lost: _Lost, again: Rescheduling, after: ClusterIndex) -> tuple[ConstraintSkews, ...]:

@@ -12,6 +12,7 @@ from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
+from policies.scheduler.volume_deadlocks import LostVolume
 
 
 class Damage(StrEnum):
@@ -87,6 +88,7 @@ class WorkloadDamage:
         skews: The constraints whose skew is above maxSkew then.
         message: The scheduler's message on the first pod that gets no node; empty if all do.
         reasons: Why pods were not scheduled again.
+        lost_volumes: The volumes of its pending pods that no node reaches.
     """
 
     ref: Annotated[WorkloadRef, INLINE]
@@ -101,6 +103,7 @@ class WorkloadDamage:
     skews: Annotated[tuple[ConstraintSkews, ...], SentAs("skewed")] = ()
     message: str = ""
     reasons: Annotated[tuple[str, ...], SentAs("whyNotTried")] = ()
+    lost_volumes: tuple[LostVolume, ...] = ()
 
     @property
     @sent

@@ -12,7 +12,14 @@ from rich.text import Text
 from policies.manifests.words import IN_TABLE, ON_SCREEN, more, object_title, plural
 from policies.placement.survive.damage import ClusterLoss, ClusterSurvivalReport, Damage, WorkloadDamage
 from policies.reports.survive.cluster_words import about, notes, verdict
-from policies.reports.words import domain_name, plain_table, print_all, section, sentence
+from policies.reports.words import (
+    domain_name,
+    lost_volumes_text,
+    plain_table,
+    print_all,
+    section,
+    sentence,
+)
 
 #: Messages of the scheduler that are repeated.
 MOST_MESSAGES: Final = 3
@@ -110,3 +117,5 @@ def _messages(loss: ClusterLoss) -> Iterator[RenderableType]:
         yield sentence(message)
     if (rest := len(by_message) - MOST_MESSAGES) > 0:
         yield Text(f"and {plural(rest, 'other message')}")
+    lost = (volume for each in loss.workloads for volume in each.lost_volumes)
+    yield from map(Text, lost_volumes_text(lost))

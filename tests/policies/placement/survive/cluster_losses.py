@@ -14,6 +14,7 @@ from policies.placement.survive.cluster_survival import ClusterLossOptions, Clus
 from policies.placement.survive.damage import ClusterSurvivalReport, Damage, WorkloadDamage
 from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.placement.clusters import ZONE_KEY
+from tests.policies.scheduler import storage_objects as storage
 from tests.policies.scheduler.clusters import an_index
 
 Object = dict[str, Any]
@@ -36,6 +37,16 @@ def pods_of(
         )
         for number, node in enumerate(nodes)
     ]
+
+
+def pods_with_volumes() -> list[Object]:
+    """Return a pod in each of zones a and b with a volume in its zone, and what its volume needs."""
+    found = [*(storage.a_csi_node(node) for node in ("n1", "n2", "n3")), storage.a_class()]
+    for number, zone in enumerate("ab"):
+        claim, volume = f"data-{number}", f"v-{number}"
+        found += [storage.a_claim(claim, volume), storage.a_volume(volume, claim, zone)]
+        found += pods_of(f"db-{number}", [f"n{number + 1}"], volumes=storage.using(claim))
+    return found
 
 
 def a_budget(name: str, app: str | None = None, **spec: Any) -> Object:

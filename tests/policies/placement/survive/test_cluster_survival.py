@@ -8,9 +8,17 @@ from typing import Any
 import pytest
 
 from policies.placement.survive.damage import Damage
+from policies.reports.survive.cluster_text import render
 from tests.builders import a_constraint, a_deployment, a_node, a_pod, a_replica_set
 from tests.policies.placement.clusters import ZONE_KEY
-from tests.policies.placement.survive.cluster_losses import NODES, a_budget, a_report, damaged, pods_of
+from tests.policies.placement.survive.cluster_losses import (
+    NODES,
+    a_budget,
+    a_report,
+    damaged,
+    pods_of,
+    pods_with_volumes,
+)
 
 Object = dict[str, Any]
 
@@ -221,3 +229,16 @@ def test_before_anything() -> None:
     assert (None, None, ()) == (report.verdict, report.worst, report.losses)
     assert ("a", 1) == (report.impacts[0].domain, report.impacts[0].pods)
     assert ZONE_KEY == report.key
+
+
+def test_lost_volumes() -> None:
+    """A pod whose volume is in the lost zone says so; one whose volume is elsewhere does not."""
+    report = a_report(*pods_with_volumes())
+
+    assert {"a": [("db-0", "v-0")], "b": [("db-1", "v-1")], "c": []} == {
+        loss.impact.domain: [
+            (each.ref.name, lost.volume) for each in loss.workloads for lost in each.lost_volumes
+        ]
+        for loss in report.losses
+    }
+    assert "is in zone a, which is lost" in " ".join(render(report, width=200, color=False).split())

@@ -1794,6 +1794,8 @@ export interface WorkloadDamage {
   message: string;
   /** Why pods were not scheduled again. */
   whyNotTried: string[];
+  /** The volumes of its pending pods that no node reaches. */
+  lostVolumes: LostVolume[];
   /** How many of its pods run right after the loss, before any is scheduled again. */
   runningRightAfter: number;
   /** How many of its pods run in the end, as far as was tried. */

@@ -8,6 +8,7 @@ import type { Moves } from "../model/moves";
 import type { Fate } from "../model/scenarios";
 import { count, number } from "../model/words";
 import { Link } from "../parts/Link";
+import { LostVolumes } from "../parts/LostVolumes";
 import { SwatchIcon } from "../parts/SwatchIcon";
 import { Badge, Fact, Limits, Name, Notice, Title, type Tone } from "../parts/text";
 
@@ -75,6 +76,7 @@ export function Tray({
       <h2>
         {count(pods, "pod")} that {pods === 1 ? "fits" : "fit"} nowhere
       </h2>
+      <LostVolumes volumes={outcome.result.workloads.flatMap(({ lostVolumes }) => lostVolumes)} />
       <ul class="plain">
         {moves.stuck.slice(0, MOST_LISTED).map(({ workload, pods: stuck }) => {
           const key = cluster.workloads[workload];
