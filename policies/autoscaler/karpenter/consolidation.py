@@ -7,6 +7,7 @@ Karpenter 1.9.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -153,8 +154,9 @@ class Consolidations:
         together, command = self._together(within[:_MOST_TOGETHER], cluster)
         if together:
             return _removal(together, WhyRemoved.MULTI_NODE, kept, self._launched(command, cluster))
+        allowed = self._allowed(cluster, _UNDERUTILIZED)
         for each in _interleaved(full):
-            if not self._allowed(each.pool, cluster, _UNDERUTILIZED):
+            if not allowed[each.pool.name]:
                 kept.append(_kept(each, WhyKept.BUDGET))
                 continue
             command = self._consolidate([each], cluster)
@@ -181,16 +183,16 @@ class Consolidations:
         moving = tuple(pod for pod in pods if not pod.is_tied)
         return _Candidate(node, pool, kind, moving, sum(map(_cost, pods)))
 
-    def _allowed(self, pool: NodePool, cluster: ClusterIndex, reason: str) -> int:
-        """Return how many nodes of a NodePool may go at once."""
-        nodes = sum(each.labels.get(KARPENTER_NODE_LABEL) == pool.name for each in cluster.nodes.listed())
-        return pool.disruption.allowed(nodes, reason)
+    def _allowed(self, cluster: ClusterIndex, reason: str) -> dict[str, int]:
+        """Return how many nodes of each NodePool may go at once, by its name."""
+        nodes = Counter(each.labels.get(KARPENTER_NODE_LABEL) for each in cluster.nodes.listed())
+        return {pool.name: pool.disruption.allowed(nodes[pool.name], reason) for pool in self.pools}
 
     def _within_budget(
         self, candidates: Sequence[_Candidate], cluster: ClusterIndex, reason: str
     ) -> list[_Candidate]:
         """Return those of some nodes that may go at once."""
-        left = {each.pool.name: self._allowed(each.pool, cluster, reason) for each in candidates}
+        left = self._allowed(cluster, reason)
         found = list[_Candidate]()
         for each in candidates:
             if left[each.pool.name] > 0:

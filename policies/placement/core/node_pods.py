@@ -15,10 +15,8 @@ from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.recovery import PodOutcome, Rescheduling
 from policies.scheduler.index import PodOnNode
 
-#: The kind of the controller of a workload's pods, where it is not the workload itself.
-_CONTROLLERS: Final = {
-    "CronJob": "Job", "Deployment": "ReplicaSet", "Pod": "", "Rollout": "ReplicaSet", "Service": "ReplicaSet"
-}  # fmt: skip
+#: Kinds that have others make their pods, and those: Knative makes a Deployment of a Service.
+_MADE_BY: Final = {"Service": "ReplicaSet"}
 
 
 class NodePods:
@@ -74,11 +72,11 @@ class NodePods:
             )
         elif number is not None:
             prepared = self._workloads[number]
-            kind, template = prepared.workload.kind.kind, prepared.pod.template
+            owner, template = prepared.pod.owner, prepared.pod.template
             facts = read_disruption_facts({"annotations": template.annotations}, template.spec)
             found = NodePod(
                 pod=pod,
-                owner=_CONTROLLERS.get(kind, kind),
+                owner="" if owner is None else _MADE_BY.get(owner.kind, owner.kind),
                 static=False,
                 of_daemon=facts.as_daemon,
                 priority=prepared.request.pod.priority,
