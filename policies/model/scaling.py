@@ -120,17 +120,14 @@ class ScaleUpOutcome:
         loops: In how many loops; 0 of one that adds all at once.
         pending: How many replicas stay pending.
         pods: The matching pods by domain, for the key of each constraint; 0 where nodes could be.
+        skews: The skew of each of these keys, with the domains in which nodes could be.
     """
 
     nodes: int
     loops: int
     pending: int
     pods: Mapping[str, Mapping[str, int]]
-
-    def skew(self, key: str) -> int:
-        """Return how many pods more than another the domain of a key with the most has."""
-        counts = self.pods.get(key, {}).values()
-        return max(counts, default=0) - min(counts, default=0)
+    skews: Mapping[str, int]
 
     def empty(self, key: str) -> list[str]:
         """Return the domains of a key without a pod."""

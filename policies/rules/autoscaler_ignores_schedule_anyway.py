@@ -96,14 +96,14 @@ def _decided(
         hard = known.outcome(workload, replicas.most, required=key)
         if soft is None or hard is None:
             continue
-        skew, better = soft.skew(key), hard.skew(key)
+        skew, better = soft.skews.get(key, 0), hard.skews.get(key, 0)
         if skew <= entry.constraint.max_skew or better >= skew or hard.pending > soft.pending:
             yield []
             continue
         text = (
             f"is ScheduleAnyway, which Cluster Autoscaler ignores: {replicas.most} replicas"
-            f"{replicas.evidence} end with skew {skew} over {key}, and with {better} by DoNotSchedule and "
-            "minDomains"
+            f"{replicas.evidence} end with skew {skew} over {key} if domains without a node yet count, "
+            f"and with {better} by DoNotSchedule and minDomains"
         )
         path = entry.path.child("whenUnsatisfiable")
         yield [Problem(path, f"{text} (decided with {known.source})")]

@@ -123,7 +123,7 @@ class Context:
         return behavior_of(self.version)
 
     def scale_ups_of(self, tool: Tool) -> ScaleUps | None:
-        """Return the outcome of scaling up for replicas; None where node groups are not known."""
+        """Return the scale-ups of an autoscaler; None where its node groups are not known."""
         return self.scale_ups if self.scale_ups is not None and self.scale_ups.tool is tool else None
 
     @property

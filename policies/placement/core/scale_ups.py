@@ -18,6 +18,7 @@ from policies.placement.core.placement import PlacementError, prepare
 from policies.placement.core.replicas import replicas_of
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.skew import skew_of
 
 #: How often as much may be compared as for one workload, before rules go by their rules of thumb: some 20 s.
 _MOST_WORKLOADS: Final = 20
@@ -49,14 +50,7 @@ class SimulatedScaleUps:
     def outcome(
         self, workload: Workload, replicas: int, *, without: str = "", required: str = ""
     ) -> ScaleUpOutcome | None:
-        """Return the outcome for replicas; None where it costs too much, or Kubernetes refuses them.
-
-        Args:
-            workload: The workload.
-            replicas: How many there are to be.
-            without: The key whose constraints are left out.
-            required: The key whose constraints must hold in as many domains as there may be.
-        """
+        """Return the outcome for replicas as ``ScaleUps`` has it; the same one when it is asked for again."""
         if self._last is None or self._last[0] is not workload:
             self._last = workload, {}
         known, question = self._last[1], (replicas, without, required)
@@ -87,15 +81,17 @@ class SimulatedScaleUps:
         if required:
             queue = with_min_domains(queue, simulation, self._autoscaler) or queue
         steps, scaled = autoscale(queue, simulation.schedule_all(queue), simulation, self._autoscaler)
-        pods: dict[str, dict[str, int]] = {}
+        pods, skews = dict[str, dict[str, int]](), dict[str, int]()
         for applied, counts in zip(constraints, simulation.count(request), strict=True):
             key = applied.constraint.topology_key
             pods[key] = dict.fromkeys(sorted(self._autoscaler.domains(key)), 0) | counts
+            skews[key] = skew_of(applied, pods[key])
         return ScaleUpOutcome(
             nodes=len(scaled.nodes),
             loops=len(scaled.loops),
             pending=len(steps) - count_bound(steps),
             pods=pods,
+            skews=skews,
         )
 
 
