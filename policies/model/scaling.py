@@ -121,6 +121,7 @@ class ScaleUpOutcome:
         pending: How many replicas stay pending.
         pods: The matching pods by domain, for the key of each constraint; 0 where nodes could be.
         skews: The skew of each of these keys, with the domains in which nodes could be.
+        evidence: Which node groups it is by, in brackets, to follow a message.
     """
 
     nodes: int
@@ -128,6 +129,7 @@ class ScaleUpOutcome:
     pending: int
     pods: Mapping[str, Mapping[str, int]]
     skews: Mapping[str, int]
+    evidence: str
 
     def empty(self, key: str) -> list[str]:
         """Return the domains of a key without a pod."""
@@ -139,11 +141,9 @@ class ScaleUps(Protocol):
 
     Attributes:
         tool: The autoscaler.
-        source: Where its node groups come from, as messages say it.
     """
 
     tool: Tool
-    source: str
 
     def outcome(
         self, workload: Workload, replicas: int, *, without: str = "", required: str = ""
@@ -157,6 +157,15 @@ class ScaleUps(Protocol):
             required: The key whose constraints must hold in as many domains as there may be.
         """
         ...
+
+
+def with_and_without(
+    known: ScaleUps | None, workload: Workload, replicas: int, key: str
+) -> tuple[ScaleUpOutcome, ScaleUpOutcome] | None:
+    """Return the outcomes with and without the constraints over a key; None where one is not known."""
+    found = None if known is None else known.outcome(workload, replicas)
+    free = None if known is None else known.outcome(workload, replicas, without=key)
+    return None if found is None or free is None else (found, free)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

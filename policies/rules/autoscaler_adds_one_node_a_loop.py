@@ -59,7 +59,7 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import plural
-from policies.model.scaling import Tool
+from policies.model.scaling import Tool, with_and_without
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
@@ -82,20 +82,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         if replicas.most - replicas.least <= constraint.max_skew:
             continue
-        key, known = constraint.topology_key, context.scale_ups_of(TOOL)
-        scaled = known and known.outcome(workload, replicas.most)
-        free = known and known.outcome(workload, replicas.most, without=key)
-        if known and scaled and free:
-            if scaled.loops > free.loops:
-                text = (
-                    f"is {constraint.max_skew}: Cluster Autoscaler takes {plural(scaled.loops, 'loop')} to "
-                    f"add {plural(scaled.nodes, 'node')} for {replicas.most} replicas{replicas.evidence}, "
-                    f"and {plural(free.loops, 'loop')} without a constraint over {key}"
-                )
-                yield Problem(declared.path.child("maxSkew"), f"{text} (decided with {known.source})")
-        else:
+        key, path = constraint.topology_key, declared.path.child("maxSkew")
+        decided = with_and_without(context.scale_ups_of(TOOL), workload, replicas.most, key)
+        if decided is None:
             yield Problem(
-                declared.path.child("maxSkew"),
+                path,
                 f"is {constraint.max_skew}: in each loop Cluster Autoscaler adds nodes in one "
                 f"{constraint.topology_key}, for at most {constraint.max_skew} pod(s) above the minimum; "
                 f"it takes many loops from {replicas.least} to {replicas.most} replicas{replicas.evidence}",
@@ -103,4 +94,13 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                     f"is {constraint.max_skew}: Cluster Autoscaler needs many loops to scale from "
                     f"{replicas.least} to {replicas.most} replicas"
                 ),
+            )
+            continue
+        scaled, free = decided
+        if scaled.loops > free.loops:
+            yield Problem(
+                path,
+                f"is {constraint.max_skew}: Cluster Autoscaler takes {plural(scaled.loops, 'loop')} to "
+                f"add {plural(scaled.nodes, 'node')} for {replicas.most} replicas{replicas.evidence}, "
+                f"and {plural(free.loops, 'loop')} without a constraint over {key}{scaled.evidence}",
             )

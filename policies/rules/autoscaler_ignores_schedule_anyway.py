@@ -106,4 +106,4 @@ def _decided(
             f"and with {better} by DoNotSchedule and minDomains"
         )
         path = entry.path.child("whenUnsatisfiable")
-        yield [Problem(path, f"{text} (decided with {known.source})")]
+        yield [Problem(path, f"{text}{soft.evidence}")]

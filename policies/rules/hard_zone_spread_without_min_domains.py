@@ -122,6 +122,6 @@ def _decided(workload: Workload, replicas: ReplicaRange, known: ScaleUps | None)
         if spared and number > 1 and required.pending <= found.pending:
             return (
                 f"has no minDomains: {number} replicas{replicas.evidence} leave {listed(spared, IN_PHRASE)} "
-                f"without any, and do not with minDomains (decided with {known.source})"
+                f"without any, and do not with minDomains{found.evidence}"
             )
     return ""

@@ -52,7 +52,7 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import plural
-from policies.model.scaling import Tool
+from policies.model.scaling import Tool, with_and_without
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
@@ -75,21 +75,20 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         if replicas.most <= constraint.max_skew:
             continue
-        known = context.scale_ups_of(TOOL)
-        scaled = known and known.outcome(workload, replicas.most)
-        free = known and known.outcome(workload, replicas.most, without=HOSTNAME)
-        if known and scaled and free:
-            if scaled.nodes > free.nodes:
-                text = (
-                    f"is {constraint.max_skew}: Karpenter adds {plural(scaled.nodes, 'node')} for "
-                    f"{replicas.most} replicas{replicas.evidence}, and {free.nodes:,} without a constraint "
-                    "over hosts"
-                )
-                yield Problem(declared.path.child("maxSkew"), f"{text} (decided with {known.source})")
-        else:
+        decided = with_and_without(context.scale_ups_of(TOOL), workload, replicas.most, HOSTNAME)
+        path, for_all = declared.path.child("maxSkew"), f"for {replicas.most} replicas{replicas.evidence}"
+        if decided is None:
             nodes = -(-replicas.most // constraint.max_skew)
             yield Problem(
-                declared.path.child("maxSkew"),
+                path,
                 f"is {constraint.max_skew}, and Karpenter treats that as the limit of pods per node: it "
-                f"needs {nodes} nodes for {replicas.most} replicas{replicas.evidence}, whatever their size",
+                f"needs {nodes} nodes {for_all}, whatever their size",
+            )
+            continue
+        scaled, free = decided
+        if scaled.nodes > free.nodes:
+            yield Problem(
+                path,
+                f"is {constraint.max_skew}: Karpenter adds {plural(scaled.nodes, 'node')} {for_all}, "
+                f"and {free.nodes:,} without a constraint over hosts{scaled.evidence}",
             )

@@ -112,6 +112,6 @@ def _decided(
     text = (
         f"is {least}, but {key} has {len(domains)} domain(s) with nodes that are there or may come "
         f"({listed(domains, IN_PHRASE) or 'none'}): {scaled.pending} of {replicas.least} replicas"
-        f"{replicas.evidence} stay pending (decided with {known.source})"
+        f"{replicas.evidence} stay pending{scaled.evidence}"
     )
     return [Problem(declared.path.child("minDomains"), text)]

@@ -69,7 +69,7 @@ class Autoscale:
 
 
 def scale_ups(source: str, context: AdmissionContext) -> SimulatedScaleUps:
-    """Return the function that scales up for replicas, for the rules of the linter.
+    """Return the simulated scale-ups for the rules of the linter.
 
     Args:
         source: The value of the option.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from policies.autoscaler.karpenter.karpenter import Karpenter
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from policies.autoscaler.node_group import AutoscalerName
 from policies.config.context import AdmissionContext
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.scaling import ScaleUpOutcome, Tool
@@ -29,17 +29,16 @@ class SimulatedScaleUps:
 
     Attributes:
         tool: The autoscaler.
-        source: Where its node groups come from, as messages say it.
 
     Args:
         autoscaler: What adds nodes.
-        source: As above.
+        source: Where its node groups come from, as messages say it.
         context: What pods are prepared by, with the cluster if there is one.
     """
 
     def __init__(self, autoscaler: NodeAutoscaler, source: str, context: AdmissionContext) -> None:
-        self.tool = Tool.KARPENTER if isinstance(autoscaler, Karpenter) else Tool.CLUSTER_AUTOSCALER
-        self.source = source
+        self.tool = Tool.KARPENTER if autoscaler.name is AutoscalerName.KARPENTER else Tool.CLUSTER_AUTOSCALER
+        self._evidence = f" (decided with {source})"
         self._autoscaler = autoscaler
         self._cluster = context.cluster or ClusterIndex()
         self._context = replace(context, cluster=self._cluster)
@@ -92,6 +91,7 @@ class SimulatedScaleUps:
             pending=len(steps) - count_bound(steps),
             pods=pods,
             skews=skews,
+            evidence=self._evidence,
         )
 
 
