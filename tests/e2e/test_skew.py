@@ -23,12 +23,7 @@ from tests.waiting import eventually
 
 COMPONENTS = Path(__file__).parents[2] / "deploy/kustomize/components"
 #: As ``evenkeel`` runs, but an Event says at once what is wrong.
-_RUN = """
-from webhook.skew import conditions
-conditions.HOLD_S = 0.0
-from webhook.cli.main import run
-run()
-"""
+_RUN = Path(__file__).with_name("eager_events.py")
 
 
 @dataclass
@@ -64,7 +59,7 @@ def measuring(installed: Installation, control_plane: ControlPlane, tmp_path: Pa
     words = ["serve", "--live", "--self-signed", f"--bind=127.0.0.1:{port}", "--workers=2", "--drain-s=0"]
     words += ["--skew-metrics=100", "--skew-events"]
     running = processes.start(
-        [sys.executable, "-c", _RUN, *words],
+        [sys.executable, str(_RUN), *words],
         log=tmp_path / "replica.log",
         environment={**os.environ, "KUBECONFIG": str(installed.server.kubeconfig)},
     )
