@@ -28,14 +28,14 @@ def server() -> Iterator[FakeApiServer]:
 
 @pytest.fixture
 def live(server: FakeApiServer, tmp_path: Path) -> Iterator[str]:
-    """The address of the page about it."""
+    """The address of the page about it; a tab is asked for after it, and so goes first."""
     config = write_kubeconfig(tmp_path, server.url)
     with served("--live", cwd=tmp_path, KUBECONFIG=config) as address:
         yield address
 
 
 def test_what_changed_is_read_when_the_button_is_clicked(
-    page: Page, server: FakeApiServer, live: str
+    server: FakeApiServer, live: str, page: Page
 ) -> None:
     """A what-if is kept, and answered for the cluster as it is then."""
     page.goto(f"{live}#/cluster?do=uncordon:nc")
@@ -51,7 +51,7 @@ def test_what_changed_is_read_when_the_button_is_clicked(
     assert page.url.endswith("do=uncordon%3Anc") or page.url.endswith("do=uncordon:nc")
 
 
-def test_changes_are_followed(page: Page, server: FakeApiServer, live: str) -> None:
+def test_changes_are_followed(server: FakeApiServer, live: str, page: Page) -> None:
     """With the box ticked no one needs to click; kinds that may not be watched are named."""
     page.goto(f"{live}#/workloads")
     page.get_by_test_id("follow").check()

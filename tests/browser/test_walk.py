@@ -97,6 +97,8 @@ def test_a_manifest_is_opened_as_a_file(page: Page, address: str, tmp_path: Path
     with ExitStack() as running:
         if way == "option":
             page.goto(running.enter_context(served_page(DEMO, "-f", str(mine))))
+            # It goes before its server, which it asks on and on.
+            running.callback(page.close)
         else:
             page.goto(f"{address}#/workloads")
         if way == "file":
