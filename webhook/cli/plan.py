@@ -16,6 +16,7 @@ import click
 from policies.manifests.errors import DocumentError, UsageError
 from policies.reports.plan.formats import FORMATS
 from webhook.cli.answers import NamedCluster, report_about
+from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats
 from webhook.cli.manifest_options import manifest_options, rule_options
@@ -31,6 +32,7 @@ from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, p
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
+    from policies.autoscaler.node_autoscaler import NodeAutoscaler
     from policies.scheduler.index import ClusterIndex
     from webhook.lint.options import LintOptions
 
@@ -66,6 +68,7 @@ evenkeel plan --from main --cluster cluster.json deploy
 evenkeel plan --from v1.4.0 --live --context staging charts/web
 evenkeel plan --from old/ --cluster cluster.json new/
 evenkeel plan --live deploy                       # compared with what the cluster has
+evenkeel plan --live --autoscale node-groups.yaml deploy
 evenkeel plan --from origin/main --cluster nodes.json -o text -o markdown=plan.md
 """
 
@@ -81,6 +84,7 @@ evenkeel plan --from origin/main --cluster nodes.json -o text -o markdown=plan.m
 @snapshot_option("deploy")
 @live_option()
 @context_option("live_context")
+@autoscale_option
 @rule_options
 @manifest_options
 @reports_option(FORMATS, complete_plan_formats)
@@ -92,6 +96,9 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
     changed or removed are applied to one copy of the cluster: removed ones first, then changed, then added
     ones. Of each, the plan shows the matching pods of each domain now and afterwards, the pods that stay
     pending with the scheduler's message, and the lint findings that are new or gone.
+
+    With --autoscale Cluster Autoscaler or Karpenter adds nodes for what would stay pending, for one workload
+    after the other, and the scheduler places it there: the exit code then is that with these nodes.
 
     A Git revision is read from Git's objects, without touching the work tree. It is linted by its own
     evenkeel.yaml; files that options name are read as the revision has them.
@@ -130,6 +137,7 @@ class _Cluster:
 def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
     outputs = reports.parse_outputs(given.pop("formats"), FORMATS)
     before, namespace = given.pop("before"), given.pop("namespace")
+    autoscale = Autoscale(given.pop("autoscale"))
     live, live_context, cluster_file = given.pop("live"), given.pop("live_context"), given.pop("cluster")
     cli_live.check_cluster(live=live, context=live_context, cluster=cluster_file)
     options = lint.read_options(paths, dict(given))
@@ -142,6 +150,7 @@ def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     if files.STDIN in options.paths and cluster_file == files.STDIN:
         raise UsageError("standard input may be used only once")
     cluster, options = _read_cluster(options, cluster_file, live=live, context=live_context)
+    autoscaler = autoscale.read(cluster.index)
     given["kubernetes_version"] = options.config.kubernetes_version
     namespace = namespace or (
         cli_live.api_server(live_context).namespace if live else workload.DEFAULT_NAMESPACE
@@ -149,7 +158,7 @@ def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     reader = plan_sets.SetReader(
         cluster=cluster.index, namespace=namespace, today=datetime.now(UTC).date(), warn=note
     )
-    run = _compare(_Sets(reader, cluster, given), compared, options)
+    run = _compare(_Sets(reader, cluster, given), compared, options, autoscaler)
     for output in outputs:
         _report(context, output, run, NamedCluster(cluster_file, live, live_context))
     if run.plan.stopped:
@@ -252,7 +261,12 @@ class _Sets:
         return self.reader.of_objects(found, self.reader.job(options))
 
 
-def _compare(sets: _Sets, compared: plan_from.GitRevision | str, options: LintOptions) -> plan_run.PlanRun:
+def _compare(
+    sets: _Sets,
+    compared: plan_from.GitRevision | str,
+    options: LintOptions,
+    autoscaler: NodeAutoscaler | None,
+) -> plan_run.PlanRun:
     """Return the plan."""
     given = [path for path in options.paths if path == files.STDIN or Path(path).exists()]
     missing = [path for path in options.paths if path not in given]
@@ -264,7 +278,13 @@ def _compare(sets: _Sets, compared: plan_from.GitRevision | str, options: LintOp
     with progress("Placing pods", long=index.node_count >= LARGE) as show, interruptible() as stop:
         known = sets.cluster.known
         plan = plan_plan.make_plan(
-            before.manifests, after.manifests, index, known=known, progress=show, stop=stop
+            before.manifests,
+            after.manifests,
+            index,
+            known=known,
+            autoscaler=autoscaler,
+            progress=show,
+            stop=stop,
         )
     of_cluster = compared in ("", plan_from.CLUSTER)
     name = compared.name if isinstance(compared, plan_from.GitRevision) else compared

@@ -114,6 +114,22 @@ class Autoscaled:
     karpenter_nodes: Count = 0
     stopped: Annotated[bool, INTERNAL] = False
 
+    def then(self, other: Autoscaled) -> Autoscaled:
+        """Return these steps and those of the same autoscaler after them."""
+        return replace(
+            other,
+            loops=(*self.loops, *other.loops),
+            waves=self.waves + other.waves,
+            groups=tuple(
+                replace(then, size=first.size, added=first.added + then.added)
+                for first, then in zip(self.groups, other.groups, strict=True)
+            ),
+            nodes=(*self.nodes, *other.nodes),
+            given_up=(*self.given_up, *other.given_up),
+            not_modeled=tuple(dict.fromkeys((*self.not_modeled, *other.not_modeled))),
+            stopped=self.stopped or other.stopped,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithNewNodes:

@@ -8,11 +8,13 @@ from enum import StrEnum
 from itertools import chain, repeat
 from typing import Annotated, Any, Final, TypeAlias
 
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, SentAs, sent
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.placement.core.actions import Disruption
+from policies.placement.core.autoscaling import Autoscaled, autoscale
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod, prepare, read_workload
 from policies.placement.core.pod_facts import PodFacts
@@ -290,6 +292,18 @@ class Rescheduling:
         """Schedule again those that stayed pending, once there may be room for them."""
         waiting = [entry for entry in self.displaced if entry.outcome is PodOutcome.PENDING]
         self.schedule([entry.pod for entry in waiting], [entry.preemptor for entry in waiting])
+
+    def add_nodes(self, autoscaler: NodeAutoscaler) -> Autoscaled | None:
+        """Add nodes for those that stayed pending, and schedule them there; None if none did."""
+        pairs = zip(self._displaced, self.waiting, strict=True)
+        waiting = {key: pod for key, pod in pairs if pod is not None}
+        if not waiting:
+            return None
+        pending = [step for key in waiting if (step := self._displaced[key].step) is not None]
+        steps, scaled = autoscale(list(waiting.values()), pending, self._simulation, autoscaler)
+        for key, step in zip(waiting, steps, strict=True):
+            self._displaced[key] = replace(self._displaced[key], step=step)
+        return scaled
 
     def leave(self, namespace: str, selector: LabelSelector, why: str) -> None:
         """Schedule those no more that stayed pending and are selected, and say why."""

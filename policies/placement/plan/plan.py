@@ -12,6 +12,8 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Annotated, Any, Final
 
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from policies.autoscaler.node_group import AutoscalerName
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldError, text_member
 from policies.manifests.wire import INLINE, SentAs
@@ -19,6 +21,7 @@ from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
+from policies.placement.core.autoscaling import Autoscaled
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare
@@ -133,12 +136,14 @@ class PlacementPlan:
         unchanged: How many others there are.
         stopped: Workloads that were not applied, because the work was ended.
         assumed: Whether the cluster has no pods, so that those of the first set were placed there first.
+        autoscaler: What adds nodes for pods that would stay pending; None for nothing.
     """
 
     workloads: tuple[PlannedWorkload, ...]
     unchanged: int
     stopped: tuple[WorkloadRef, ...] = ()
     assumed: bool = False
+    autoscaler: AutoscalerName | None = None
 
     def count(self, action: PlanAction) -> int:
         """Return to how many workloads something is done."""
@@ -148,6 +153,17 @@ class PlacementPlan:
     def pending(self) -> int:
         """How many pods stay pending."""
         return sum(len(workload.pending) for workload in self.workloads)
+
+    @property
+    def autoscaled(self) -> tuple[Autoscaled, ...]:
+        """The steps of the autoscaler for the workloads whose pods would stay pending without it."""
+        each = (workload.pods.autoscaled for workload in self.workloads)
+        return tuple(scaled for scaled in each if scaled is not None)
+
+    @property
+    def new_nodes(self) -> int:
+        """How many nodes it adds."""
+        return sum(len(scaled.nodes) for scaled in self.autoscaled)
 
     @property
     def evicted(self) -> tuple[DisplacedPod, ...]:
@@ -193,6 +209,7 @@ def make_plan(
     cluster: ClusterIndex,
     *,
     known: KnownPods | None = None,
+    autoscaler: NodeAutoscaler | None = None,
     progress: Callable[[float], None] = lambda _share: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> PlacementPlan:
@@ -203,6 +220,7 @@ def make_plan(
         after: What is to be applied.
         cluster: The cluster as it is, which stays as it is.
         known: What is known of its pods besides; None for nothing.
+        autoscaler: What adds nodes for pods that would stay pending; None for nothing.
         progress: Called with the share of the work that is done.
         stop: Whether to end with what is done; called before each pod.
     """
@@ -212,7 +230,7 @@ def make_plan(
     _apply_along(fork, (), before.along)
     old = [_prepare(pair.before, before.context, fork) for pair in pairs]
     assumed = not cluster.pod_count and any(pair.before for pair in pairs)
-    changer = PodChanger(simulation, after.context, known=known)
+    changer = PodChanger(simulation, after.context, known=known, autoscaler=autoscaler)
     if assumed:
         _assume(pairs, old, changer.unlimited())
     _apply_along(fork, before.along, after.along)
@@ -238,6 +256,7 @@ def make_plan(
         unchanged=len(pairs) - len(changes),
         stopped=tuple(change.pair.key for change in changes[len(planned) :]),
         assumed=assumed,
+        autoscaler=None if autoscaler is None else autoscaler.name,
     )
 
 

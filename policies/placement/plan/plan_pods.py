@@ -6,18 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import member
 from policies.manifests.wire import INTERNAL, Count, SentAs, sent
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
-from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.autoscaling import Autoscaled, autoscale
+from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.recovery import DisplacedPod, Rescheduling
 from policies.placement.core.replicas import replicas_of
 from policies.placement.plan.plan_differences import rolls_out
+from policies.placement.rollout.nodes_for_rollout import nodes_for_rollout
 from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
 from policies.placement.rollout.running_pods import PREVIOUS, revision_label
 from policies.scheduler.binding import Step
@@ -50,6 +53,8 @@ class PodChange:
         rollout: How its controller replaces or deletes pods; None where it does neither, or not simulated.
         evicted: The pods of other workloads that are evicted for its pods, or for what replaces others of
             them, and what becomes of them.
+        autoscaled: The nodes that an autoscaler adds for its pods that would stay pending; null where none
+            would, or no autoscaler is given.
     """
 
     running: Annotated[Count, SentAs("now")] = 0
@@ -62,18 +67,19 @@ class PodChange:
     recreated: bool = False
     rollout: Annotated[Rollout | None, INTERNAL] = None
     evicted: tuple[DisplacedPod, ...] = ()
+    autoscaled: Autoscaled | None = None
 
     @property
     @sent
     def scheduled(self) -> Count:
         """How many pods get a node."""
-        return len(self.steps) - self.pending
+        return count_bound(self.steps)
 
     @property
     @sent
     def pending(self) -> Count:
         """How many pods stay pending."""
-        return sum(step.node is None for step in self.steps)
+        return len(self.steps) - self.scheduled
 
     def then(self, other: PodChange) -> PodChange:
         """Return this change and another one after it."""
@@ -99,6 +105,7 @@ class PodChanger:
         context: AdmissionContext,
         *,
         known: KnownPods | None = None,
+        autoscaler: NodeAutoscaler | None = None,
     ) -> None:
         """Change the pods of a cluster.
 
@@ -106,11 +113,14 @@ class PodChanger:
             simulation: The cluster, which is changed.
             context: What new pods are placed by.
             known: What is known of its pods besides; None for nothing.
+            autoscaler: What adds nodes for pods that would stay pending; None for nothing.
         """
         self._simulation, self._cluster = simulation, simulation.cluster
         self._context = replace(context, cluster=simulation.cluster)
         self._known = KnownPods() if known is None else known
         self._budget = _Budget(MOST_SCHEDULED, MOST_ROLLOUTS)
+        # Its node groups grow with the nodes that the cluster gets here.
+        self._autoscaler = autoscaler
         simulation.preempts = True
         # Of the workloads whose pods were placed here: no object of a pod says what replaces those.
         self._placed: list[PreparedPod] = []
@@ -120,12 +130,12 @@ class PodChanger:
 
     def on(self, simulation: ClusterSimulation) -> PodChanger:
         """Return a changer for another copy of the cluster, which shares what is left of the budget."""
-        other = PodChanger(simulation, self._context, known=self._known)
+        other = PodChanger(simulation, self._context, known=self._known, autoscaler=self._autoscaler)
         other._budget = self._budget
         return other
 
     def unlimited(self) -> PodChanger:
-        """Return a changer for the same cluster with a budget of its own."""
+        """Return a changer for the same cluster with a budget of its own, and without an autoscaler."""
         other = PodChanger(self._simulation, self._context, known=self._known)
         other._placed, other._own, other._facts = self._placed, self._own, self._facts
         other._again = self._again
@@ -157,7 +167,20 @@ class PodChanger:
             # There may be room for what was evicted before.
             self._again.retry()
             self._again.replace_preempted()
+        pods = self._add_nodes(pods)
         return replace(pods, evicted=self._again.displaced[known:])
+
+    def _add_nodes(self, pods: PodChange) -> PodChange:
+        """Add nodes for the pods that are evicted and stay pending; remember all that came."""
+        if self._autoscaler is None:
+            return pods
+        found = pods.autoscaled
+        autoscaler = self._autoscaler if found is None else self._autoscaler.grown(found.nodes)
+        if (more := self._again.add_nodes(autoscaler)) is not None:
+            autoscaler = autoscaler.grown(more.nodes)
+            found = more if found is None else found.then(more)
+        self._autoscaler = autoscaler
+        return replace(pods, autoscaled=found)
 
     def latest(self, change: PodChange) -> PodChange:
         """Return a change with what has become since of the pods that were evicted for it."""
@@ -214,10 +237,10 @@ class PodChanger:
             return self.add(after)
         wanted = self._wanted(workload, running)
         rolled_out = template and rolls_out(workload) and self._others(before, after) > 0
-        if (rolled_out or wanted < running) and (
-            found := self._simulate(before, workload, wanted, rolled_out=rolled_out)
-        ):
-            return self._end_of(found, workload, running, wanted)
+        if rolled_out or wanted < running:
+            found, autoscaled = self._simulate(before, workload, wanted, rolled_out=rolled_out)
+            if found is not None:
+                return replace(self._end_of(found, workload, running, wanted), autoscaled=autoscaled)
         if rolled_out:
             self.remove(before)
             filled = replace(self._fill(after, wanted), removed=running, recreated=True)
@@ -235,21 +258,30 @@ class PodChanger:
 
     def _simulate(
         self, before: Workload, workload: Workload, wanted: int, *, rolled_out: bool
-    ) -> Rollout | None:
-        """Return how pods are brought to a new template or number; None if it is not simulated."""
+    ) -> tuple[Rollout | None, Autoscaled | None]:
+        """Return how pods are brought to a new template or number, and the nodes that come for it.
+
+        None if it is not simulated.
+        """
         if wanted > self._budget.pods or not self._budget.rollouts:
-            return None
+            return None, None
         obj = {**workload.obj, "spec": {**member(workload.obj, "spec"), "replicas": wanted}}
         settings = RolloutSettings(
             scale=None if rolled_out else wanted, known=self._known, others=self._facts, previous=before
         )
+
+        def play() -> Rollout:
+            self._budget.rollouts -= 1
+            return simulate_rollout(obj, self._context, settings, namespace=workload.namespace)
+
         try:
-            found = simulate_rollout(obj, self._context, settings, namespace=workload.namespace)
+            found, autoscaled = play(), None
+            if self._autoscaler is not None:
+                found, autoscaled = nodes_for_rollout(found, play, self._simulation, self._autoscaler)
         except PlacementError:
-            return None
+            return None, None
         self._budget.pods -= wanted
-        self._budget.rollouts -= 1
-        return found
+        return found, autoscaled
 
     def _delete_last(self, workload: Workload, count: int) -> None:
         """Delete pods in the order of their names: of this kind it is not simulated which ones go."""
@@ -303,11 +335,15 @@ class PodChanger:
         missing = max(missing, 0)
         tried = min(missing, self._budget.pods)
         self._budget.pods -= tried
-        steps = tuple(self._simulation.schedule_all(replicas_of(prepared, tried)))
+        queue, autoscaled = replicas_of(prepared, tried), None
+        steps = self._simulation.schedule_all(queue)
+        if self._autoscaler is not None and count_bound(steps) < len(steps) == len(queue):
+            steps, autoscaled = autoscale(queue, steps, self._simulation, self._autoscaler)
         return PodChange(
-            steps=steps,
+            steps=tuple(steps),
             untried=missing - len(steps),
             next_only=prepared.workload.replicas is None,
+            autoscaled=autoscaled,
         )
 
     def _on_each_node(self, prepared: PreparedPod) -> PodChange:

@@ -16,11 +16,11 @@ from policies.placement.plan.plan_differences import PlanAction
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.replica_pods import RolloutStep
 from policies.placement.rollout.rollout import Rollout
-from policies.placement.simulate.simulate import not_replaced
 from policies.reports.lint.json import ToolVersion
 from policies.reports.plan.run import PlanRun
+from policies.reports.plan.words import new_node_lines, not_looked_at
 from policies.reports.policy.check import FindingFields, Line, finding_fields
-from policies.reports.rollout.words import NOT_IN_ROLLOUT, assumptions, strategy
+from policies.reports.rollout.words import assumptions, strategy
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/plan/v1"
@@ -41,6 +41,7 @@ class PlanSummary:
         pending: Pods that stay pending.
         evicted: Pods of other workloads that are evicted for pods of the workloads.
         evicted_pending: How many of those stay pending.
+        new_nodes: Nodes that an autoscaler adds; 0 without one.
         deadlocks: Rollouts that may deadlock.
         new_findings: Lint findings that there were not before.
         gone_findings: Lint findings that are gone.
@@ -60,6 +61,7 @@ class PlanSummary:
     pending: Count
     evicted: Count
     evicted_pending: Count
+    new_nodes: Count
     deadlocks: Count
     new_findings: Count
     gone_findings: Count
@@ -78,6 +80,7 @@ class PlanSummary:
             pending=plan.pending,
             evicted=len(plan.evicted),
             evicted_pending=plan.evicted_pending,
+            new_nodes=plan.new_nodes,
             deadlocks=plan.deadlocks,
             new_findings=len(run.new),
             gone_findings=len(run.gone),
@@ -145,11 +148,13 @@ class PlanEntry(NamedTuple):
         rollout: How its controller replaces or deletes pods; null where it does neither, or that is not
             simulated.
         pending: The pods that stay pending.
+        new_nodes: Which nodes come for its pods, and why no node comes for others, a sentence each.
     """
 
     workload: Annotated[PlannedWorkload, INLINE]
     rollout: PlannedRollout | None
     pending: Sequence[StuckPod]
+    new_nodes: Sequence[str]
 
 
 class PlanFinding(FindingFields, TypedDict):
@@ -283,7 +288,7 @@ def render(run: PlanRun) -> str:
             *(UnplannedWorkload(_title(key), "stopped", changed=True) for key in plan.stopped),
         ],
         placed_first=plan.assumed,
-        not_looked_at=(*NOT_IN_ROLLOUT, *not_replaced(plan.evicted)),
+        not_looked_at=not_looked_at(plan),
     )
     return dumps(report, indent=True).decode()
 
@@ -294,6 +299,7 @@ def _entry(workload: PlannedWorkload) -> PlanEntry:
         workload,
         None if rollout is None else PlannedRollout.of(rollout),
         [StuckPod(step.name, step.message) for step in workload.pending],
+        list(new_node_lines(workload)),
     )
 
 

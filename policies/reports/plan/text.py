@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from rich.console import RenderableType
@@ -24,6 +25,7 @@ from policies.reports.plan.words import (
     evicted_lines,
     force_text,
     lost_volume_lines,
+    new_node_lines,
     pending_messages,
     pods_text,
     rollout_text,
@@ -98,7 +100,7 @@ def _workload(workload: PlannedWorkload) -> Iterator[RenderableType]:
         yield _indented(Text(domains_text(domains)), 4)
     for count, why in pending_messages(workload):
         yield sentence(f"  {plural(count, 'pod')} pending: {why}")
-    for line in lost_volume_lines(workload):
+    for line in chain(new_node_lines(workload), lost_volume_lines(workload)):
         yield _indented(Text(line))
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, listed, more, plural
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.plan.plan import PlannedWorkload
+from policies.placement.plan.plan import PlacementPlan, PlannedWorkload
 from policies.placement.plan.plan_differences import Difference, PlanAction
 from policies.placement.plan.plan_domains import PlannedDomains
 from policies.placement.plan.plan_pods import MOST_SCHEDULED
 from policies.placement.rollout.courses import Outcome
-from policies.placement.simulate.simulate import not_replaced
+from policies.placement.simulate.simulate import NOT_LOOKED_AT, NOT_LOOKED_AT_BESIDE, not_replaced
 from policies.reports.domains import domain_counts
 from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines
-from policies.reports.rollout.words import NOT_IN_ROLLOUT, left_over, placed_first, strategy
+from policies.reports.rollout.words import NOT_OF_CONTROLLERS, left_over, placed_first, strategy
+from policies.reports.simulate.autoscale_text import new_nodes_by_group, no_node_reasons, scaled_notes
 from policies.reports.words import NO_NAME, end_of_evicted, ending, evictions_text, lost_volumes_text
 from policies.scheduler.request import ConstraintOrigin
 
@@ -45,7 +47,8 @@ def summary(run: PlanRun) -> str:
         if action is not PlanAction.REPLACE or plan.count(action)
     ]
     parts = [", ".join((*counts, f"{plan.unchanged:,} unchanged"))]
-    parts.append(f"{plural(plan.pending, 'pod')} pending")
+    adds = f" if {plan.autoscaler} adds {plural(plan.new_nodes, 'node')}" if plan.new_nodes else ""
+    parts.append(f"{plural(plan.pending, 'pod')} pending{adds}")
     if evicts := evictions_text(plan.evicted):
         parts.append(evicts)
     if plan.deadlocks:
@@ -169,6 +172,19 @@ def pending_messages(workload: PlannedWorkload) -> Iterator[tuple[int, str]]:
         yield counts[message], message
 
 
+def new_node_lines(workload: PlannedWorkload) -> Iterator[str]:
+    """Yield which nodes come for pods of a workload, and why no node comes for others."""
+    scaled = workload.pods.autoscaled
+    if scaled is None:
+        return
+    if scaled.nodes:
+        yield f"{scaled.autoscaler} adds {plural(len(scaled.nodes), 'node')}: {new_nodes_by_group(scaled)}"
+    for entry in scaled.unhelped[:IN_SENTENCE]:
+        yield f"no node comes for {plural(len(entry.pods), 'pod')}: {'; '.join(no_node_reasons(entry))}"
+    if (rest := len(scaled.unhelped) - IN_SENTENCE) > 0:
+        yield more(rest)
+
+
 def lost_volume_lines(workload: PlannedWorkload) -> Iterator[str]:
     """Yield which volumes keep pods pending since no node reaches them, as far as they are listed."""
     yield from lost_volumes_text(lost for step in workload.pending for lost in step.lost_volumes)
@@ -242,12 +258,19 @@ def asides(run: PlanRun) -> Iterator[str]:
     )
     if any(workload.pods.untried for workload in run.plan.workloads) and not run.plan.stopped:
         yield f"Not tried: at most {MOST_SCHEDULED:,} pods of one plan are scheduled."
+    yield from dict.fromkeys(chain.from_iterable(map(scaled_notes, run.plan.autoscaled)))
     unmodeled = sorted({name for workload in run.plan.workloads for name in workload.unmodeled})
     yield from _listed("Not modeled, so more pods may stay pending", unmodeled)
     if any(workload.outcome is not Outcome.COMPLETE for workload in run.plan.workloads):
         yield "Every step, and what would make a rollout complete: evenkeel rollout -f FILE"
     if run.plan.workloads:
-        yield f"Not looked at: {', '.join((*NOT_IN_ROLLOUT, *not_replaced(run.plan.evicted)))}."
+        yield f"Not looked at: {', '.join(not_looked_at(run.plan))}."
+
+
+def not_looked_at(plan: PlacementPlan) -> tuple[str, ...]:
+    """Return influences on a real cluster that are not part of a plan."""
+    usually = NOT_LOOKED_AT if plan.autoscaler is None else NOT_LOOKED_AT_BESIDE
+    return (*usually, *NOT_OF_CONTROLLERS, *not_replaced(plan.evicted))
 
 
 def _listed(why: str, names: Sequence[str]) -> Iterator[str]:

@@ -17,9 +17,8 @@ from policies.placement.simulate.simulate import NOT_LOOKED_AT, not_replaced
 from policies.reports.suggestion.text import cost_of
 from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
 
-#: What may change the course of a real rollout and is not part of a simulated one.
-NOT_IN_ROLLOUT: Final = (
-    *NOT_LOOKED_AT,
+#: What controllers look at and is not part of a simulated rollout.
+NOT_OF_CONTROLLERS: Final = (
     "readiness gates and probes",
     "minReadySeconds",
     "progressDeadlineSeconds",
@@ -35,7 +34,8 @@ _COSTS: Final = {
 
 def not_looked_at(rollout: Rollout) -> tuple[str, ...]:
     """Return influences on a real rollout that are not part of this one."""
-    return (*NOT_IN_ROLLOUT, *not_replaced(entry for course in rollout.ends for entry in course.evicted))
+    evicted = (entry for course in rollout.ends for entry in course.evicted)
+    return (*NOT_LOOKED_AT, *NOT_OF_CONTROLLERS, *not_replaced(evicted))
 
 
 def strategy(rollout: Rollout) -> str:

@@ -71,6 +71,23 @@ def _nodes(scaled: Autoscaled) -> Iterator[RenderableType]:
     yield add_rows(table, map(_grown, grown))
 
 
+def new_nodes_by_group(scaled: Autoscaled) -> str:
+    """Return how many nodes each node group or NodePool gets, by zone.
+
+    >>> from types import SimpleNamespace
+    >>> nodes = [SimpleNamespace(group="web", zone=zone) for zone in "aab"]
+    >>> new_nodes_by_group(SimpleNamespace(nodes=nodes))
+    '2 web in a, 1 web in b'
+    """
+    added = Counter((node.group, node.zone) for node in scaled.nodes)
+    return listed(
+        [
+            f"{number:,} {one_line(group)}{f' in {one_line(zone)}' if zone else ''}"
+            for (group, zone), number in added.items()
+        ]
+    )
+
+
 def _grown(group: GroupSize) -> tuple[str, ...]:
     known = group.origin == "document" and group.max_size is not None
     limit = f"{group.max_size:,}" if known else "not known"
@@ -117,16 +134,21 @@ def unhelped_text(unhelped: Sequence[Unhelped]) -> Iterator[RenderableType]:
     """Yield pods for which no node was added, with the reasons of node groups or NodePools."""
     for entry in unhelped[:IN_TABLE]:
         yield Text(f"{len(entry.pods):,}: {listed(entry.pods)}")
-        by_reason: dict[str, list[str]] = {}
-        for group, text in entry.why.items():
-            by_reason.setdefault(text, []).append(group)
-        for text, groups in by_reason.items():
-            names = f"{listed(list(filter(None, groups)))}: " if any(groups) else ""
-            yield Text(f"   {names}{one_line(text)}")
-        if not by_reason:
-            yield Text("   there is no node group")
+        yield from (Text(f"   {reason}") for reason in no_node_reasons(entry))
     if (rest := len(unhelped) - IN_TABLE) > 0:
         yield Text(more(rest))
+
+
+def no_node_reasons(entry: Unhelped) -> Iterator[str]:
+    """Yield why no node was added for pods, each reason with the node groups or NodePools that have it."""
+    by_reason: dict[str, list[str]] = {}
+    for group, text in entry.why.items():
+        by_reason.setdefault(text, []).append(group)
+    for text, groups in by_reason.items():
+        names = f"{listed(list(filter(None, groups)))}: " if any(groups) else ""
+        yield f"{names}{one_line(text)}"
+    if not by_reason:
+        yield "there is no node group"
 
 
 def _alternatives(scaled: Autoscaled, domains: Sequence[DomainChange], pending: int) -> Table:
@@ -150,22 +172,25 @@ def _skews(skews: Sequence[int]) -> str:
 
 
 def _notes(scaled: Autoscaled) -> Iterator[RenderableType]:
+    for text in scaled_notes(scaled):
+        yield from ("", Text(text, "yellow"))
+
+
+def scaled_notes(scaled: Autoscaled) -> Iterator[str]:
+    """Yield where node groups come from, and what of an autoscaler is not modeled."""
     origins = sorted({group.origin for group in scaled.groups} & _ORIGINS.keys(), reverse=True)
     if origins:
         how = " and ".join(_ORIGINS[origin] for origin in origins)
         unknown = "How large or small they may become is not known."
-        text = f"The node groups are deduced {how}, one for each zone. {unknown}"
-        yield from ("", Text(text, "yellow"))
+        yield f"The node groups are deduced {how}, one for each zone. {unknown}"
     if scaled.karpenter_nodes:
-        text = (
+        yield (
             f"Karpenter has {plural(scaled.karpenter_nodes, 'node')} here, and is not a part of this: a file "
             "with its NodePools makes it one."
         )
-        yield from ("", Text(text, "yellow"))
     if besides := [text for text in scaled.not_modeled if text != DAEMONS]:
-        yield from ("", Text(f"Not modeled: {'; '.join(map(one_line, besides))}.", "yellow"))
+        yield f"Not modeled: {'; '.join(map(one_line, besides))}."
     if not scaled.complete:
-        yield from ("", Text("Not played to the end: further nodes may come.", "yellow"))
+        yield "Not played to the end: further nodes may come."
     if scaled.nodes:
-        text = "New nodes are empty: what pods of DaemonSets take of them is not counted."
-        yield from ("", Text(text, "yellow"))
+        yield "New nodes are empty: what pods of DaemonSets take of them is not counted."

@@ -20,6 +20,7 @@ import yaml
 
 from policies.reports.generate_schemas import report_schemas
 from tests.builders import a_constraint, a_pod
+from tests.policies.placement.autoscaled import groups, needing
 from tests.policies.placement.planned import NODES, SPREAD, a_deployment, running
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.cli.live import Commands
@@ -137,6 +138,21 @@ def test_pending_pods_fail(plan: _Plan, root: Path) -> None:
 
     assert 1 == done.returncode
     assert "1 pod pending: 0/3 nodes are available: 3 Insufficient cpu." in done.stdout
+
+
+def test_nodes_come_for_pending_pods(plan: _Plan, root: Path) -> None:
+    """With --autoscale the exit code is that with the nodes that come, and a bad file is named."""
+    (root / "groups.yaml").write_text(yaml.safe_dump(groups(a=9, b=9, c=9)[0]))
+    (root / "deploy/web.yaml").write_text(yaml.safe_dump(a_deployment(6, spec=needing("3", **SPREAD))))
+    without = plan(root, "--from", "cluster", "deploy")
+    found = plan(root, "--from", "cluster", "--autoscale", "groups.yaml", "-o", "json", "deploy")
+    answer = json.loads(found.stdout)
+
+    assert (1, 0) == (without.returncode, found.returncode)
+    assert 0 == answer["summary"]["pending"]
+    assert answer["summary"]["newNodes"] > 0
+    assert "nodes that are taken away again" == answer["notLookedAt"][0]
+    assert "web.yaml" in plan(root, "--autoscale", "deploy/web.yaml", "deploy").stderr
 
 
 def test_what_is_not_read(plan: _Plan, root: Path) -> None:

@@ -16,6 +16,7 @@ from policies.placement.plan.plan_differences import Source
 from policies.reports.plan.run import PlanRun
 from policies.scheduler.binding import Step
 from tests.builders import a_constraint
+from tests.policies.placement.autoscaled import groups, needing, planned
 from tests.policies.placement.planned import SPREAD, a_deployment, a_set, plan, running
 from tests.policies.reports.lint.lint_runs import TEXTS
 
@@ -86,6 +87,15 @@ RUN = PlanRun(
     ),
     keeps_others=True,
     tool_version="1.2.3",
+)
+#: Two workloads that share the nodes that come; one gets not enough of them.
+SCALED = replace(
+    RUN,
+    plan=planned(
+        [],
+        [a_deployment(3, "api", spec=needing("3")), a_deployment(3, "web", spec=needing("3"))],
+        documents=groups(a=1, b=2),
+    ),
 )
 #: Nothing to do.
 EMPTY = PlanRun(

@@ -11,13 +11,15 @@ from hypothesis import given
 
 from policies.reports.plan.markdown import MARK, render
 from policies.reports.plan.run import PlanRun
-from tests.policies.reports.plan.plans import EMPTY, HOSTILE_RUNS, RUN
+from tests.policies.reports.plan.plans import EMPTY, HOSTILE_RUNS, RUN, SCALED
 
 #: What a comment on GitHub may have.
 MOST_CHARACTERS = 65_536
 
 
-@pytest.mark.parametrize(("name", "run"), [("plan.md", RUN), ("plan-empty.md", EMPTY)])
+@pytest.mark.parametrize(
+    ("name", "run"), [("plan.md", RUN), ("plan-autoscale.md", SCALED), ("plan-empty.md", EMPTY)]
+)
 def test_render(golden: Callable[[str, str], str], name: str, run: PlanRun) -> None:
     """A line for each workload, the numbers folded away."""
     actual = render(run)

@@ -12,10 +12,12 @@ from policies.reports.plan.run import PlanRun
 from policies.reports.plan.text import render
 from tests.builders import a_constraint, a_node
 from tests.policies.placement.planned import a_deployment, a_set, plan, running
-from tests.policies.reports.plan.plans import EMPTY, HOSTILE_RUNS, RUN
+from tests.policies.reports.plan.plans import EMPTY, HOSTILE_RUNS, RUN, SCALED
 
 
-@pytest.mark.parametrize(("name", "run"), [("plan.txt", RUN), ("plan-empty.txt", EMPTY)])
+@pytest.mark.parametrize(
+    ("name", "run"), [("plan.txt", RUN), ("plan-autoscale.txt", SCALED), ("plan-empty.txt", EMPTY)]
+)
 def test_render(golden: Callable[[str, str], str], name: str, run: PlanRun) -> None:
     """A block for each workload, then findings, what is left out, and the summary."""
     actual = render(run, width=100, color=False)

@@ -2254,6 +2254,8 @@ export interface PlanSummary {
   evicted: number;
   /** How many of those stay pending. */
   evictedPending: number;
+  /** Nodes that an autoscaler adds; 0 without one. */
+  newNodes: number;
   /** Rollouts that may deadlock. */
   deadlocks: number;
   /** Lint findings that there were not before. */
@@ -2300,6 +2302,8 @@ export interface PlanEntry {
   rollout: PlannedRollout | null;
   /** The pods that stay pending. */
   pending: StuckPod[];
+  /** Which nodes come for its pods, and why no node comes for others, a sentence each. */
+  newNodes: string[];
 }
 
 /** The changes of the pods of a workload. */
@@ -2318,6 +2322,8 @@ export interface PodChange {
   recreated: boolean;
   /** The pods of other workloads that are evicted for its pods, or for what replaces others of them, and what becomes of them. */
   evicted: DisplacedPod[];
+  /** The nodes that an autoscaler adds for its pods that would stay pending; null where none would, or no autoscaler is given. */
+  autoscaled: Autoscaled | null;
   /** How many pods get a node. */
   scheduled: number;
   /** How many pods stay pending. */

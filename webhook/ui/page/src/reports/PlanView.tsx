@@ -39,6 +39,7 @@ export function PlanView({ plan }: { plan: PlanReport }) {
         <Fact label="Removed" value={summary.remove} />
         <Fact label="Unchanged" value={summary.unchanged} />
         <Fact label="Pods that stay pending" value={summary.pending} tone={summary.pending ? "error" : "good"} />
+        {summary.newNodes > 0 && <Fact label="Nodes that come" value={summary.newNodes} tone="note" />}
         {summary.evicted > 0 && <Fact label="Pods of others evicted" value={summary.evicted} tone="warning" />}
         {summary.evictedPending > 0 && (
           <Fact label="Of those pending at the end" value={summary.evictedPending} tone="error" />
@@ -151,6 +152,17 @@ function Workload({ workload }: { workload: PlanEntry }) {
             {[...new Set(workload.pending.map((pod) => pod.message))].map((message) => (
               <li key={message}>
                 <Name>{message}</Name>
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      {workload.newNodes.length > 0 && (
+        <Notice tone="note" title="Nodes that come">
+          <ul>
+            {workload.newNodes.map((line) => (
+              <li key={line}>
+                <Name>{line}</Name>
               </li>
             ))}
           </ul>
