@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.placement.core.scale_ups import SimulatedScaleUps
     from policies.scheduler.index import ClusterIndex
+    from webhook.ui.answers import PageAutoscaler
 
 
 with late_imports():
@@ -59,13 +60,28 @@ class Autoscale:
             if not found.groups:
                 raise DocumentError([f"--autoscale {DEDUCED}: {sources.NONE_DEDUCED}"])
             return found
+        return sources.read_autoscaler(self._objects(self.source), cluster)
+
+    def for_page(self, cluster: ClusterIndex) -> PageAutoscaler | None:
+        """Return what the page shows of it and requests with it; None without the option.
+
+        Raises:
+            DocumentError: As for ``read``.
+        """
+        if self.source is None:
+            return None
+        self.read(cluster)
+        if self.source == DEDUCED:
+            return {"name": self.source, "documents": DEDUCED}
+        documents = [found.value for found in self._objects(self.source)]
+        return {"name": files.shown_file(self.source), "documents": documents}
+
+    @staticmethod
+    def _objects(file: str) -> list[manifests_documents.ManifestObject]:
         documents = manifests_documents.load_strictly(
-            files.read_text(self.source, named=True).content, files.shown_file(self.source)
+            files.read_text(file, named=True).content, files.shown_file(file)
         )
-        objects = [
-            found for document in documents for found in manifests_documents.objects_or_itself(document)
-        ]
-        return sources.read_autoscaler(objects, cluster)
+        return [found for document in documents for found in manifests_documents.objects_or_itself(document)]
 
 
 def scale_ups(source: str, context: AdmissionContext) -> SimulatedScaleUps:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import click
 
 from policies.manifests.errors import UsageError
+from webhook.cli.autoscale_option import DEDUCED, NO_AUTOSCALE, Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.manifest import STDIN, read_content
 from webhook.cli.placement_options import PlacementOptions, page_options
@@ -44,6 +45,7 @@ evenkeel ui --demo
 evenkeel ui --live
 evenkeel ui --cluster cluster.json
 evenkeel ui --cluster cluster.json -f web.yaml
+evenkeel ui --live --autoscale node-groups.yaml
 evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
 """
 
@@ -66,9 +68,10 @@ evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
     metavar="PORT",
     help="Port on 127.0.0.1 to listen on.",
 )
+@autoscale_option
 @click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
 def command(
-    *, file: str, demo: bool, port: int, no_open: bool, **values: Any
+    *, file: str, demo: bool, port: int, autoscale: str | None, no_open: bool, **values: Any
 ) -> None:  # the options of the cluster
     """Show a cluster in the browser: how workloads are spread, why pods are pending, and what if.
 
@@ -78,6 +81,8 @@ def command(
     watched: the page says what changed, and can follow. If you may not list it,
     the page shows the workloads of one namespace, and the Evenkeel in the cluster answers about them.
 
+    With --autoscale what-ifs can let Cluster Autoscaler or Karpenter add nodes for what is pending.
+
     Exit codes: 0 ended by Ctrl-C, 2 bad usage or input, 3 could not run, such as a port that is in use, 130
     ended by Ctrl-C before there was a page.
     """
@@ -85,7 +90,7 @@ def command(
     if demo and (options.cluster or options.live):
         raise UsageError("--demo is a cluster: it may not be combined with --live or --cluster")
     if demo:
-        options = replace(options, cluster=str(_DEMO))
+        options, autoscale = replace(options, cluster=str(_DEMO)), autoscale or DEDUCED
     options.require_cluster()
     if options.cluster == file == STDIN:
         raise UsageError("only one of --file and --cluster may be standard input")
@@ -93,7 +98,7 @@ def command(
     # Before a large cluster is read for nothing.
     listener = gunicorn_listener.open_listener(f"{ui_server.HOST}:{port}")
     with listener, webhook_private_folder.private_folder(webhook_private_folder.PAGE) as folder:
-        page = first_reading(options, opened)
+        page = first_reading(options, opened, Autoscale(autoscale))
         access = ui_access.PageAccess(listener.getsockname()[1])
         server = ui_server.LoopbackServer(
             listener, app.create_page(page, bundle.built_files(), access), access.bears_token
@@ -110,15 +115,19 @@ def command(
             page.end()
 
 
-def first_reading(options: PlacementOptions, opened: str) -> readings.Readings:
+def first_reading(
+    options: PlacementOptions, opened: str, autoscale: Autoscale = NO_AUTOSCALE
+) -> readings.Readings:
     """Read the cluster, and prepare to read it again, and to watch it if it is live and may be listed.
 
     Args:
         options: The options.
         opened: The manifest that is shown at first; empty for none.
+        autoscale: What may add nodes for pending pods.
     """
     hashes = change_watch.ReadHashes()
-    cluster = replace(ui_cluster.read_page_cluster(options, hashes if options.live else None), opened=opened)
+    cluster = ui_cluster.read_page_cluster(options, hashes if options.live else None)
+    cluster = replace(cluster, opened=opened, autoscale=autoscale.for_page(cluster.index))
     watch = None
     if options.live and cluster.remote is None:
         watch = change_watch.ChangeWatch(live.api_server(options.context))

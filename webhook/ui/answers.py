@@ -14,6 +14,7 @@ from policies.reports.audit.json import AuditedWorkload
 from policies.reports.explain.json import ExplainAnswer
 from policies.reports.survive.cluster_json import LossResult
 from policies.scheduler.rejections import RejectedNodes
+from webhook.requests.autoscale import AutoscaleField
 
 
 class ManifestProblem(TypedDict):
@@ -171,6 +172,18 @@ class PodColumns(TypedDict):
     workload: list[int]
 
 
+class PageAutoscaler(TypedDict):
+    """The autoscaler that may add nodes for pending pods.
+
+    Attributes:
+        name: The value of the option that gives it: a file, or ``deduced``.
+        documents: The ``autoscale`` of a request for it.
+    """
+
+    name: str
+    documents: AutoscaleField
+
+
 class ClusterMap(TypedDict):
     """The whole cluster: where every pod is.
 
@@ -183,6 +196,7 @@ class ClusterMap(TypedDict):
         workloads: The workloads.
         pods: The pods.
         opened: The manifest that is shown at first; empty for none.
+        autoscale: The autoscaler that may add nodes; null for none.
         reading: Which reading of the cluster it is; positions in it are those of answers about the same one.
     """
 
@@ -194,6 +208,7 @@ class ClusterMap(TypedDict):
     workloads: WorkloadColumns
     pods: PodColumns
     opened: str
+    autoscale: PageAutoscaler | None
     reading: Count
 
 

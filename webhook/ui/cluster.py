@@ -21,6 +21,7 @@ from policies.placement.core.pending_pods import PendingPods
 from policies.placement.core.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.pod_table import NOWHERE
+from webhook.ui.answers import PageAutoscaler
 
 #: The position of a workload where a pod has none.
 NO_WORKLOAD: Final = -1
@@ -77,6 +78,7 @@ class PageCluster:
         namespace: Where objects go that name no namespace.
         notes: What was left out, or is not known.
         opened: The manifest that is shown at first; empty for none.
+        autoscale: The autoscaler that may add nodes; None for none.
         reading: Which reading of the cluster it is, from 1.
         remote: Answers a route of ``/v1``, given its JSON, in place of the index, which then has no nodes;
             None where the index has the cluster.
@@ -92,6 +94,7 @@ class PageCluster:
     namespace: str = DEFAULT_NAMESPACE
     notes: tuple[str, ...] = ()
     opened: str = ""
+    autoscale: PageAutoscaler | None = None
     reading: int = 1
     remote: Callable[[str, bytes], bytes] | None = field(default=None, repr=False)
     fetch: Callable[[WorkloadRef], Mapping[str, Any] | None] | None = field(default=None, repr=False)

@@ -41,6 +41,7 @@ def cluster_map(cluster: PageCluster) -> answers.ClusterMap:
             "workloads": _workloads(cluster),
             "pods": _pods(cluster),
             "opened": cluster.opened,
+            "autoscale": cluster.autoscale,
             "reading": cluster.reading,
         }
 

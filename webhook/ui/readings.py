@@ -88,7 +88,12 @@ class Readings:
         began, hashes = time.monotonic(), ReadHashes()
         try:
             shown = self.state
-            cluster = replace(reread(hashes), opened=shown.cluster.opened, reading=shown.cluster.reading + 1)
+            cluster = replace(
+                reread(hashes),
+                opened=shown.cluster.opened,
+                autoscale=shown.cluster.autoscale,
+                reading=shown.cluster.reading + 1,
+            )
             self.state = shown.following(cluster)
             self.state.audit.start()
             if self._watch is not None:

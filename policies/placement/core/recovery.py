@@ -118,6 +118,8 @@ class Recovery:
         complete: Whether what was needed of every pod is known.
         unmodeled: What else a scheduler looks at in the replacements, as the API names it.
         waiting: What was scheduled in place of each of these pods and stays pending; None for all else.
+        autoscaled: The nodes that an autoscaler added for what stayed pending; None where none did, or no
+            autoscaler is given.
     """
 
     disruption: Annotated[Disruption, INLINE]
@@ -125,6 +127,7 @@ class Recovery:
     complete: Annotated[bool, SentAs("podsKnown")]
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
     waiting: Annotated[tuple[QueuedPod | None, ...], INTERNAL] = ()
+    autoscaled: Annotated[Autoscaled | None, INTERNAL] = None
 
     @property
     @sent
@@ -164,6 +167,7 @@ def recover(
     *,
     others: int = MOST_OTHERS,
     made: MadeRequests | None = None,
+    autoscaler: NodeAutoscaler | None = None,
 ) -> Recovery:
     """Schedule again what lost its node, each pod beside those that stayed and those before it.
 
@@ -181,16 +185,19 @@ def recover(
         others: How many pods of other workloads are scheduled again, too.
         made: Requests of pods that other recoveries have prepared, with the same context on forks of the same
             cluster; has those of this one, too, afterwards. None for a single recovery.
+        autoscaler: What adds nodes for those that stay pending; None for nothing.
     """
     again = Rescheduling(simulation, facts, workloads, context, others=others, made=made)
     again.schedule(disruption.evicted)
     again.replace_preempted()
+    scaled = None if autoscaler is None else again.add_nodes(autoscaler)
     return Recovery(
         disruption=disruption,
         displaced=again.displaced,
         complete=facts.complete,
         unmodeled=again.unmodeled,
         waiting=again.waiting,
+        autoscaled=scaled,
     )
 
 

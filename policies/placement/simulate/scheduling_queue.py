@@ -21,7 +21,7 @@ from policies.manifests.fields import (
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload, controller_of
 from policies.placement.core.actions import Action, DrainNode
-from policies.placement.core.autoscaling import MOST_COMPARED, alternatives
+from policies.placement.core.autoscaling import MOST_COMPARED, Autoscaled, alternatives
 from policies.placement.core.cluster_simulation import (
     ClusterSimulation,
     QueuedPod,
@@ -293,7 +293,7 @@ def simulate_queue(
         return simulation
 
     def once(*, is_first: bool = False) -> tuple[Simulation, WhatIf | None]:
-        simulation, happened = begin(), None
+        simulation, happened, autoscaler, scaled = begin(), None, planned.autoscaler, None
         simulation.on_step = on_step
         if planned.actions:
             happened = what_if(
@@ -303,11 +303,15 @@ def simulate_queue(
                 prepared=queue.prepared,
                 running=planned.running,
                 others=planned.others,
+                autoscaler=autoscaler,
             )
+            scaled = happened.recovery.autoscaled
+            autoscaler = _grown(autoscaler, scaled)
         workloads = () if queue.prepared is None else (queue.prepared,)
         facts = PodFacts(simulation.cluster, workloads, planned.running)
         again = Rescheduling(simulation, facts, workloads, queue.context, others=planned.others)
-        found = simulate(queue.pods, simulation, again, planned.autoscaler)
+        found = simulate(queue.pods, simulation, again, autoscaler)
+        found = replace(found, autoscaled=_both(scaled, found.autoscaled))
         if is_first and planned.scales_down and found.complete:
             found = _with_scale_down(found, queue, planned, simulation)
         return found, happened
@@ -327,6 +331,14 @@ def simulate_queue(
     return SimulatedQueue(
         queue=queue, settings=settings, simulation=first, distribution=distribution, what_if=happened
     )
+
+
+def _grown(autoscaler: NodeAutoscaler | None, scaled: Autoscaled | None) -> NodeAutoscaler | None:
+    return autoscaler if autoscaler is None or scaled is None else autoscaler.grown(scaled.nodes)
+
+
+def _both(first: Autoscaled | None, then: Autoscaled | None) -> Autoscaled | None:
+    return first if then is None else then if first is None else first.then(then)
 
 
 def _with_scale_down(

@@ -92,6 +92,9 @@ def simulate(
         steps, autoscaled = autoscale(queue, steps, simulation, autoscaler)
     if again is not None:
         again.replace_preempted()
+        if autoscaled is not None and autoscaler is not None:
+            more = again.add_nodes(autoscaler.grown(autoscaled.nodes))
+            autoscaled = autoscaled if more is None else autoscaled.then(more)
     after = count_domains(counted, simulation)
     of_queue = (name for entry in queue for name in entry.request.unmodeled)
     return Simulation(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.fields import ErrorList, FieldError
@@ -79,6 +80,7 @@ def what_if(
     prepared: PreparedPod | None = None,
     running: PodObjects | None = None,
     others: int = MOST_OTHERS,
+    autoscaler: NodeAutoscaler | None = None,
 ) -> WhatIf:
     """Let actions happen, one after another, and then schedule again what lost its node.
 
@@ -89,6 +91,7 @@ def what_if(
         prepared: The given workload; its pods are replaced as it defines.
         running: The objects of the cluster's pods; None where only the index is known.
         others: How many pods of other workloads are scheduled again, too.
+        autoscaler: What adds nodes for those that stay pending; None for nothing.
 
     Raises:
         ActionError: An action names something that the cluster does not have.
@@ -101,7 +104,9 @@ def what_if(
         raise ActionError(tuple(found.errors))
     stages.append(_counts(prepared, simulation))
     stayed, own_stayed = cluster.pod_count, None if prepared is None else _own_stayed(facts, disruption)
-    recovery = recover(disruption, simulation, facts, workloads, context, others=others)
+    recovery = recover(
+        disruption, simulation, facts, workloads, context, others=others, autoscaler=autoscaler
+    )
     stages.append(_counts(prepared, simulation))
     gone = [entry for entry in recovery.displaced if entry.preemptor]
     constraints = () if prepared is None else prepared.request.constraints

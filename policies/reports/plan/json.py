@@ -18,9 +18,10 @@ from policies.placement.rollout.replica_pods import RolloutStep
 from policies.placement.rollout.rollout import Rollout
 from policies.reports.lint.json import ToolVersion
 from policies.reports.plan.run import PlanRun
-from policies.reports.plan.words import new_node_lines, not_looked_at
+from policies.reports.plan.words import not_looked_at
 from policies.reports.policy.check import FindingFields, Line, finding_fields
 from policies.reports.rollout.words import assumptions, strategy
+from policies.reports.simulate.autoscale_text import new_node_lines
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/plan/v1"
@@ -299,7 +300,7 @@ def _entry(workload: PlannedWorkload) -> PlanEntry:
         workload,
         None if rollout is None else PlannedRollout.of(rollout),
         [StuckPod(step.name, step.message) for step in workload.pending],
-        list(new_node_lines(workload)),
+        list(new_node_lines(workload.pods.autoscaled)),
     )
 
 

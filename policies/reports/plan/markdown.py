@@ -19,7 +19,6 @@ from policies.reports.plan.words import (
     evicted_lines,
     force_text,
     lost_volume_lines,
-    new_node_lines,
     pending_messages,
     pods_text,
     rollout_text,
@@ -30,6 +29,7 @@ from policies.reports.plan.words import (
     trace,
     what_differs,
 )
+from policies.reports.simulate.autoscale_text import new_node_lines
 from policies.reports.words import constraint_title
 
 #: How a comment begins, by which a later one is put in its place.
@@ -62,7 +62,7 @@ def _workload(workload: PlannedWorkload) -> str:
     lines = [f"{head}: {text('; '.join(filter(None, (differs, pods_text(workload)))))}\n"]
     lines += (f"- {text(str(error))}\n" for error in workload.errors)
     lines += (f"- {plural(count, 'pod')} pending: {text(why)}\n" for count, why in pending_messages(workload))
-    lines += (f"- {text(line)}\n" for line in new_node_lines(workload))
+    lines += (f"- {text(line)}\n" for line in new_node_lines(workload.pods.autoscaled))
     lines += (f"- {text(line)}\n" for line in lost_volume_lines(workload))
     lines += (f"- {text(line)}\n" for line in evicted_lines(workload))
     if rollout := rollout_text(workload):

@@ -25,7 +25,6 @@ from policies.reports.plan.words import (
     evicted_lines,
     force_text,
     lost_volume_lines,
-    new_node_lines,
     pending_messages,
     pods_text,
     rollout_text,
@@ -36,6 +35,7 @@ from policies.reports.plan.words import (
     trace,
     what_differs,
 )
+from policies.reports.simulate.autoscale_text import new_node_lines
 from policies.reports.words import constraint_title, print_all, sentence
 
 _STYLES: Final = {
@@ -100,7 +100,7 @@ def _workload(workload: PlannedWorkload) -> Iterator[RenderableType]:
         yield _indented(Text(domains_text(domains)), 4)
     for count, why in pending_messages(workload):
         yield sentence(f"  {plural(count, 'pod')} pending: {why}")
-    for line in chain(new_node_lines(workload), lost_volume_lines(workload)):
+    for line in chain(new_node_lines(workload.pods.autoscaled), lost_volume_lines(workload)):
         yield _indented(Text(line))
 
 

@@ -21,7 +21,7 @@ from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines
 from policies.reports.rollout.words import NOT_OF_CONTROLLERS, left_over, placed_first, strategy
-from policies.reports.simulate.autoscale_text import new_nodes_by_group, no_node_reasons, scaled_notes
+from policies.reports.simulate.autoscale_text import scaled_notes
 from policies.reports.words import NO_NAME, end_of_evicted, ending, evictions_text, lost_volumes_text
 from policies.scheduler.request import ConstraintOrigin
 
@@ -170,19 +170,6 @@ def pending_messages(workload: PlannedWorkload) -> Iterator[tuple[int, str]]:
         counts[step.message] = counts.get(step.message, 0) + 1
     for message in list(counts)[:IN_SENTENCE]:
         yield counts[message], message
-
-
-def new_node_lines(workload: PlannedWorkload) -> Iterator[str]:
-    """Yield which nodes come for pods of a workload, and why no node comes for others."""
-    scaled = workload.pods.autoscaled
-    if scaled is None:
-        return
-    if scaled.nodes:
-        yield f"{scaled.autoscaler} adds {plural(len(scaled.nodes), 'node')}: {new_nodes_by_group(scaled)}"
-    for entry in scaled.unhelped[:IN_SENTENCE]:
-        yield f"no node comes for {plural(len(entry.pods), 'pod')}: {'; '.join(no_node_reasons(entry))}"
-    if (rest := len(scaled.unhelped) - IN_SENTENCE) > 0:
-        yield more(rest)
 
 
 def lost_volume_lines(workload: PlannedWorkload) -> Iterator[str]:

@@ -71,6 +71,18 @@ def _nodes(scaled: Autoscaled) -> Iterator[RenderableType]:
     yield add_rows(table, map(_grown, grown))
 
 
+def new_node_lines(scaled: Autoscaled | None) -> Iterator[str]:
+    """Yield which nodes come for pods, and why no node comes for others; nothing without an autoscaler."""
+    if scaled is None:
+        return
+    if scaled.nodes:
+        yield f"{scaled.autoscaler} adds {plural(len(scaled.nodes), 'node')}: {new_nodes_by_group(scaled)}"
+    for entry in scaled.unhelped[:IN_SENTENCE]:
+        yield f"no node comes for {plural(len(entry.pods), 'pod')}: {'; '.join(no_node_reasons(entry))}"
+    if (rest := len(scaled.unhelped) - IN_SENTENCE) > 0:
+        yield more(rest)
+
+
 def new_nodes_by_group(scaled: Autoscaled) -> str:
     """Return how many nodes each node group or NodePool gets, by zone.
 

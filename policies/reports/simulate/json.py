@@ -22,6 +22,7 @@ from policies.placement.simulate.scheduling_queue import SchedulingQueue, Simula
 from policies.placement.simulate.what_if import WhatIf
 from policies.reports.rollout.json import RolloutFields, rollout_fields
 from policies.reports.rollout.words import not_looked_at
+from policies.reports.simulate.autoscale_text import new_node_lines
 from policies.scheduler.binding import Step
 from policies.scheduler.releases import judged_as
 
@@ -79,6 +80,7 @@ class SimulateAnswer:
             neither was requested.
         autoscaled: What the autoscaler does for the pods, the first time; null where that was not
             requested.
+        new_nodes: Which nodes come for the pods, and why no node comes for others, a sentence each.
         scaled_down: The nodes that the autoscaler then removes, and where their pods go, the first time; null
             where that was not requested.
         evicted: The pods that were evicted for pods of higher priority, and what became of them; those that
@@ -106,6 +108,7 @@ class SimulateAnswer:
     what_if: WhatIf | None = None
     rollout: RolloutFields | None = None
     autoscaled: Autoscaled | None = None
+    new_nodes: Sequence[str] = ()
     scaled_down: ScaledDown | None = None
     evicted: Sequence[DisplacedPod]
     not_modeled: Sequence[str]
@@ -137,6 +140,7 @@ def _of_queue(simulated: SimulatedQueue) -> SimulateAnswer:
         runs=None if runs is None else SimulationRuns(simulated.settings.runs, runs),
         what_if=simulated.what_if,
         autoscaled=simulation.autoscaled,
+        new_nodes=list(new_node_lines(simulation.autoscaled)),
         scaled_down=simulation.scaled_down,
         evicted=simulation.evicted,
         not_modeled=simulated.unmodeled,

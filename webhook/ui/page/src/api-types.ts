@@ -42,6 +42,8 @@ export interface ClusterMap {
   pods: PodColumns;
   /** The manifest that is shown at first; empty for none. */
   opened: string;
+  /** The autoscaler that may add nodes; null for none. */
+  autoscale: PageAutoscaler | null;
   /** Which reading of the cluster it is; positions in it are those of answers about the same one. */
   reading: number;
 }
@@ -118,6 +120,14 @@ export interface PodColumns {
   node: number[];
   /** For each the position of its workload; -1 without a controller. */
   workload: number[];
+}
+
+/** The autoscaler that may add nodes for pending pods. */
+export interface PageAutoscaler {
+  /** The value of the option that gives it: a file, or "deduced". */
+  name: string;
+  /** The "autoscale" of a request for it. */
+  documents: "deduced" | Record<string, unknown>[];
 }
 
 /** Which reading of the cluster is shown, and what is known of the next. */
@@ -560,6 +570,8 @@ export interface NewNode {
   instanceType: string;
   /** How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it. */
   capacityType: string;
+  /** Its labels. */
+  labels: Record<string, string>;
 }
 
 /** Pods that are alike and for which no node was added. */
@@ -1290,6 +1302,8 @@ export interface SimulateAnswer {
   rollout: RolloutFields | null;
   /** What the autoscaler does for the pods, the first time; null where that was not requested. */
   autoscaled: Autoscaled | null;
+  /** Which nodes come for the pods, and why no node comes for others, a sentence each. */
+  newNodes: string[];
   /** The nodes that the autoscaler then removes, and where their pods go, the first time; null where that was not requested. */
   scaledDown: ScaledDown | null;
   /** The pods that were evicted for pods of higher priority, and what became of them; those that were evicted for displaced pods are among these, in "whatIf". In a rollout those of other workloads, in its likely course. */

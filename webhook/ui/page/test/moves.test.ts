@@ -20,6 +20,7 @@ const MAP = {
   workloads: { kinds: ["Deployment"], namespaces: ["shop"], kind: [0, 0], namespace: [0, 0], name: ["web", "api"] },
   pods: { node: [0, 0, 1, 2], workload: [0, 1, 0, 0] },
   opened: "",
+  autoscale: null,
   reading: 1,
 } satisfies ClusterMap;
 const cluster = new Cluster(MAP);

@@ -47,13 +47,20 @@ test("the numbers at the end are the answer's, with a reason for each pod that p
 });
 
 test("an edited copy replaces what runs: rolled out alone, or before nodes change", () => {
-  const state = { replicas: 7, actions: [] };
+  const state = { replicas: 7, actions: [], newNodes: false };
   const actions = [{ drain: "n1" }];
-  expect(editedRequest("m", state, true)).toEqual({ rollout: { manifest: "m", replicas: 7 } });
-  expect(editedRequest("m", { ...state, actions }, true)).toEqual({
+  const autoscale = "deduced";
+  const scaler = { name: "groups.yaml", documents: autoscale } as const;
+  const scaled = { ...state, newNodes: true };
+  expect(editedRequest("m", state, true, scaler)).toEqual({ rollout: { manifest: "m", replicas: 7 } });
+  expect(editedRequest("m", { ...state, actions }, true, scaler)).toEqual({
     simulate: { manifest: "m", applied: true, replicas: 7, actions },
   });
-  expect(editedRequest("m", state, false)).toEqual({ simulate: { manifest: "m", replicas: 7 } });
+  expect(editedRequest("m", scaled, true, scaler)).toEqual({
+    simulate: { manifest: "m", applied: true, replicas: 7, autoscale },
+  });
+  expect(editedRequest("m", state, false, scaler)).toEqual({ simulate: { manifest: "m", replicas: 7 } });
+  expect(editedRequest("m", scaled, false, null)).toEqual({ simulate: { manifest: "m", replicas: 7 } });
 });
 
 test("pods with several best nodes are counted, scheduled or displaced: 2 of 3", () => {

@@ -18,7 +18,18 @@ test.each([
   [2, [], { scale: 2 }],
   [2, [{ drain: "n1" }], { replicas: 0, actions: [{ drain: "n1" }] }],
 ])("a what-if of %s replicas with 4 placed and %j", (replicas, actions, expected) => {
-  expect(whatIfBody("m", { replicas, actions }, NOW)).toEqual({ manifest: "m", ...expected });
+  expect(whatIfBody("m", { replicas, actions, newNodes: false }, NOW, null)).toEqual({ manifest: "m", ...expected });
+});
+
+const SOURCE = { kind: "file", name: "my cluster.json", readAt: "", notes: [] } as const;
+
+test("nodes that come are those of the same file", () => {
+  const state = { ...STATE, actions: [{ drain: "n1" }], newNodes: true };
+  const autoscale = { name: "my groups.yaml", documents: [{ kind: "NodeGroups" }] };
+  const request = { simulate: whatIfBody("m", state, NOW, autoscale) };
+  expect(whatIfCommand(state, request, { source: { ...SOURCE, notes: [] }, autoscale })).toBe(
+    "evenkeel what-if deployment/web -n shop --cluster 'my cluster.json' --drain n1 --autoscale 'my groups.yaml'",
+  );
 });
 
 test("the command is the one that answers the same", () => {
@@ -27,8 +38,8 @@ test("the command is the one that answers the same", () => {
     replicas: 9,
     actions: [{ lose: { topologyKey: "topology.kubernetes.io/zone", value: "a" } }],
   };
-  const request = { simulate: whatIfBody("m", state, NOW) };
-  expect(whatIfCommand(state, request, { kind: "file", name: "my cluster.json" })).toBe(
+  const request = { simulate: whatIfBody("m", state, NOW, null) };
+  expect(whatIfCommand(state, request, { source: { ...SOURCE, notes: [] }, autoscale: null })).toBe(
     "evenkeel what-if deployment/web -n shop --cluster 'my cluster.json' --lose topology.kubernetes.io/zone=a --pods 5",
   );
 });

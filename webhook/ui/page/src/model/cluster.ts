@@ -32,10 +32,12 @@ export class Cluster {
   /**
    * @param map Where every pod is.
    * @param lost The nodes that are gone or unreachable in a what-if.
+   * @param coming The nodes that an autoscaler adds in it.
    */
   constructor(
     readonly map: ClusterMap,
     readonly lost: ReadonlySet<number> = new Set(),
+    readonly coming: ReadonlySet<number> = new Set(),
   ) {
     this.names = map.nodes.names;
     this.notReady = new Set(map.nodes.notReady);

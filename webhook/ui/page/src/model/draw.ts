@@ -87,6 +87,7 @@ function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positi
   const plain: Rectangle[] = [];
   const warned: Rectangle[] = [];
   const notReady: Rectangle[] = [];
+  const coming: Rectangle[] = [];
   const hatches: Segment[] = [];
   const crosses: Segment[] = [];
   const width = nodeWidth(layout);
@@ -95,6 +96,7 @@ function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positi
     if (!place) continue;
     const rectangle: Rectangle = [place.x, place.y, width, place.height];
     plain.push(rectangle);
+    if (cluster.coming.has(place.node)) coming.push(rectangle);
     const lost = cluster.lost.has(place.node);
     if (lost || cluster.notReady.has(place.node)) notReady.push(rectangle);
     const right = place.x + width;
@@ -113,6 +115,7 @@ function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positi
   pen.stroke(theme.line, plain);
   pen.stroke(theme.warn, warned, true);
   pen.stroke(theme.bad, notReady, true);
+  pen.stroke(theme.accent, coming, true);
   pen.lines(theme.warn, hatches);
   pen.lines(theme.bad, crosses);
   const place = placeOf(layout, cursor);

@@ -55,6 +55,8 @@ export interface WorkloadState extends WorkloadKey {
   /** Replicas that are wanted in the what-if; null for those of the manifest. */
   replicas: number | null;
   actions: readonly ActionBody[];
+  /** Whether the autoscaler adds nodes for pending pods in the what-if. */
+  newNodes: boolean;
   /** The edited copy of the manifest; null while it is as in the cluster. */
   edited: string | null;
   /** The step of the rollout that is shown. */
@@ -93,7 +95,8 @@ export const MOST_EDITED = 24_000;
 /** Return the state of a workload's page as it is first shown. */
 export function workloadState(key: WorkloadKey, tab: Tab = "spread"): WorkloadState {
   const { kind, namespace, name } = key;
-  return { view: "workload", kind, namespace, name, tab, replicas: null, actions: [], edited: null, step: 0 };
+  const asked = { replicas: null, actions: [], newNodes: false };
+  return { view: "workload", kind, namespace, name, tab, ...asked, edited: null, step: 0 };
 }
 
 /** Return the fragment of a state, with its #. */
@@ -121,6 +124,7 @@ export function encode(state: PageState): string {
       if (state.tab !== "spread") query.set("tab", state.tab);
       if (state.replicas !== null) query.set("replicas", String(state.replicas));
       for (const action of state.actions) query.append("do", encodeAction(action));
+      if (state.newNodes) query.set("new-nodes", "yes");
       if (state.edited !== null && state.edited.length <= MOST_EDITED) query.set("manifest", state.edited);
       if (state.step > 0) query.set("step", String(state.step));
       break;
@@ -184,6 +188,7 @@ function readWorkload(key: WorkloadKey, read: Reader): WorkloadState {
     ...workloadState(key, known ?? "spread"),
     replicas: read.number("replicas", MOST_PODS),
     actions: read.actions("do"),
+    newNodes: read.text("new-nodes") === "yes",
     edited: read.text("manifest", MOST_EDITED),
     step: read.number("step", MOST_STEP) ?? 0,
   };

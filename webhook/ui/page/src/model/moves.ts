@@ -1,5 +1,5 @@
 /** The cluster after what happens to its nodes in a what-if: where every pod is then, and which of them came from where. */
-import type { ActionBody, ClusterMap, ClusterOutcome, LabelValues, NodeColumns, Taint } from "../api-types";
+import type { ActionBody, ClusterMap, ClusterOutcome, LabelValues, NewNode, NodeColumns, Taint } from "../api-types";
 import { Cluster } from "./cluster";
 
 /** Where a pod is that stays pending, in the columns of an answer and of the cluster. */
@@ -204,6 +204,21 @@ export function nodesAfter(
     }
   }
   return { ...nodes, names, labels, taints, cordoned: [...cordoned] };
+}
+
+/** Return the nodes with those that an autoscaler adds. */
+export function withNewNodes(nodes: NodeColumns, coming: readonly NewNode[]): NodeColumns {
+  if (coming.length === 0) return nodes;
+  const labels = Object.fromEntries(Object.entries(nodes.labels).map(([key, column]) => [key, copied(column)]));
+  for (const [key, column] of Object.entries(labels))
+    for (const node of coming) {
+      const value = key === HOSTNAME ? node.name : node.labels[key];
+      const known = value === undefined ? -1 : column.values.indexOf(value);
+      column.of.push(value === undefined || known >= 0 ? known : column.values.push(value) - 1);
+    }
+  const taints = { values: [...nodes.taints.values, []], of: [...nodes.taints.of] };
+  taints.of.push(...coming.map(() => taints.values.length - 1));
+  return { ...nodes, names: [...nodes.names, ...coming.map(({ name }) => name)], labels, taints };
 }
 
 function copied(column: LabelValues): LabelValues {

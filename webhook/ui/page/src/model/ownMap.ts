@@ -29,7 +29,7 @@ export function ownMap(cluster: Cluster, key: WorkloadKey, { pods, gone }: OwnPo
     const node = pod.node === null ? PENDING : at(pod.node);
     return node < 0 ? [] : [{ ...pod, node }];
   });
-  const own = new Cluster(mapOf(cluster.map, key, placed), cluster.lost);
+  const own = new Cluster(mapOf(cluster.map, key, placed), cluster.lost, cluster.coming);
   const arrived = new Uint8Array(placed.length);
   const left = new Map<number, number>();
   const leave = (name: string): [number, number] => {

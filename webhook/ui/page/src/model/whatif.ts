@@ -1,10 +1,12 @@
 /** What a what-if asks of the server, and what its answer says in numbers. */
 import type {
   BoundStep,
+  ClusterMap,
   DisplacedPod,
   LostVolume,
   DomainStages,
   ExplainAnswer,
+  PageAutoscaler,
   PendingStep,
   ReportBody,
   RolloutBody,
@@ -23,6 +25,9 @@ export type Replicas = { wanted: number; placed: number } | null;
 /** A request of a what-if: the manifest is rolled out in place of what runs, or its replicas are scheduled. */
 export type WhatIfRequest = { rollout: RolloutBody } | { simulate: WhatIfBody };
 
+/** What a person changes beside the manifest. */
+type Changes = Pick<WorkloadState, "replicas" | "actions" | "newNodes">;
+
 /**
  * Return the request of a what-if of an edited copy, which replaces the pods that run.
  *
@@ -30,25 +35,30 @@ export type WhatIfRequest = { rollout: RolloutBody } | { simulate: WhatIfBody };
  */
 export function editedRequest(
   manifest: string,
-  state: Pick<WorkloadState, "replicas" | "actions">,
+  state: Changes,
   rolledOut: boolean,
+  autoscaler: PageAutoscaler | null,
 ): WhatIfRequest {
   const replicas = state.replicas === null ? {} : { replicas: state.replicas };
-  if (!rolledOut) return { simulate: { ...whatIfBody(manifest, state, null), ...replicas } };
-  if (state.actions.length === 0) return { rollout: { manifest, ...replicas } };
-  return { simulate: { manifest, applied: true, ...replicas, actions: [...state.actions] } };
+  const body = { ...whatIfBody(manifest, { ...state, replicas: null }, null, autoscaler), ...replicas };
+  if (!rolledOut) return { simulate: body };
+  const nodesChange = body.actions !== undefined || body.autoscale !== undefined;
+  return nodesChange ? { simulate: { ...body, applied: true } } : { rollout: { manifest, ...replicas } };
 }
 
 /** Return the request of a what-if: more replicas are scheduled, fewer are scaled down as the controller does. */
 export function whatIfBody(
   manifest: string,
-  state: Pick<WorkloadState, "replicas" | "actions">,
+  state: Changes,
   now: Replicas,
+  autoscaler: PageAutoscaler | null,
 ): WhatIfBody {
   const actions = state.actions.length ? { actions: [...state.actions] } : {};
-  if (now === null || state.replicas === null) return { manifest, ...actions };
+  const nodes = state.newNodes && autoscaler ? { ...actions, autoscale: autoscaler.documents } : actions;
+  if (now === null || state.replicas === null) return { manifest, ...nodes };
+  // Where pods only go none is pending, so no node comes.
   if (state.replicas < now.placed && state.actions.length === 0) return { manifest, scale: state.replicas };
-  return { manifest, replicas: Math.max(0, state.replicas - now.placed), ...actions };
+  return { manifest, replicas: Math.max(0, state.replicas - now.placed), ...nodes };
 }
 
 /** Return the command that finds the evictions which bring a workload back within maxSkew. */
@@ -66,7 +76,7 @@ export function rebalanceCommand(key: WorkloadKey, source: { kind: string; name:
 export function whatIfCommand(
   state: WorkloadState,
   request: WhatIfRequest,
-  source: { kind: string; name: string },
+  { source, autoscale }: Pick<ClusterMap, "source" | "autoscale">,
 ): string {
   const edited = state.edited !== null;
   const words = [
@@ -81,6 +91,7 @@ export function whatIfCommand(
   const body = request.simulate;
   if (typeof body.replicas === "number") words.push(`--pods ${body.replicas}`);
   if (typeof body.scale === "number") words.push(`--replicas ${body.scale}`);
+  if (body.autoscale && autoscale) words.push(`--autoscale ${quoted(autoscale.name)}`);
   return words.join(" ");
 }
 
@@ -97,19 +108,19 @@ export function reportBody(
   state: WorkloadState,
   detail: WorkloadDetail,
   explain: ExplainAnswer | null,
-  cluster: { map: { source: { kind: string; name: string } } },
+  { map }: { map: Pick<ClusterMap, "source" | "autoscale"> },
 ): ReportBody {
-  const { source } = cluster.map;
   if (state.tab === "rollout")
-    return { view: "rollout", manifest, command: whatIfCommand(state, { rollout: { manifest } }, source) };
+    return { view: "rollout", manifest, command: whatIfCommand(state, { rollout: { manifest } }, map) };
   const request: WhatIfRequest =
     state.edited === null
-      ? { simulate: whatIfBody(manifest, state, explain?.replicas ?? null) }
-      : editedRequest(manifest, state, detail.rolledOut);
-  const command = whatIfCommand(state, request, source);
+      ? { simulate: whatIfBody(manifest, state, explain?.replicas ?? null, map.autoscale) }
+      : editedRequest(manifest, state, detail.rolledOut, map.autoscale);
+  const command = whatIfCommand(state, request, map);
   if (state.tab !== "what-if") {
     const object =
       state.edited === null ? quoted(`${shortKind(state.kind).toLowerCase()}/${state.name}`) : "-f edited.yaml";
+    const { source } = map;
     const where = source.kind === "file" ? `--cluster ${quoted(source.name)}` : "--live";
     return { view: "explain", manifest, command: `evenkeel explain ${object} -n ${quoted(state.namespace)} ${where}` };
   }

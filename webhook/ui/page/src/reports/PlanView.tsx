@@ -3,6 +3,7 @@ import { minimumOf } from "../model/skew";
 import { count, number, origin, shortKey } from "../model/words";
 import { DomainBars } from "../parts/DomainBars";
 import { Evicted } from "../parts/Evicted";
+import { NewNodes } from "../parts/NewNodes";
 import { Badge, Empty, Fact, Limits, Name, Notice, Title, type Tone } from "../parts/text";
 import { Findings } from "./LintView";
 import type { PlanEntry, PlannedDomains, PlannedRollout, PlanReport } from "../api-types";
@@ -157,17 +158,7 @@ function Workload({ workload }: { workload: PlanEntry }) {
           </ul>
         </Notice>
       )}
-      {workload.newNodes.length > 0 && (
-        <Notice tone="note" title="Nodes that come">
-          <ul>
-            {workload.newNodes.map((line) => (
-              <li key={line}>
-                <Name>{line}</Name>
-              </li>
-            ))}
-          </ul>
-        </Notice>
-      )}
+      {pods.autoscaled && <NewNodes lines={workload.newNodes} />}
       {rollout && (
         <p>
           <Badge tone={OUTCOMES[rollout.worst].tone}>

@@ -5,6 +5,7 @@ import { minimumOf, skewOf } from "../model/skew";
 import { chancesOf, endsOf, evictedOf, lostVolumesOf, uncountedOf } from "../model/whatif";
 import { count, number, origin, shortKey } from "../model/words";
 import { Evicted, MOST_LISTED } from "../parts/Evicted";
+import { NewNodes } from "../parts/NewNodes";
 import { LostVolumes } from "../parts/LostVolumes";
 import { DomainBars, type DomainCount } from "../parts/DomainBars";
 import { Badge, Fact, Limits, Name, Notice } from "../parts/text";
@@ -32,6 +33,9 @@ export function OutcomeFacts({ answer }: Props) {
       {whatIf && whatIf.lostNodes.length > 0 && <Fact label="Nodes lost" value={whatIf.lostNodes.length} />}
       {whatIf && whatIf.addedNodes.length > 0 && <Fact label="Nodes added" value={whatIf.addedNodes.length} />}
       {whatIf && whatIf.displaced.length > 0 && <Fact label="Pods displaced" value={whatIf.displaced.length} />}
+      {answer.autoscaled && (
+        <Fact label="Nodes that come" value={answer.autoscaled.nodes.length} testId="fact-new-nodes" />
+      )}
       {evicted.length > 0 && <Fact label="Pods evicted" value={evicted.length} tone="warning" />}
     </dl>
   );
@@ -61,6 +65,7 @@ export function Outcome({ answer, explain }: Props & { explain: ExplainAnswer | 
           </p>
         </Notice>
       ))}
+      {answer.autoscaled && <NewNodes lines={answer.newNodes} />}
       <LostVolumes volumes={lostVolumesOf(answer)} />
       {chances.tied > 0 && (
         <Notice tone="note" title="This is one of several ends." testId="chance">

@@ -41,6 +41,7 @@ const PAUSE = 60;
 
 export function WhatIfPanel({ client, cluster, detail, explain, manifest, state, change, onEdit, go }: Props) {
   const edited = state.edited !== null;
+  const { autoscale } = cluster.map;
   const running = detail.inCluster ? (detail.explain?.replicas ?? null) : null;
   // Pods that run are of another revision than an edited copy, which then has none of its own.
   const wanted = explain.replicas;
@@ -48,9 +49,9 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
   const [against, setAgainst] = useState<"now" | "original">("now");
   const replaces = edited && detail.rolledOut;
   const request: WhatIfRequest = edited
-    ? editedRequest(manifest, state, detail.rolledOut)
-    : { simulate: whatIfBody(manifest, state, own) };
-  const original = whatIfBody(detail.manifest, state, running);
+    ? editedRequest(manifest, state, detail.rolledOut, autoscale)
+    : { simulate: whatIfBody(manifest, state, own, autoscale) };
+  const original = whatIfBody(detail.manifest, state, running, autoscale);
   const { data, error, loading } = useRequest(
     JSON.stringify(request),
     (signal) =>
@@ -63,7 +64,7 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
     (signal) => client.simulate(original, signal),
     PAUSE,
   );
-  const command = whatIfCommand(state, request, cluster.map.source);
+  const command = whatIfCommand(state, request, cluster.map);
   // What runs is of the constraints in the cluster, whatever a copy says; an answer has it without a bound.
   const current =
     !edited && data ? comparedDomains(data, explain) : detail.explain ? currentDomains(detail.explain) : [];
@@ -85,6 +86,19 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
             change({ actions });
           }}
         />
+        {autoscale && (
+          <label>
+            <input
+              type="checkbox"
+              checked={state.newNodes}
+              data-testid="new-nodes"
+              onChange={(event) => {
+                change({ newNodes: event.currentTarget.checked });
+              }}
+            />{" "}
+            Let the autoscaler add nodes for pending pods (<Name>{autoscale.name}</Name>)
+          </label>
+        )}
         <details open={state.edited !== null}>
           <summary>Constraint</summary>
           <ConstraintForm kind={state.kind} explain={explain} topologyKeys={cluster.map.topologyKeys} onEdit={onEdit} />
@@ -97,12 +111,12 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
             Edit the manifest as YAML
           </button>
         </details>
-        {(state.actions.length > 0 || state.replicas !== null) && (
+        {(state.actions.length > 0 || state.replicas !== null || state.newNodes) && (
           <button
             class="link"
             data-testid="reset"
             onClick={() => {
-              change({ actions: [], replicas: null });
+              change({ actions: [], replicas: null, newNodes: false });
             }}
           >
             Undo changes of nodes and replicas
@@ -204,7 +218,7 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
               {replaces && state.replicas !== null && `, with spec.replicas ${state.replicas}`}.
             </p>
           )}
-          {edited && state.actions.length > 0 && (
+          {edited && "simulate" in request && request.simulate.applied && (
             <p class="quiet">
               The command adds the replicas of the copy to those that run; the page rolls it out first.
             </p>
@@ -223,7 +237,10 @@ function AfterMap({
   state,
   go,
 }: Pick<Props, "cluster" | "detail" | "state" | "go"> & { answer: SimulateAnswer }) {
-  const nodes = useMemo(() => nodesAlone(cluster, state.actions, answer.whatIf), [cluster, state.actions, answer]);
+  const nodes = useMemo(
+    () => nodesAlone(cluster, state.actions, answer.whatIf, answer.autoscaled?.nodes),
+    [cluster, state.actions, answer],
+  );
   const now = useMemo(() => held(runningPods(detail.pods, 0)), [detail]);
   const pods = useMemo(() => podsAfter(answer, detail.pods), [answer, detail]);
   if (!pods) return null;

@@ -1,10 +1,10 @@
 /** The pods of one workload on the nodes, as squares; those without a node are ghosts below. */
 import { useCallback, useMemo, useState } from "preact/hooks";
-import type { ActionBody, WhatIf, WorkloadDetail } from "../api-types";
+import type { ActionBody, NewNode, WhatIf, WorkloadDetail } from "../api-types";
 import { Cluster } from "../model/cluster";
 import { START, type PageState, type WorkloadKey } from "../model/fragment";
 import { layOut, pitchFor, type Domain } from "../model/layout";
-import { nodesAfter } from "../model/moves";
+import { nodesAfter, withNewNodes } from "../model/moves";
 import { ownMap } from "../model/ownMap";
 import { held, runningPods, type Held, type OwnPods } from "../model/ownPods";
 import { count, number, shortKey } from "../model/words";
@@ -37,10 +37,13 @@ export function nodesAlone(
   cluster: Cluster,
   actions: readonly ActionBody[],
   whatIf: Pick<WhatIf, "addedNodes" | "lostNodes"> | null,
+  coming: readonly NewNode[] = [],
 ): Cluster {
-  const nodes = whatIf ? nodesAfter(cluster, actions, whatIf) : cluster.map.nodes;
+  const changed = whatIf ? nodesAfter(cluster, actions, whatIf) : cluster.map.nodes;
   const lost = new Set(whatIf?.lostNodes.map((name) => cluster.positionOf(name)));
-  return new Cluster({ ...cluster.map, nodes, pods: { node: [], workload: [] } }, lost);
+  const nodes = withNewNodes(changed, coming);
+  const added = new Set(coming.map((_, at) => changed.names.length + at));
+  return new Cluster({ ...cluster.map, nodes, pods: { node: [], workload: [] } }, lost, added);
 }
 
 /** Nodes up to which those without a pod of the workload are drawn. */
@@ -112,6 +115,7 @@ export function WorkloadMap({ cluster, workload, rows, pods, beside = NONE, go }
             {count(own.pending, "pod")} without a node
           </span>
         )}
+        {cluster.coming.size > 0 && <span>dashed blue: nodes that come</span>}
         {drawn < cluster.names.length && (
           <span>
             {number(drawn)} of {count(cluster.names.length, "node")}: those with a pod of it

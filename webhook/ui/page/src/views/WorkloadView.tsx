@@ -341,8 +341,8 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
   };
   const request: WhatIfRequest =
     state.edited === null
-      ? { simulate: whatIfBody(manifest, state, explain?.replicas ?? null) }
-      : editedRequest(manifest, state, detail.rolledOut);
+      ? { simulate: whatIfBody(manifest, state, explain?.replicas ?? null, cluster.map.autoscale) }
+      : editedRequest(manifest, state, detail.rolledOut, cluster.map.autoscale);
   const simulate = (signal: AbortSignal): Promise<SimulateAnswer> =>
     "rollout" in request ? client.rollout(request.rollout, signal) : client.simulate(request.simulate, signal);
   const picture = async (signal: AbortSignal): Promise<ReturnType<typeof pictureOf>> => {
