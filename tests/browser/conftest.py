@@ -54,10 +54,10 @@ def _is_local(url: str) -> bool:
 
 
 @pytest.fixture(scope="package")
-def serve() -> Iterator[Callable[[Path], str]]:
-    """Return a function that serves the page of a snapshot and returns its address."""
+def serve() -> Iterator[Callable[..., str]]:
+    """Return a function that serves the page of a snapshot, with options, and returns its address."""
     with ExitStack() as running:
-        yield cache(lambda cluster: running.enter_context(served_page(cluster)))
+        yield cache(lambda cluster, *options: running.enter_context(served_page(cluster, *options)))
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ _ZONE = "topology.kubernetes.io/zone"
 
 
 @pytest.fixture
-def shop(serve: Callable[[Path], str]) -> str:
-    """The address of the page of the example cluster."""
-    return serve(SHOP)
+def shop(serve: Callable[..., str]) -> str:
+    """The address of the page of the example cluster, to whose node groups an autoscaler may add nodes."""
+    return serve(SHOP, "--autoscale", "deduced")
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,13 @@ def shop(serve: Callable[[Path], str]) -> str:
             [("do", f"lose:{_ZONE}:c"), ("do", "drain:node-b1"), ("replicas", "5")],
             id="a lost zone, a drained node and more replicas",
         ),
+        pytest.param("search/indexer", [("replicas", "14"), ("new-nodes", "yes")], id="nodes that come"),
+        pytest.param(
+            "shop/web",
+            [("do", f"lose:{_ZONE}:a"), ("new-nodes", "yes")],
+            id="nodes that come for a lost zone",
+        ),
+        pytest.param("shop/web", [("new-nodes", "yes")], id="no node that comes"),
     ],
 )
 def test_a_what_if_is_that_of_its_command(
@@ -76,6 +83,14 @@ def test_a_what_if_is_that_of_its_command(
     ends = answer["ends"]
     assert str(ends["running"]) == after.get_by_test_id("fact-running").locator("dd").inner_text()
     assert str(ends["pending"]) == after.get_by_test_id("fact-pending").locator("dd").inner_text()
+    if "new-nodes" in dict(changes):
+        coming = len(answer["autoscaled"]["nodes"])
+        assert str(coming) == after.get_by_test_id("fact-new-nodes").locator("dd").inner_text()
+        assert (
+            answer["newNodes"]
+            == after.get_by_test_id("new-nodes-text").get_by_role("listitem").all_inner_texts()
+        )
+        assert (coming > 0) is page.get_by_text("dashed: nodes that come").is_visible()
     # Where replicas are scheduled besides, the end is after these.
     stages = answer["whatIf"]["domains"] if answer["whatIf"] else []
     expected = {each["constraint"]: each["recovered"] for each in stages}
@@ -86,6 +101,21 @@ def test_a_what_if_is_that_of_its_command(
     # Old words would be answered with a note on the new ones.
     assert "renamed" not in done.stderr
     assert " is now " not in done.stderr
+
+
+def test_nodes_come_by_a_switch(page: Page, shop: str) -> None:
+    """Replicas that fit nowhere get nodes once a person lets them come, and lose them again."""
+    page.goto(f"{shop}#/workload/Deployment/search/indexer?tab=what-if&replicas=30")
+    pending = page.get_by_test_id("after").get_by_test_id("fact-pending").locator("dd")
+    expect(pending).not_to_have_text("0")
+    page.get_by_test_id("new-nodes").check()
+    expect(page.get_by_test_id("fact-new-nodes")).to_be_visible()
+    expect(pending).to_have_text("0")
+    assert "new-nodes=yes" in page.url
+    page.get_by_test_id("reset").click()
+
+    expect(page.get_by_test_id("new-nodes")).not_to_be_checked()
+    expect(page.get_by_test_id("fact-new-nodes")).to_be_hidden()
 
 
 def test_a_suggested_change_of_the_cluster_is_tried(

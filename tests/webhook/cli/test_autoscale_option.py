@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.builders import a_constraint, a_node, a_workload
+from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.webhook.cli.in_process import evenkeel
 
 ZONE = "topology.kubernetes.io/zone"
@@ -308,3 +308,31 @@ def test_scale_down_after_scale_up(folder: Path) -> None:
     assert added
     assert not removed & added
     assert added <= {node["name"] for node in answer["scaledDown"]["kept"]}
+
+
+@pytest.mark.parametrize(
+    ("pods", "added"), [pytest.param("0", 2, id="displaced alone"), pytest.param("2", 4, id="and replicas")]
+)
+def test_what_is_displaced_gets_nodes(folder: Path, pods: str, added: int) -> None:
+    """Pods that lose their node and fit nowhere get nodes, then those of the queue; one answer has both."""
+    spec = yaml.safe_load((folder / "web.yaml").read_text())["spec"]["template"]["spec"]
+    running = [
+        a_pod(name=f"web-{number}", owner=("apps/v1", "ReplicaSet", "web-1"), spec={**spec, "nodeName": "n1"})
+        for number in range(2)
+    ]
+    for pod in running:
+        pod["spec"].pop("topologySpreadConstraints")
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2"
+    full = a_node("n2", "b", cpu="1")
+    objects = {"apiVersion": "v1", "kind": "List", "items": [a_node("n1", "a"), full, *running]}
+    (folder / "cluster.json").write_text(json.dumps(objects))
+    given = ("--drain", "n1", "--pods", pods, "--autoscale", str(folder / "groups.yaml"), "-o", "json")
+    code, out, _ = _run(folder, *given, command="what-if")
+    answer = json.loads(out)
+    nodes = [node["name"] for node in answer["autoscaled"]["nodes"]]
+    moved = [pod["node"] for pod in answer["whatIf"]["displaced"]]
+
+    assert 0 == code
+    assert (added, added) == (len(nodes), len(set(nodes)))
+    assert set(moved) <= set(nodes)
+    assert answer["newNodes"][0].startswith(f"Cluster Autoscaler adds {added} nodes: ")

@@ -115,7 +115,7 @@ export function WorkloadMap({ cluster, workload, rows, pods, beside = NONE, go }
             {count(own.pending, "pod")} without a node
           </span>
         )}
-        {cluster.coming.size > 0 && <span>dashed blue: nodes that come</span>}
+        {cluster.coming.size > 0 && <span>dashed: nodes that come</span>}
         {drawn < cluster.names.length && (
           <span>
             {number(drawn)} of {count(cluster.names.length, "node")}: those with a pod of it
