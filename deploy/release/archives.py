@@ -30,11 +30,11 @@ from deploy.release.project import ROOT, VERSION
 DIST: Final = ROOT / "dist"
 #: The releases of Python that an archive runs on.
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
-#: For each platform, by krew's words, the tags of the wheels that run on it, the best first.
+#: For each platform, by krew's words, the tags of the wheels that run on it, the best first. Macs with Intel are not
+#: among them: cryptography has no wheel for them since its release 49. Windows is not: its programs end in .exe.
 PLATFORMS: Final = {
     "linux/amd64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
     "linux/arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
-    "darwin/amd64": ("macosx_11_0_x86_64",),
     "darwin/arm64": ("macosx_11_0_arm64",),
 }
 #: What the archives can do besides reading files: not serve, which is the image's.

@@ -18,6 +18,8 @@ from deploy.release.archives import DIST, PLATFORMS, PYTHONS, name_of
 from deploy.release.project import HOMEPAGE, PROJECT, ROOT, VERSION
 
 _PYTHONS: Final = f"{', '.join(PYTHONS[:-1])} or {PYTHONS[-1]}"
+#: Both channels show it in lists: krew up to 50 characters, Homebrew up to 80.
+_SUMMARY: Final = "Explain and check topology spread constraints"
 _ABOUT: Final = """\
 Explains in kube-scheduler's own numbers why a pod is pending, simulates rollouts and the loss of
 zones, audits how workloads are spread, and lints and fixes topologySpreadConstraints in manifests.
@@ -28,7 +30,8 @@ This plugin is written in Python. It brings its packages, and needs Python on th
 Linux needs glibc 2.28 or later.
 """
 _SYSTEMS: Final = {"linux": "linux", "darwin": "macos"}
-_PROCESSORS: Final = {"amd64": "intel", "arm64": "arm"}
+#: What Homebrew calls each processor: a block of its own, and what a formula requires.
+_PROCESSORS: Final = {"amd64": ("intel", "x86_64"), "arm64": ("arm", "arm64")}
 
 
 class _Dumper(yaml.SafeDumper):
@@ -72,7 +75,7 @@ def krew_manifest(sums: dict[str, str]) -> str:
     spec = {
         "version": f"v{VERSION}",
         "homepage": HOMEPAGE,
-        "shortDescription": "Explain and check topology spread constraints",
+        "shortDescription": _SUMMARY,
         "description": _ABOUT,
         "caveats": _CAVEATS,
         "platforms": platforms,
@@ -91,23 +94,33 @@ def formula(sums: dict[str, str]) -> str:
     blocks = []
     for system, word in _SYSTEMS.items():
         found = [platform for platform in sums if platform.startswith(f"{system}/")]
-        inner = [
-            f"    on_{_PROCESSORS[platform.partition('/')[2]]} do\n"
-            f'      url "{address(platform)}"\n'
-            f'      sha256 "{sums[platform]}"\n'
-            "    end\n"
-            for platform in found
-        ]
-        if inner:
-            blocks.append(f"  on_{word} do\n{''.join(inner)}  end\n")
+        if found:
+            blocks.append(f"  on_{word} do\n{_sources(found, sums)}  end\n")
     return Template((ROOT / "deploy/homebrew/evenkeel.rb.in").read_text("utf-8")).substitute(
-        description=PROJECT["description"],
+        description=_SUMMARY,
         homepage=HOMEPAGE,
         version=VERSION,
         license=PROJECT["license"],
         python=PYTHONS[-1],
         platforms="\n".join(blocks),
     )
+
+
+def _sources(platforms: list[str], sums: dict[str, str]) -> str:
+    """Return the lines of one system: which archive, by processor, or which processor is required."""
+    lines = []
+    for platform in platforms:
+        block, name = _PROCESSORS[platform.partition("/")[2]]
+        # Homebrew loads a formula on the other processor too, and wants an address there.
+        first, last = (f"on_{block} do", "end") if len(platforms) > 1 else (f"depends_on arch: :{name}", "")
+        indent = "  " if last else ""
+        lines += [
+            f"    {first}",
+            f'    {indent}url "{address(platform)}"',
+            f'    {indent}sha256 "{sums[platform]}"',
+            *([f"    {last}"] if last else []),
+        ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def main() -> int:

@@ -216,15 +216,20 @@ def test_the_manifest_is_what_krew_takes(sums: dict[str, str], tmp_path: Path) -
 def test_the_formula_has_every_platform(sums: dict[str, str]) -> None:
     """With its own address and digest, in the block of its system and processor."""
     text = channels.formula(sums)
-    found = re.findall(r'on_(arm|intel) do\n +url "(.*)"\n +sha256 "(.*)"\n', text)
+    found = re.findall(r'(on_arm do|on_intel do|arch: :arm64)\n +url "(.*)"\n +sha256 "(.*)"\n', text)
 
-    assert {(channels.address(name), digest) for name, digest in sums.items()} == {each[1:] for each in found}
+    assert [
+        ("on_intel do", channels.address("linux/amd64"), sums["linux/amd64"]),
+        ("on_arm do", channels.address("linux/arm64"), sums["linux/arm64"]),
+        ("arch: :arm64", channels.address("darwin/arm64"), sums["darwin/arm64"]),
+    ] == found
     assert (
         text.index("on_linux do")
         < text.index("linux_amd64")
         < text.index("on_macos do")
-        < text.index("darwin_amd64")
+        < text.index("darwin_arm64")
     )
+    assert len(re.findall(r'desc "(.*)"', text)[0]) < 80
     assert "$" not in re.sub(r'"\$@"', "", text)
     assert len(re.findall(r"\b(?:do|def|class)\b", re.sub(r'"[^"]*"', "", text))) == len(
         re.findall(r"^ *end$", text, re.MULTILINE)
