@@ -5,13 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import LazyLoader
 from types import ModuleType
-from typing import Final
+from typing import Final, NoReturn
 
 #: The modules that were imported late, and may not be used yet.
 _LATE: Final[list[str]] = []
+
+
+class _RepeatingLoader(SourceFileLoader):
+    """Runs a module; what it lacks is said at every use, for Python itself drops the error of the first.
+
+    It looks whether a module that is imported again is being run, which runs a late one.
+    """
+
+    def exec_module(self, module: ModuleType) -> None:
+        try:
+            super().exec_module(module)
+        except ModuleNotFoundError as error:
+            missing = error
+
+            def repeat(_name: str) -> NoReturn:
+                raise missing
+
+            module.__getattr__ = repeat  # type: ignore[method-assign]  # PEP 562
+            raise
 
 
 class _LateFinder:
@@ -22,8 +41,8 @@ class _LateFinder:
         name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = LazyLoader(_RepeatingLoader(spec.loader.name, spec.loader.path))
             _LATE.append(name)
         return spec
 

@@ -30,8 +30,8 @@ from deploy.release.project import ROOT, VERSION
 DIST: Final = ROOT / "dist"
 #: The releases of Python that an archive runs on.
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
-#: For each platform, by krew's words, the tags of the wheels that run on it, the best first. Macs with Intel are not
-#: among them: cryptography has no wheel for them since its release 49. Windows is not: its programs end in .exe.
+#: For each platform, by krew's words, the tags of the wheels that run on it, the best first. Macs with Intel
+#: are left out, for which cryptography has no wheel since 49, and Windows, where krew wants an .exe.
 PLATFORMS: Final = {
     "linux/amd64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
     "linux/arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),

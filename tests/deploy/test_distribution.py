@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tarfile
 import tomllib
 import venv
 import zipfile
+from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 
+import click
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from webhook.cli import main
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -39,50 +45,59 @@ def _wheel(built: Path, name: str) -> Path:
     return found
 
 
-def _closure(requirements: list[str]) -> set[str]:
-    """Return the names of all distributions that some need, themselves among them."""
-    found: set[str] = set()
-    waiting = [Requirement(text) for text in requirements]
+def closure(*extras: str) -> set[str]:
+    """Return the names of the distributions that an install with some extras needs besides Evenkeel's own."""
+    seen: set[tuple[str, str]] = set()
+    waiting = [("evenkeel", extra) for extra in ("", *extras)]
     while waiting:
-        requirement = waiting.pop()
-        name = canonicalize_name(requirement.name)
-        if name in found or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+        name, extra = waiting.pop()
+        if (name, extra) in seen:
             continue
-        found.add(name)
-        waiting += map(Requirement, distribution(name).requires or ())
-    return found
-
-
-def base_closure() -> set[str]:
-    """Return the names of the distributions that a base install needs."""
-    return _closure(PROJECT["dependencies"])
+        seen.add((name, extra))
+        for requirement in map(Requirement, distribution(name).requires or ()):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                waiting += [(canonicalize_name(requirement.name), each) for each in ("", *requirement.extras)]
+    return {name for name, _ in seen} - {"evenkeel"}
 
 
 @pytest.fixture(scope="module")
-def base(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the ``bin`` of an environment with the wheel, and of other packages those that it requires.
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that gives the ``bin`` of an environment with the wheel and some of its extras.
 
-    They are links to the ones that the tests run with, so nothing is downloaded.
+    Of other packages it has those that these require, as links to the ones that the tests run with, so
+    nothing is downloaded.
     """
-    folder = tmp_path_factory.mktemp("base")
-    venv.create(folder, with_pip=False, symlinks=True)
-    (packages,) = folder.glob("lib/python3*/site-packages")
-    for name in base_closure():
-        owned = distribution(name)
-        for top in {
-            path.parts[0] for path in owned.files or () if path.parts[0] not in ("..", "__pycache__")
-        }:
-            (packages / top).symlink_to(Path(str(owned.locate_file(top))).resolve())
-    install = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install", "--no-deps"]
-    subprocess.run(
-        [*install, "--no-index", "--quiet", str(_wheel(built, "evenkeel"))], check=True, capture_output=True
-    )
-    return folder / "bin"
+
+    @cache
+    def install(extras: str) -> Path:
+        folder = tmp_path_factory.mktemp("environment")
+        venv.create(folder, with_pip=False, symlinks=True)
+        (packages,) = folder.glob("lib/python3*/site-packages")
+        for name in closure(*extras.split(",")):
+            owned = distribution(name)
+            for top in {
+                path.parts[0] for path in owned.files or () if path.parts[0] not in ("..", "__pycache__")
+            }:
+                (packages / top).symlink_to(Path(str(owned.locate_file(top))).resolve())
+        pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install", "--no-deps"]
+        wheel = str(_wheel(built, "evenkeel"))
+        subprocess.run([*pip, "--no-index", "--quiet", wheel], check=True, capture_output=True)
+        return folder / "bin"
+
+    return install
+
+
+@pytest.fixture(scope="module")
+def base(installed: Callable[[str], Path]) -> Path:
+    """Return the ``bin`` of an environment with no extra."""
+    return installed("")
 
 
 def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     # Passed on by name, for readline writes the terminal's size where os.environ does not see it.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    # There is no cluster.
+    environment |= {"KUBECONFIG": os.devnull, "KUBERNETES_SERVICE_HOST": ""}
     return subprocess.run(command, cwd=EXAMPLES, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -149,25 +164,126 @@ def test_the_base_install_answers_from_files(base: Path, arguments: list[str], c
     assert (code, here.stdout, here.stderr) == (done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "extra"),
-    [
-        (["audit", "--live"], "live"),
-        (["snapshot"], "live"),
-        (["doctor"], "live"),
-        (["certs", "init"], "certs"),
-        (["ui", "--cluster", "cluster.yaml"], "ui"),
-        (["serve", "--self-signed"], "server"),
-    ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
-)
-def test_what_needs_more_names_the_line_to_type(base: Path, arguments: list[str], extra: str) -> None:
-    """The extra has all that the command needs, as far as its first import tells."""
-    done = _run(base / "evenkeel", *arguments)
+def _paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words of every command below one that runs something."""
+    if not isinstance(command, click.Group):
+        yield path
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        if (below := command.get_command(context, name)) is not None:
+            yield from _paths(below, (*path, name))
+
+
+COMMANDS = [" ".join(path) for path in _paths(main.command)]
+#: Command lines that need an extra, and the smallest that has all they need.
+NEEDING = {
+    "lint --live web.yaml": "live",
+    "plan --live web.yaml": "live",
+    "explain -f web.yaml --live": "live",
+    "explain deploy/web": "live",
+    "score -f web.yaml --live": "live",
+    "simulate -f web.yaml --live": "live",
+    "simulate -f web.yaml --live --autoscale deduced": "live",
+    "rollout -f web.yaml --live": "live",
+    "scale deploy/web --live --replicas 6": "live",
+    "what-if -f web.yaml --live --lose zone=a": "live",
+    "audit --live": "live",
+    "survive zone -f web.yaml --live": "live",
+    "survive zone --all --live": "live",
+    "upgrade --to 1.36 --live": "live",
+    "snapshot": "live",
+    "advise -f web.yaml --live --lose-at-most 1/3": "live",
+    "rebalance deploy/web --live": "live",
+    "policy preview -f policy.yaml --live": "live",
+    "doctor": "live",
+    "certs init --cert-dir {empty}": "certs",
+    "certs show --cert-dir {empty}": "certs",
+    "certs show": "live",
+    "certs rotate --cert-dir {empty}": "certs",
+    "certs rotate": "live",
+    "certs inject --cert-dir {empty} -f web.yaml": "certs",
+    "certs inject": "live",
+    "ui --cluster cluster.yaml --port {taken}": "ui",
+    "ui --live": "live,ui",
+    "serve --self-signed --live": "server",
+}
+#: Commands that need none, whatever their options are.
+NEEDING_NONE = {
+    *("fix", "rule", "options", "completion"),
+    *(f"policy {name}" for name in ("check", "emit", "schema", "show", "test")),
+}
+
+
+def test_no_command_is_left_out() -> None:
+    """Each needs an extra for some of its options, none for any, or a distribution of its own."""
+    needing = {name for name in COMMANDS for line in NEEDING if f"{line} ".startswith(f"{name} ")}
+
+    assert set(COMMANDS) == needing | NEEDING_NONE | set(main.APART)
+    assert set() == needing & NEEDING_NONE
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - set(main.APART)))
+def test_the_base_install_has_all_help(base: Path, command: str) -> None:
+    """Also of commands that do nothing without an extra."""
+    done = _run(base / "evenkeel", *command.split(), "--help")
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert f"Usage: evenkeel {command}" in done.stdout
+
+
+@pytest.fixture
+def fill(tmp_path: Path) -> Iterator[Callable[[str], list[str]]]:
+    """Return a function that gives the words of a command line, with a folder and a port in it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        yield lambda line: line.format(empty=tmp_path / "empty", taken=port).split()
+
+
+@pytest.mark.parametrize(("line", "extra"), NEEDING.items(), ids=str)
+def test_what_needs_more_names_the_line_to_type(
+    base: Path, fill: Callable[[str], list[str]], line: str, extra: str
+) -> None:
+    """In one line, which names an extra that has all that is needed."""
+    done = _run(base / "evenkeel", *fill(line))
 
     assert 3 == done.returncode
     assert f"pip install 'evenkeel[{extra}]'\n" in done.stderr
     assert 1 == done.stderr.count("\n")
+
+
+@pytest.mark.parametrize(("line", "extra"), NEEDING.items(), ids=str)
+def test_what_the_line_installs_is_enough(
+    installed: Callable[[str], Path], fill: Callable[[str], list[str]], line: str, extra: str
+) -> None:
+    """The command gets to what is wrong with its input: no cluster, a port that is in use."""
+    done = _run(installed(extra) / "evenkeel", *fill(line))
+
+    assert "is not installed" not in done.stderr
+    assert "internal error" not in done.stderr
+    assert done.returncode in (0, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("marker", "extra", "distribution_of_its_own"),
+    [
+        ("pipx_metadata.json", "pipx install --force", "pipx inject evenkeel"),
+        ("uv-receipt.toml", "uv tool install", "uv tool install evenkeel --with"),
+    ],
+)
+def test_the_line_is_for_the_program_that_installed_it(
+    base: Path, marker: str, extra: str, distribution_of_its_own: str
+) -> None:
+    """The pip of a shell would not reach the environments that pipx and uv make."""
+    file = base.parent / marker
+    file.touch()
+    try:
+        snapshot, conformance = (_run(base / "evenkeel", name).stderr for name in ("snapshot", "conformance"))
+    finally:
+        file.unlink()
+
+    assert snapshot.endswith(f": {extra} 'evenkeel[live]'\n")
+    assert f": {distribution_of_its_own} evenkeel-conformance==" in conformance
 
 
 def test_conformance_is_found_beside_it(built: Path, base: Path, tmp_path: Path) -> None:

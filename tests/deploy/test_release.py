@@ -22,7 +22,7 @@ from packaging.specifiers import SpecifierSet
 from deploy.release import archives, channels
 from deploy.release.project import HOMEPAGE, PROJECT, ROOT, SLUG, VERSION
 from docs.generator import repository
-from tests.deploy.test_distribution import EXAMPLES, base_closure
+from tests.deploy.test_distribution import EXAMPLES, closure
 
 #: The name of the folder of packages for the Python that runs the tests.
 OWN = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -37,7 +37,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = folder.glob("*.whl")
     lib = folder / "lib"
     archives.unpack(wheel, lib)
-    for name in base_closure():
+    for name in closure():
         owned = distribution(name)
         for path in owned.files or ():
             if path.parts[0] != ".." and path.suffix != ".pyc":

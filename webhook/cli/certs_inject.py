@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from cryptography import x509
 
 from certs.errors import CertificateError
 from policies.manifests.errors import UsageError
 from webhook.cli.certs_target import cluster_options
 from webhook.cli.command import Command, is_given
 from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 with late_imports():
     from certs import ca, keypair, store

@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import takewhile
@@ -23,7 +23,7 @@ from certs.errors import CertificateError
 from policies.manifests.errors import CannotRunError, EvenkeelError
 from policies.manifests.fields import did_you_mean
 from webhook.cli import renames
-from webhook.cli.command import first_paragraph, refuse_command, renamed_note
+from webhook.cli.command import OPTION_ORDER, first_paragraph, refuse_command, renamed_note
 from webhook.cli.terminal import ExitCode, note
 from webhook.late_imports import late_imports
 
@@ -32,6 +32,8 @@ with late_imports():
 
 #: The extra of commands that need more than the first module that they miss.
 OF_COMMANDS: Final[Mapping[str, str]] = {"doctor": "live", "serve": "server"}
+#: The same where the options say that the cluster is a live one.
+OF_LIVE_CLUSTERS: Final[Mapping[str, str]] = {"certs": "live", "ui": "live,ui"}
 #: Every command, by what people come for: a module below ``webhook.cli``.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Check files": ("lint", "fix", "plan", "rule"),
@@ -49,19 +51,37 @@ APART: Final[Mapping[str, str]] = {"conformance": "conformance.command"}
 _MODULES: Final[Mapping[str, str]] = {"options": "shared_options", "what-if": "what_if"}
 
 
+#: How programs that make environments for commands install an extra there, and a distribution beside it,
+#: by the file that they leave: a pip of the shell would install elsewhere.
+_INSTALLERS: Final[Mapping[str, tuple[str, str]]] = {
+    "pipx_metadata.json": ("pipx install --force", "pipx inject evenkeel"),
+    "uv-receipt.toml": ("uv tool install", "uv tool install evenkeel --with"),
+}
+
+
+def _installers() -> tuple[str, str]:
+    """Return the commands that install an extra, and a distribution, into the environment of this process."""
+    found = (how for file, how in _INSTALLERS.items() if Path(sys.prefix, file).exists())
+    return next(found, ("pip install", "pip install"))
+
+
 class MissingExtraError(CannotRunError):
     """A command needs an extra that is not installed."""
 
     def __init__(self, module: str, extra: str) -> None:
-        super().__init__(f"{module} is not installed, and this needs it: pip install 'evenkeel[{extra}]'")
+        install, _ = _installers()
+        super().__init__(f"{module} is not installed, and this needs it: {install} 'evenkeel[{extra}]'")
 
 
-def missing_extra(module: str | None, command: str | None) -> MissingExtraError | None:
+def missing_extra(
+    module: str | None, command: str | None, options: Iterable[str | None] = ()
+) -> MissingExtraError | None:
     """Return the error for a module that could not be imported; None where no extra brings it.
 
     Args:
         module: The full name of the module, as ``ModuleNotFoundError.name`` has it.
         command: The command that needs it.
+        options: The names of the parameters that it was given.
     """
     top = (module or "").partition(".")[0]
     brought: dict[str, set[str]] = defaultdict(set)
@@ -74,7 +94,10 @@ def missing_extra(module: str | None, command: str | None) -> MissingExtraError 
     if not extras:
         return None
     smallest = min(extras, key=lambda extra: (len(brought[extra]), extra == "all", extra))
-    return MissingExtraError(top, OF_COMMANDS.get(command or "", smallest))
+    given = set(options)
+    live = "live" in given or (command == "certs" and not given & {"cert_dir", "ca_file"})
+    named = {**OF_COMMANDS, **(OF_LIVE_CLUSTERS if live else {})}
+    return MissingExtraError(top, named.get(command or "", smallest))
 
 
 class MissingDistributionError(CannotRunError):
@@ -82,9 +105,10 @@ class MissingDistributionError(CannotRunError):
 
     def __init__(self, name: str) -> None:
         release = metadata.version("evenkeel")
+        _, install = _installers()
         super().__init__(
             f"evenkeel {name} is not installed: it is a distribution of its own: "
-            f"pip install evenkeel-{name}=={release}"
+            f"{install} evenkeel-{name}=={release}"
         )
 
 
@@ -131,7 +155,8 @@ class _LazyGroup(click.Group):
         try:
             return super().invoke(context)
         except ModuleNotFoundError as error:
-            raise missing_extra(error.name, context.invoked_subcommand) or error from error
+            given = context.meta.get(OPTION_ORDER, ())
+            raise missing_extra(error.name, context.invoked_subcommand, given) or error from error
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         for title, names in GROUPS.items():
