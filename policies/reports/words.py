@@ -31,6 +31,9 @@ from policies.scheduler.volume_deadlocks import LostVolume
 #: The placeholder for the name of an object that has none.
 NO_NAME: Final = "(no name)"
 
+#: Characters of a sentence of kube-scheduler's that are repeated: those of thousands of nodes are long.
+MAX_MESSAGE: Final = 10 * MAX_LENGTH
+
 _ORIGINS: Final = {
     ConstraintOrigin.POD: "the pod's own",
     ConstraintOrigin.POLICY: "injected by a policy",
@@ -66,7 +69,7 @@ def print_all(parts: Iterable[RenderableType], *, width: int, color: bool) -> st
 
 def sentence(text: str) -> Text:
     """Return a sentence of kube-scheduler's as one line, however long: people search events for it."""
-    return Text(one_line(text, 10 * MAX_LENGTH), no_wrap=True)
+    return Text(one_line(text, MAX_MESSAGE), no_wrap=True)
 
 
 def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableType]:

@@ -37,6 +37,7 @@ with late_imports():
     from policies.placement.core import actions, placement, pod_objects, recovery, replicas
     from policies.placement.survive import survival_report, survive, survive_suggestions
     from policies.reports.survive import json as survive_json
+    from policies.reports.survive import junit as survive_junit
     from policies.reports.survive import text as survive_text
     from webhook.cli import manifest, survive_all
     from webhook.cli import placement as cli_placement
@@ -93,7 +94,7 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
     help=f"With --all: exit 1 if a loss does a workload this damage or worse.  [default: {DEFAULT_DAMAGE}]",
 )
 @autoscale_option
-@answer_option()
+@answer_option("markdown", "junit")
 def command(
     *,
     key: str,
@@ -162,6 +163,10 @@ def command(
     report = _evaluate(given, losing, running)
     if form == "text":
         show(lambda width, color: survive_text.render(report, width=width, color=color), piped=SENTENCES)
+    elif form == "markdown":
+        click.echo(survive_text.render_markdown(report), nl=False)
+    elif form == "junit":
+        click.echo(survive_junit.render(report), nl=False)
     else:
         print_answer(survive_json.render(report), form)
     if report.stopped:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable
 from typing import Final, NoReturn
 
+import click
+
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed
@@ -18,7 +20,7 @@ from webhook.late_imports import late_imports
 with late_imports():
     from policies.placement.core import actions, pod_objects
     from policies.placement.survive import cluster_survival
-    from policies.reports.survive import cluster_json, cluster_text, cluster_words
+    from policies.reports.survive import cluster_json, cluster_text, cluster_words, junit
     from webhook.cli import cluster_workloads, placement
 
 
@@ -73,6 +75,10 @@ def run(
     report = _evaluate(read, losing, running, damage)
     if form == "text":
         show(lambda width, color: cluster_text.render(report, width=width, color=color), piped=TABLES)
+    elif form == "markdown":
+        click.echo(cluster_text.render_markdown(report), nl=False)
+    elif form == "junit":
+        click.echo(junit.render_cluster(report, None if fail_on == NEVER else damage), nl=False)
     else:
         print_answer(cluster_json.render(report), form)
     if report.stopped:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from policies.manifests.words import IN_TABLE, ON_SCREEN, more, object_title, plural
 from policies.placement.survive.damage import ClusterLoss, ClusterSurvivalReport, Damage, WorkloadDamage
+from policies.reports import markdown
 from policies.reports.survive.cluster_words import about, notes, verdict
 from policies.reports.words import (
     domain_name,
@@ -37,6 +38,12 @@ def render(report: ClusterSurvivalReport, *, width: int, color: bool) -> str:
         color: Whether to use the terminal's colors.
     """
     return print_all(_parts(report), width=width, color=color)
+
+
+def render_markdown(report: ClusterSurvivalReport) -> str:
+    """Return the report for the summary of a CI job or a comment."""
+    _, *parts = _parts(report)
+    return markdown.render(verdict(report), verdict=report.verdict, parts=parts)
 
 
 def _parts(report: ClusterSurvivalReport) -> Iterator[RenderableType]:

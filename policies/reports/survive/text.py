@@ -16,6 +16,7 @@ from policies.placement.survive.loss import Loss, WorkloadLoss
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
+from policies.reports import markdown
 from policies.reports.simulate.autoscale_text import unhelped_text
 from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
@@ -46,6 +47,25 @@ def render(report: SurvivalReport, *, width: int, color: bool) -> str:
         color: Whether to use the terminal's colors.
     """
     return print_all(_parts(report), width=width, color=color)
+
+
+def verdict(report: SurvivalReport) -> str:
+    """Return the verdict on the workloads, in a sentence."""
+    deployed = report.survival.deployed
+    if len(deployed) == 1:
+        return _headline(report, 0, deployed[0]).plain
+    failed = sum(report.survives(number) is False for number in range(len(deployed)))
+    if failed:
+        do = "does" if failed == 1 else "do"
+        return f"{failed:,} of {plural(len(deployed), 'workload')} {do} not survive"
+    return f"All {plural(len(deployed), 'workload')} survive" if report.verdict else "No verdict: ended early"
+
+
+def render_markdown(report: SurvivalReport) -> str:
+    """Return the report for the summary of a CI job or a comment."""
+    headline, *others = _parts(report)
+    parts = others if len(report.survival.deployed) == 1 else [headline, *others]
+    return markdown.render(verdict(report), verdict=report.verdict, parts=parts)
 
 
 def _parts(report: SurvivalReport) -> Iterator[RenderableType]:

@@ -112,6 +112,20 @@ def test_formats(commands: Commands) -> None:
     assert json.loads(answers[0]) == yaml.safe_load(answers[1])
 
 
+@pytest.mark.parametrize(
+    ("form", "beginning"),
+    [
+        ("markdown", "### ✅ Deployment.apps shop/web survives"),
+        ("junit", '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="evenkeel survive"'),
+    ],
+)
+def test_formats_for_ci(commands: Commands, form: str, beginning: str) -> None:
+    """A page, and a report of tests."""
+    done = _survive(commands, "zone", "-f", "web.yaml", "-o", form)
+
+    assert done.stdout.decode().startswith(beginning)
+
+
 def test_ctrl_c(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was found until then is reported."""
     lose = Survival._lose
@@ -256,6 +270,16 @@ def test_formats_of_all_workloads(whole: Commands) -> None:
     answers = [_survive(whole, "zone", "--all", "-o", form).stdout for form in ("json", "yaml")]
 
     assert json.loads(answers[0]) == yaml.safe_load(answers[1])
+
+
+def test_formats_of_all_workloads_for_ci(whole: Commands) -> None:
+    """What fails the run fails a case."""
+    every = ["zone", "--all", "-o", "junit", "--fail-on"]
+    page = _survive(whole, "zone", "--all", "-o", "markdown").stdout
+
+    assert page.decode().startswith("### ❌ The cluster does not survive")
+    assert b"<failure" in _survive(whole, *every, "pending").stdout
+    assert b"<failure" not in _survive(whole, *every, "never").stdout
 
 
 def test_a_person_gives_up_on_a_whole_cluster(large: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.survive.damage import ClusterSurvivalReport, Damage
-from policies.reports.survive import cluster_json, cluster_text
+from policies.reports.survive import cluster_json, cluster_text, junit
 from tests.builders import a_node
 from tests.policies.placement.survive.cluster_losses import a_mixed_report, a_report, pods_of
 
@@ -54,6 +54,23 @@ def test_text(name: str, report: ClusterSurvivalReport, golden: Callable[[str, s
     text = cluster_text.render(report, width=120, color=False)
 
     assert golden(name, text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "report"),
+    [
+        pytest.param("cluster_mixed", a_mixed_report(), id="every damage"),
+        pytest.param("cluster_early", an_ended_report(), id="ended early"),
+    ],
+)
+def test_ci_formats(name: str, report: ClusterSurvivalReport, golden: Callable[[str, str], str]) -> None:
+    """A page, and a case for each workload that loses pods; what is open did not pass."""
+    page, cases = cluster_text.render_markdown(report), junit.render_cluster(report, report.fail_on)
+
+    assert golden(f"{name}.md", page) == page
+    assert golden(f"{name}.xml", cases) == cases
+    assert bool(report.verdict) == ('failures="0"' in cases and "<skipped" not in cases)
+    assert "<failure" not in junit.render_cluster(report, None)
 
 
 def test_json(golden: Callable[[str, str], str]) -> None:

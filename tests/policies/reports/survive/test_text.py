@@ -8,6 +8,7 @@ import pytest
 
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.survive.survival_report import SurvivalReport
+from policies.reports.survive import junit
 from policies.reports.survive import text as survive_text
 from tests.builders import a_node
 from tests.policies.placement.what_ifs import another_pod
@@ -59,3 +60,20 @@ def test_text(name: str, report: SurvivalReport, golden: Callable[[str, str], st
     text = survive_text.render(report, width=80, color=False)
 
     assert golden(name, text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "report"),
+    [
+        pytest.param("survive_mixed", a_mixed_survival(), id="one does not survive"),
+        pytest.param("survive_lacking", a_survival(a_deployment(cpu="5")), id="replicas lack anyway"),
+        pytest.param("survive_early", a_survival(a_deployment(), tried=1), id="ended early"),
+    ],
+)
+def test_ci_formats(name: str, report: SurvivalReport, golden: Callable[[str, str], str]) -> None:
+    """What CI systems show: a page, and a case for each loss; what was not tried did not pass."""
+    page, cases = survive_text.render_markdown(report), junit.render(report)
+
+    assert golden(f"{name}.md", page) == page
+    assert golden(f"{name}.xml", cases) == cases
+    assert bool(report.verdict) == ('failures="0"' in cases and "<skipped" not in cases)
