@@ -22,6 +22,7 @@ from policies.reports.plan.json import PlanReport
 from policies.reports.policy.check import PolicyCheckReport
 from policies.reports.policy.emit import EmitReport
 from policies.reports.policy.preview import PolicyPreviewReport
+from policies.reports.policy.samples import PolicyTestReport
 from policies.reports.rebalance.deletion_costs import DeletionCostsAnswer
 from policies.reports.rebalance.evictions import RebalanceAnswer
 from policies.reports.score.answer import ScoreAnswer
@@ -57,6 +58,11 @@ _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
             PolicyPreviewReport,
             "What evenkeel policy preview finds",
             "policy-preview-v1.json",
+        ),
+        "policy_test.schema.json": (
+            PolicyTestReport,
+            "What evenkeel policy test finds",
+            "policy-test-v1.json",
         ),
         "rebalance.schema.json": (
             RebalanceAnswer,

@@ -30,6 +30,11 @@ def add_skipped(suite: ET.Element, name: str, whose: str, why: str) -> None:
     ET.SubElement(add_case(suite, name, whose), "skipped", message=one_line(why))
 
 
+def add_error(suite: ET.Element, name: str, whose: str, why: str, kind: str = "unreadable") -> None:
+    """Add a case that could not be judged, which the run fails by."""
+    ET.SubElement(add_case(suite, name, whose), "error", type=kind, message=one_line(why))
+
+
 def fail(case: ET.Element, kind: str, message: str, text: str = "") -> None:
     """Let a case fail; JUnit knows one failure of each, so the text has all there is to say."""
     failure = ET.SubElement(case, "failure", type=kind, message=one_line(message))

@@ -77,7 +77,7 @@ def answer_printer(
         return None
 
     def report(body: bytes, entry: ManifestObject, verdict: str = "") -> None:
-        about = report_about(options, title=_title(entry), action=action, verdict=verdict)
+        about = report_about(options, title=entry_title(entry), action=action, verdict=verdict)
         print_answer(body, form, kind, about)
 
     return report
@@ -106,7 +106,8 @@ def report_about(
     }
 
 
-def _title(entry: ManifestObject) -> str:
+def entry_title(entry: ManifestObject) -> str:
+    """Return the kind, namespace and name of an object of any shape."""
     metadata, kind = member(entry.value, "metadata"), text_member(entry.value, "kind")
     name = text_member(metadata, "name") or text_member(metadata, "generateName")
     namespace = text_member(metadata, "namespace")

@@ -12,7 +12,7 @@ from policies.config.lint_config import FailOn
 from webhook.cli.answers import print_answer, report_about
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
-from webhook.cli.options import HTML, HTML_NOTE, answer_option
+from webhook.cli.options import HTML, HTML_NOTE, TEXTS, WIDE, answer_option
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
 from webhook.late_imports import late_imports
@@ -50,7 +50,10 @@ evenkeel audit --live -o policyreport --fail-on never | kubectl apply -f -
     show_default=True,
     help="Exit 1 if a workload has a problem of this severity or worse.",
 )
-@answer_option("markdown", HTML, *_OBJECTS, text=HTML_NOTE)
+@answer_option(
+    WIDE, "markdown", HTML, *_OBJECTS,
+    text=f"wide: the text with a line for every workload; {HTML_NOTE}",
+)  # fmt: skip
 def command(
     *,
     namespace: str,
@@ -97,8 +100,11 @@ def command(
         unread=read.unread,
     )
     run = audit_run.AuditRun.of(audits, audited, top=top, left=looked_at.left)
-    if form == "text":
-        show(lambda width, color: audit_text.render(run, width=width, color=color), piped=TABLES)
+    if form in TEXTS:
+        show(
+            lambda width, color: audit_text.render(run, width=width, color=color, wide=form == WIDE),
+            piped=TABLES,
+        )
     elif form == "markdown":
         click.echo(audit_text.render_markdown(run), nl=False)
     elif form in _OBJECTS:

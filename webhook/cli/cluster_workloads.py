@@ -11,7 +11,7 @@ import click
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_SENTENCE, listed
-from webhook.cli.options import all_namespaces_option, namespace_filter, with_options
+from webhook.cli.options import TEXTS, all_namespaces_option, namespace_filter, with_options
 from webhook.cli.placement_options import PlacementOptions, cluster_options
 from webhook.cli.terminal import interruptible, note_and_keep, progress
 from webhook.late_imports import late_imports
@@ -92,7 +92,7 @@ def read_workloads(
     )
     unread: list[str] = []
     # A text ends with them.
-    warn = unread.append if form == "text" else partial(note_and_keep, unread)
+    warn = unread.append if form in TEXTS else partial(note_and_keep, unread)
 
     def show(obj: dict[str, Any]) -> None:
         workloads(obj)
@@ -102,7 +102,7 @@ def read_workloads(
     if context.cluster is None:
         raise ValueError("a cluster was read")
     if not context.cluster.node_count:
-        left_out = unread if form == "text" else []
+        left_out = unread if form in TEXTS else []
         raise DocumentError([*left_out, "there is no node: the snapshot may lack them, so nothing is judged"])
     if options.live:
         unread.append(workload_store.UNWATCHED_KINDS)

@@ -33,6 +33,8 @@ _Completing: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Co
 DATA_FORMATS: Final = ("json", "yaml")
 #: A longer text, which comes before them.
 WIDE: Final = "wide"
+#: The formats that people read, the longer one last.
+TEXTS: Final = ("text", WIDE)
 #: What is said of every format.
 _FORMAT: Final = "Format of the answer, which =FILE writes to a file."
 #: The format of a page of its own, and what is said of it.
@@ -225,7 +227,7 @@ def _written_to(file: str) -> Iterator[None]:
 
 def answer_option(*others: str, text: str = "") -> Option:
     """Return the same for a text and the formats for programs, and further ones."""
-    texts = ("text", WIDE) if WIDE in others else ("text",)
+    texts = TEXTS if WIDE in others else TEXTS[:1]
     return format_option(*texts, *DATA_FORMATS, *(form for form in others if form != WIDE), text=text)
 
 

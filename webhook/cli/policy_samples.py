@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from policies.manifests.errors import DocumentError
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
+from webhook.cli.answers import entry_title, print_answer
 from webhook.cli.command import Command
+from webhook.cli.options import answer_option
 from webhook.cli.terminal import ExitCode, finish
 from webhook.late_imports import late_imports
 
+if TYPE_CHECKING:
+    from policies.reports.policy.samples import ReviewedObject
+
 with late_imports():
     from policies.admission import policy_tests
+    from policies.reports.policy import samples as policy_samples
     from webhook.lint import policy_suites
 
+_EXAMPLES: Final = """\
+evenkeel policy test policies
+evenkeel policy test policies -o junit=policies.xml
+"""
 
-@click.command(cls=Command, name="test")
+
+@click.command(cls=Command, name="test", examples=_EXAMPLES)
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...")
 @click.option("-q", "--quiet", is_flag=True, help="Print only failed samples and the summary.")
-def command(*, folders: tuple[str, ...], quiet: bool) -> None:
+@answer_option("junit")
+def command(*, folders: tuple[str, ...], quiet: bool, form: str) -> None:
     """Test policies with sample objects, as the admission webhook would review them.
 
     Every folder in or below DIR with a policy.yaml (the policies under test) or a suite.yaml (which lists
@@ -34,6 +48,7 @@ def command(*, folders: tuple[str, ...], quiet: bool) -> None:
     all the same).
     """
     judged = failed = 0
+    found: list[ReviewedObject] = []
     problems: list[str] = []
     for folder in dict.fromkeys(folders):
         try:
@@ -48,31 +63,50 @@ def command(*, folders: tuple[str, ...], quiet: bool) -> None:
                 problems += error.problems
                 continue
             judged += len(samples)
-            failed += sum(not _evaluate(sample, quiet=quiet) for sample in samples)
+            for sample in samples:
+                tested = list(_evaluate(sample))
+                found += tested
+                failed += not all(each.as_expected for each in tested)
+                if form == "text":
+                    _print(tested, quiet=quiet)
     for problem in problems:
         click.echo(problem, err=True)
-    click.echo(f"{plural(judged, 'sample')}: {judged - failed:,} as expected, {failed:,} not")
+    report = policy_samples.PolicyTestReport(samples=judged, failed=failed, objects=found, not_read=problems)
+    if form == "text":
+        click.echo(f"{plural(judged, 'sample')}: {judged - failed:,} as expected, {failed:,} not")
+    elif form == "junit":
+        click.echo(policy_samples.render_junit(report), nl=False)
+    else:
+        print_answer(policy_samples.render_json(report).encode(), form)
     finish(ExitCode.BAD_INPUT if problems else ExitCode.FINDINGS if failed else ExitCode.CLEAN)
 
 
-def _evaluate(sample: policy_suites.Sample, *, quiet: bool) -> bool:
-    """Review a sample and print the result; return whether it is the expected one."""
+def _evaluate(sample: policy_suites.Sample) -> Iterator[ReviewedObject]:
+    """Yield the objects of a sample, reviewed."""
     today = datetime.now(UTC).date()
-    as_expected = True
     for manifest, kind in sample.workloads:
         result = policy_tests.run_sample(manifest.value, kind, sample.context, today=today)
         missed = result.misses(sample.expected)
-        as_expected = as_expected and not missed
-        if missed or not quiet:
-            _print(sample, result, missed)
-    return as_expected
+        yield policy_samples.ReviewedObject(
+            file=sample.file,
+            object=entry_title(manifest),
+            expected=sample.expected,
+            verdict=result.verdict,
+            rules=result.rules,
+            as_expected=not missed,
+            difference=missed,
+            messages=result.texts,
+        )
 
 
-def _print(sample: policy_suites.Sample, result: policy_tests.SampleResult, missed: str) -> None:
-    rules = f" ({', '.join(result.rules)})" if result.rules else ""
-    mark, color = ("FAIL", "red") if missed else ("ok", "green")
-    what = missed or str(result.verdict)
-    click.echo(f"{click.style(f'{mark:<4}', fg=color)}  {one_line(sample.file)}: {what}{rules}")
-    if missed:
-        for text in result.texts:
+def _print(tested: list[ReviewedObject], *, quiet: bool) -> None:
+    """Print what becomes of the objects of a sample."""
+    for each in tested:
+        if quiet and each.as_expected:
+            continue
+        rules = f" ({', '.join(each.rules)})" if each.rules else ""
+        mark, color = ("ok", "green") if each.as_expected else ("FAIL", "red")
+        what = each.difference or str(each.verdict)
+        click.echo(f"{click.style(f'{mark:<4}', fg=color)}  {one_line(each.file)}: {what}{rules}")
+        for text in () if each.as_expected else each.messages:
             click.echo(f"      {one_line(text)}")

@@ -10,15 +10,16 @@ from typing import Final
 
 from rich.console import RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.findings import Severity
-from policies.manifests.words import more, plural
+from policies.manifests.words import listed, more, plural
 from policies.placement.audit.audit import WorkloadAudit
 from policies.reports.audit.run import AuditRun
-from policies.reports.audit.words import notes, pods, room, summary, title, why, worst_loss
+from policies.reports.audit.words import notes, places, pods, room, summary, title, why, worst_loss
 from policies.reports.lint.markdown import code, text, within
-from policies.reports.words import print_all
+from policies.reports.words import plain_table, print_all
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _HEADER = (
@@ -26,12 +27,19 @@ _HEADER = (
 )
 
 
-def render(run: AuditRun, *, width: int, color: bool) -> str:
-    """Return the report as text, no line longer than the width of the terminal."""
-    return print_all(_parts(run), width=width, color=color)
+def render(run: AuditRun, *, width: int, color: bool, wide: bool = False) -> str:
+    """Return the report as text, no line longer than the width of the terminal.
+
+    Args:
+        run: The audit.
+        width: Columns of the terminal.
+        color: Whether to use its colors.
+        wide: Whether to list every workload, those without a problem too.
+    """
+    return print_all(_parts(run, wide=wide), width=width, color=color)
 
 
-def _parts(run: AuditRun) -> Iterator[RenderableType]:
+def _parts(run: AuditRun, *, wide: bool) -> Iterator[RenderableType]:
     for found in run.workloads:
         if found.problems:
             yield _title(found)
@@ -39,8 +47,23 @@ def _parts(run: AuditRun) -> Iterator[RenderableType]:
                 risk = Text(problem.risk, _COLORS[problem.severity])
                 yield Padding(Text.assemble(risk, ": ", why(problem, found)), (0, 0, 0, 2))
             yield ""
+    if wide and run.workloads:
+        yield _every(run)
+        yield ""
     for line in (*summary(run), *notes(run)):
         yield Text(line)
+
+
+def _every(run: AuditRun) -> Table:
+    """Return a line for each workload."""
+    table = plain_table()
+    for name in ("WORKLOAD", "PODS", "LOST WITH THE WORST ZONE", "SKEW (MAX)", "ROOM", "RISKS"):
+        table.add_column(name, overflow="fold")
+    for found in run.workloads:
+        skews = (f"{each.skew:,} ({each.applied.constraint.max_skew:,})" for each in found.constraints)
+        risks = listed(dict.fromkeys(str(problem.risk) for problem in found.problems))
+        table.add_row(title(found), pods(found), worst_loss(found), ", ".join(skews), places(found), risks)
+    return table
 
 
 def _title(found: WorkloadAudit) -> Text:

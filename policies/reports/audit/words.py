@@ -94,8 +94,7 @@ def room(found: WorkloadAudit) -> str:
     """Return how many more replicas fit, and what keeps further ones out; empty where it is not known."""
     if found.room is None:
         return ""
-    at_most = "at most " if is_bound(found) and found.room.pods else ""
-    text = f"room for {at_most}{found.room.pods:,} more"
+    text = f"room for {places(found)} more"
     if found.room.constraint is None:
         return text
     constraint = found.constraints[found.room.constraint].applied.constraint
@@ -105,6 +104,13 @@ def room(found: WorkloadAudit) -> str:
     elif constraint.min_domains > 1:
         key = f"minDomains {constraint.min_domains} of {key}"
     return f"{text} (limited by {key})"
+
+
+def places(found: WorkloadAudit) -> str:
+    """Return how many more replicas fit, as a number; empty where it is not known."""
+    if found.room is None:
+        return ""
+    return f"{'at most ' if is_bound(found) and found.room.pods else ''}{found.room.pods:,}"
 
 
 def is_bound(found: WorkloadAudit) -> bool:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from policies.lint.exemptions import Suppressed
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
-from policies.reports.junit import add_case, add_skipped, add_suite, fail, new_report
+from policies.reports.junit import add_case, add_error, add_skipped, add_suite, fail, new_report
 from policies.reports.junit import render as write
 from policies.reports.lint.rule_manual import how_to_fix
 from policies.reports.lint.run import LintRun
@@ -57,8 +57,7 @@ def _not_read(suite: ET.Element, run: LintRun) -> None:
     for group in skipped_groups(run.skipped, run.severity_of):
         first = group.entries[0]
         if group.severity is Severity.ERROR:
-            case = add_case(suite, first.kind, group.places)
-            ET.SubElement(case, "error", type=first.reason, message=one_line(group.message))
+            add_error(suite, first.kind, group.places, group.message, first.reason)
         else:
             add_skipped(suite, first.kind, group.places, group.message)
 

@@ -41,6 +41,7 @@ ELSEWHERE = {
     "lint.schema.json",
     "plan.schema.json",
     "policy_check.schema.json",
+    "policy_test.schema.json",
     "policy_emit.schema.json",
     "policy_preview.schema.json",
 }

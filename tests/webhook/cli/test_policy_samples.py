@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
+import jsonschema
 import pytest
+import yaml
 from click.testing import CliRunner
 
+from policies.reports.generate_schemas import report_schemas
 from tests.builders import a_constraint, a_policy, a_workload
 from tests.webhook.lint.test_policy_suites import a_suite
 from webhook.cli.policy import command
@@ -65,3 +70,25 @@ def test_other_suites_are_judged_all_the_same(tmp_path: Path) -> None:
     assert 2 == result.exit_code
     assert "1 sample: 1 as expected, 0 not" in result.stdout
     assert 2 == len({line.partition(": ")[2].partition(":")[0] for line in result.stderr.splitlines()})
+
+
+def test_formats(tmp_path: Path) -> None:
+    """JSON by its schema, YAML and JUnit have what fails, and the suite that was not read."""
+    a_suite(tmp_path / "a", policy__yaml="?")
+    a_suite(
+        tmp_path / "b", policy__yaml=a_policy(), allowed__a__yaml=[BAD, a_workload()], denied__b__yaml=BAD
+    )
+    done = {
+        form: CliRunner().invoke(command, ["test", str(tmp_path), "-o", form])
+        for form in ("json", "yaml", "junit")
+    }
+    report = json.loads(done["json"].stdout)
+    cases = ET.fromstring(done["junit"].stdout)
+
+    assert {2} == {each.exit_code for each in done.values()}
+    jsonschema.validate(report, report_schemas()["policy_test.schema.json"])
+    assert yaml.safe_load(done["yaml"].stdout) == report
+    assert (2, 1, 1) == (report["samples"], report["failed"], len(report["notRead"]))
+    assert [False, True, True] == [each["asExpected"] for each in report["objects"]]
+    assert {"tests": "4", "failures": "1", "errors": "1", "skipped": "0"}.items() <= cases.attrib.items()
+    assert "expected allowed, got denied" in cases.findall(".//failure")[0].attrib["message"]

@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from policies.reports.audit import text as audit_text
+from policies.reports.audit import words
 from policies.reports.audit.run import AuditRun
 from tests.policies.reports.audit.audits import an_audit_run
 
@@ -21,6 +22,15 @@ def test_table(golden: Callable[[str, str], str]) -> None:
 
     assert golden("audit.txt", text) == text
     assert "\x1b" not in text
+
+
+def test_wide(golden: Callable[[str, str], str]) -> None:
+    """A line for every workload, also for those without a problem."""
+    run = an_audit_run()
+    text = audit_text.render(run, width=140, color=False, wide=True)
+
+    assert golden("audit_wide.txt", text) == text
+    assert all(f"\n{words.title(found)} " in text for found in run.workloads)
 
 
 @pytest.mark.parametrize(
