@@ -18,6 +18,12 @@ _SETTINGS = """\
 Every setting of `evenkeel serve` is an option and an environment variable. A setting that can be given more
 than once takes its values separated by white space in the environment variable."""
 
+#: The formats that several commands have.
+_USUAL = ("text", "wide", "json", "yaml", "markdown", "junit", "html")
+_FORMATS = """\
+`-o FORMAT` prints an answer in another format, `-o FORMAT=FILE` writes it to a file; `text` is the default, or YAML where
+there is no text. `lint` and `plan` take several. `snapshot -o FILE` writes JSON; commands that are not here print text."""
+
 
 def page_of_settings() -> str:
     """Return the tables of every setting of the server."""
@@ -31,7 +37,34 @@ def page_of_settings() -> str:
 def page_of_commands() -> str:
     """Return every command with its help text and options."""
     context = click.Context(evenkeel, info_name="evenkeel", **evenkeel.context_settings)
-    return page("Commands", *_described(evenkeel, context, level=2))
+    return page("Commands", _FORMATS, _formats(context), *_described(evenkeel, context, level=2))
+
+
+def _formats(context: click.Context) -> str:
+    """Return the table of the formats of every command's answers."""
+    rows = []
+    for path, command in _leaves(evenkeel, context):
+        found = [each for each in command.params if "--format" in each.opts]
+        if not found:
+            continue
+        # Of several reports the metavar names the formats: [text|json][=FILE].
+        forms = (found[0].metavar or "").partition("]")[0].lstrip("[").split("|")
+        if isinstance(found[0].type, click.Choice):
+            forms = list(found[0].type.choices)
+        others = ", ".join(code(form) for form in forms if form not in _USUAL)
+        rows.append((f"`{path}`", *("yes" if form in forms else "" for form in _USUAL), others))
+    return table(("command", *map(code, _USUAL), "others"), rows)
+
+
+def _leaves(command: click.Command, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command that is no group, with its words."""
+    if not isinstance(command, click.Group):
+        yield context.command_path.partition(" ")[2], command
+        return
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        if found is not None and not found.hidden:
+            yield from _leaves(found, click.Context(found, parent=context, info_name=name))
 
 
 def _described(command: click.Command, context: click.Context, *, level: int) -> Iterator[str]:
