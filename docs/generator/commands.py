@@ -21,8 +21,9 @@ than once takes its values separated by white space in the environment variable.
 #: The formats that several commands have.
 _USUAL = ("text", "wide", "json", "yaml", "markdown", "junit", "html")
 _FORMATS = """\
-`-o FORMAT` prints an answer in another format, `-o FORMAT=FILE` writes it to a file; `text` is the default, or YAML where
-there is no text. `lint` and `plan` take several. `snapshot -o FILE` writes JSON; commands that are not here print text."""
+`-o FORMAT` prints an answer in another format, `-o FORMAT=FILE` writes it to a file. `text` is the default,
+or YAML where there is none. `lint` and `plan` take several. `snapshot -o FILE` writes JSON; other commands
+print text."""
 
 
 def page_of_settings() -> str:

@@ -85,6 +85,7 @@ _SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {
     SkipReason.TOOL_MISSING: "install it",
     SkipReason.UNREADABLE: _EXCLUDED,
     SkipReason.UNSUPPORTED: _EXCLUDED,
+    (SkipReason.UNSUPPORTED, SourceKind.KUSTOMIZATION): "build it and lint what comes out, or exclude it",
     SkipReason.VALUES_MISSING: _RENDERED,
 }
 #: Characters of a word that names a thing: a path, a placeholder, a number, or what is quoted.

@@ -47,8 +47,8 @@ _ENTRIES: Final[Mapping[str, frozenset[str]]] = {
 }
 #: Fields of charts, which kustomize has helm download.
 _CHARTS: Final = ("helmCharts", "helmChartInflationGenerator")
-#: Those that kustomize takes from its own chartHome where they name no ``repo``.
-_LOCAL_CHARTS: Final = "helmCharts"
+#: Where a chart is downloaded from, by kustomize's names for it; without one it is in chartHome.
+_REPOSITORIES: Final = ("repo", "chartRepoUrl")
 _NOT_INFLATED: Final = (
     "kustomize renders charts of chartHome with --enable-helm alone, which is not given here"
 )
@@ -70,7 +70,7 @@ _BREAKS: Final = ("\x85", "\u2028", "\u2029")
 _OPENED: Final = frozenset({"path", "paths", "file", "files", "env", "envs", "targetfilepath"})
 #: The version of such objects that are part of kustomize, and the one that has helm render a chart.
 _BUILTIN: Final = "builtin"
-INFLATION: Final = "HelmChartInflationGenerator"
+_INFLATION: Final = "HelmChartInflationGenerator"
 #: One requirement of a selector with the comma behind it; what was matched is never given back, so that many
 #: blanks cost no more than reading them.
 _REQUIREMENT: Final = re.compile(
@@ -134,19 +134,26 @@ def listed_by(document: Document) -> Listed:
     for name in _CHARTS:
         path = FieldPath((name,))
         for position, chart in enumerate(_list(value.get(name), path, listed)):
-            if name == _LOCAL_CHARTS and isinstance(chart, dict) and not chart.get("repo"):
-                listed.errors.append(_invalid(path.index(position), f"{chart_words(chart)}: {_NOT_INFLATED}"))
+            if problem := _local_problem(chart):
+                listed.errors.append(_invalid(path.index(position), problem))
             else:
-                listed.charts.append(chart_words(chart))
+                listed.charts.append(_chart_words(chart))
     return listed
 
 
-def chart_words(chart: object) -> str:
+def _local_problem(chart: object) -> str:
+    """Return why a chart that is there is not rendered all the same; empty for one that is downloaded."""
+    if isinstance(chart, dict) and not any(map(chart.get, _REPOSITORIES)):
+        return f"{_chart_words(chart)}: {_NOT_INFLATED}"
+    return ""
+
+
+def _chart_words(chart: object) -> str:
     """Return how a chart is named in messages: its name, its version, and where it comes from."""
     fields = chart if isinstance(chart, dict) else {}
-    words = [str(fields[name]) for name in ("name", "chartName", "version") if fields.get(name)]
-    if fields.get("repo"):
-        words.append(f"from {fields['repo']}")
+    names = ("name", "chartName", "version", "chartVersion")
+    words = [str(fields[name]) for name in names if fields.get(name)]
+    words += [f"from {fields[name]}" for name in _REPOSITORIES if fields.get(name)]
     return " ".join(words) or "a chart"
 
 
@@ -160,10 +167,10 @@ def text_errors(content: bytes) -> Iterator[FieldError]:
 
 
 def plugin_names(content: str | bytes, file: str) -> tuple[list[str], list[str]]:
-    """Return the files that objects which steer kustomize open, and the charts that they have helm render.
+    """Return the files that objects which steer kustomize open, and the charts that they have helm download.
 
     Raises:
-        DocumentError: They cannot be read, or are not part of kustomize.
+        DocumentError: They cannot be read, are not part of kustomize, or render a chart that is there.
     """
     opened: list[str] = []
     charts: list[str] = []
@@ -171,8 +178,10 @@ def plugin_names(content: str | bytes, file: str) -> tuple[list[str], list[str]]
         value = document.value
         if not isinstance(value, dict) or value.get("apiVersion") != _BUILTIN or document.repeated:
             raise DocumentError([f"{document.location(FieldPath())}: not a built-in plugin of kustomize"])
-        if value.get("kind") == INFLATION:
-            charts.append(chart_words(value))
+        if value.get("kind") == _INFLATION:
+            if problem := _local_problem(value):
+                raise DocumentError([f"{document.location(FieldPath())}: {problem}"])
+            charts.append(_chart_words(value))
         opened += _opened(value)
     return opened, charts
 

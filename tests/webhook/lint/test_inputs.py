@@ -140,13 +140,29 @@ def test_nothing_is_downloaded(folder: Path, paths: list[str], text: str) -> Non
     """A kustomization that is made from something remote is not built, wherever that is listed."""
     install(folder, "kustomize", KUSTOMIZE)
     (folder / "base" / "kustomization.yaml").write_text(f"{text}\n")
-    generator = "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: b}\nname: a\n"
+    generator = (
+        "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: b}\nname: a\nrepo: x\n"
+    )
     (folder / "base" / "chart.txt").write_text(generator)
     texts = gather_texts(paths, tools=Tools())
 
     assert (["base/web.yaml"] if "base" in paths else []) == files(texts)
     assert SkipReason.DOWNLOAD_NEEDED == texts.skipped[0].reason
     assert texts.skipped[0].needs
+
+
+@pytest.mark.parametrize("field", ["generators: [chart.txt]", "helmCharts: [{name: a, version: 1.2.0}]"])
+def test_a_chart_that_is_there(folder: Path, field: str) -> None:
+    """Nothing is downloaded for it, and it is not rendered all the same: only --enable-helm allows that."""
+    install(folder, "kustomize", KUSTOMIZE)
+    generator = "kind: HelmChartInflationGenerator\nmetadata: {name: b}\nname: a\nversion: 1.2.0\n"
+    (folder / "base" / "chart.txt").write_text(f"apiVersion: builtin\n{generator}")
+    (folder / "base" / "kustomization.yaml").write_text(f"{field}\n")
+    (skipped,) = gather_texts(["base"], tools=Tools()).skipped
+
+    assert SkipReason.UNSUPPORTED == skipped.reason
+    assert "a 1.2.0: kustomize renders charts of chartHome with --enable-helm alone" in skipped.message
+    assert "download" not in str(skipped)
 
 
 def test_names_that_look_remote(folder: Path) -> None:

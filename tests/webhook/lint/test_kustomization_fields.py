@@ -94,6 +94,12 @@ def test_every_field() -> None:
         pytest.param("kind: Pod", "kind", "value-invalid", id="another kind"),
         pytest.param("resources: []\nresources: []", "resources", "value-invalid", id="a key twice"),
         pytest.param("helmCharts: [{name: a}]", "helmCharts[0]", "value-invalid", id="a local chart"),
+        pytest.param(
+            "helmChartInflationGenerator: [{chartName: a}]",
+            "helmChartInflationGenerator[0]",
+            "value-invalid",
+            id="a local chart of an older field",
+        ),
         pytest.param("[]", "", "wrong-type", id="a list"),
     ],
 )
