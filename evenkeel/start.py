@@ -2,21 +2,26 @@
 
 In the repository ``certs``, ``policies`` and ``webhook`` are top-level packages. Those are names that other
 distributions may have too, so a wheel holds them below ``evenkeel``, and only this process finds them there.
+
+Ctrl-C would print a traceback while Python imports: what is imported above is no more than is needed to say
+otherwise.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from pathlib import Path
-from typing import NoReturn
-
-_HERE = Path(__file__).parent
 
 
-def run() -> NoReturn:
+def run() -> None:
     """Run the command of this process' arguments and exit."""
-    if (_HERE / "webhook").is_dir():
-        sys.path.insert(0, str(_HERE))
+    # A shell starts background commands with SIGINT ignored, and then it stays so.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  # see above
+    if os.path.isdir(f"{here}/webhook"):  # noqa: PTH112
+        sys.path.insert(0, here)
     from webhook.cli import start  # noqa: PLC0415  # found only now
 
     start.run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -40,6 +41,17 @@ def atomic_write(name: str) -> Iterator[IO[bytes]]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def check_folder(name: str) -> None:
+    """Make sure that a file can be in its folder, before work is done for it.
+
+    Raises:
+        OSError: There is no such folder.
+    """
+    folder = Path(name).parent
+    if not folder.is_dir():
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
 
 
 def _mode(path: Path) -> int:

@@ -15,19 +15,20 @@ _LATE: Final[list[str]] = []
 
 
 class _RepeatingLoader(SourceFileLoader):
-    """Runs a module; what it lacks is said at every use, for Python itself drops the error of the first.
+    """Runs a module; what ends that, as a missing package or Ctrl-C, is raised again at every further use.
 
-    It looks whether a module that is imported again is being run, which runs a late one.
+    Where a module is imported again, Python looks whether it is being run. That runs a late one, and drops
+    its error.
     """
 
     def exec_module(self, module: ModuleType) -> None:
         try:
             super().exec_module(module)
-        except ModuleNotFoundError as error:
-            missing = error
+        except BaseException as error:
+            ended = error
 
             def repeat(_name: str) -> NoReturn:
-                raise missing
+                raise ended
 
             module.__getattr__ = repeat  # type: ignore[method-assign]  # PEP 562
             raise

@@ -43,18 +43,25 @@ def test_runs_at_first_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "seldom" in sys.modules
 
 
-def test_what_is_missing_is_said_at_every_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [("import nothing_of_that_name", ModuleNotFoundError), ("raise KeyboardInterrupt", KeyboardInterrupt)],
+)
+def test_what_ends_a_module_is_raised_at_every_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, error: type[BaseException]
+) -> None:
     """Also where another module imports a name of it, for which Python looks at the module first."""
-    (tmp_path / "lacking.py").write_text("import nothing_of_that_name\nVALUE = 1\n")
+    (tmp_path / "ended.py").write_text(f"{line}\nVALUE = 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "ended", raising=False)
     with late_imports():
-        import lacking  # type: ignore[import-not-found]  # noqa: PLC0415
+        import ended  # type: ignore[import-not-found]  # noqa: PLC0415
 
     for _ in range(2):
-        with pytest.raises(ModuleNotFoundError, match="nothing_of_that_name"):
-            from lacking import VALUE  # noqa: F401, PLC0415
-        with pytest.raises(ModuleNotFoundError, match="nothing_of_that_name"):
-            _ = lacking.VALUE
+        with pytest.raises(error):
+            from ended import VALUE  # noqa: F401, PLC0415
+        with pytest.raises(error):
+            _ = ended.VALUE
 
 
 def test_other_imports_stay_as_they_are() -> None:

@@ -60,7 +60,14 @@ class Autoscale:
             if not found.groups:
                 raise DocumentError([f"--autoscale {DEDUCED}: {sources.NONE_DEDUCED}"])
             return found
-        return sources.read_autoscaler(self._objects(self.source), cluster)
+        try:
+            return sources.read_autoscaler(self._objects(self.source), cluster)
+        except DocumentError as error:
+            # The others have their file and line.
+            file = f"{files.shown_file(self.source)}: "
+            raise DocumentError(
+                [f"{file if text == sources.NO_GROUP else ''}{text}" for text in error.problems]
+            ) from error
 
     def for_page(self, cluster: ClusterIndex) -> PageAutoscaler | None:
         """Return what the page shows of it and requests with it; None without the option.

@@ -13,13 +13,19 @@ import click
 from click.core import ParameterSource
 
 from policies.manifests import fields
-from policies.manifests.errors import DocumentError
+from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.sanitize import printable_lines
 from webhook.cli import renames
 from webhook.cli.terminal import ExitCode, finish, note
+from webhook.late_imports import late_imports
+
+with late_imports():
+    from webhook.lint import files
 
 #: Where the context of a command has the names of its parameters in the order in which they were given.
 OPTION_ORDER: Final = "evenkeel.option_order"
+#: How values are called of which a file or folder is read.
+_READ: Final = ("FILE", "FILE|deduced", "FILE...", "DIR", "DIR...", "PATH")
 #: The titles of options that another command describes.
 _SHARED: Final[Mapping[str, str]] = {
     "lint": "As for `evenkeel lint`, see its help",
@@ -74,11 +80,13 @@ class Command(click.Command):
         """
         args = _with_new_names(context, args)
         # click knows the order only while it parses.
-        _, _, order = self.make_parser(context).parse_args(args=list(args))
+        given, _, order = self.make_parser(context).parse_args(args=list(args))
         context.meta[OPTION_ORDER] = [parameter.name for parameter in order]
         for parameter, times in () if self._last_counts else Counter(order).items():
             if times > 1 and isinstance(parameter, click.Option) and _takes_one(parameter):
                 context.fail(f"{'/'.join(parameter.opts)} is given {times} times, but takes one value")
+        for parameter in dict.fromkeys(order):
+            _refuse_addresses(parameter, given.get(parameter.name or ""))
         left = super().parse_args(context, args)
         for name, (old, new) in renames.MOVED.get(_path(context), {}).items():
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -197,6 +205,20 @@ def is_given(*parameters: str) -> bool:
 def first_paragraph(text: str) -> str:
     """Return the first paragraph of a docstring as one line."""
     return " ".join(text.partition("\n\n")[0].split())
+
+
+def _refuse_addresses(parameter: click.Parameter, given: object) -> None:
+    """Make sure that no address is where a file or folder is read.
+
+    Raises:
+        UsageError: One is.
+    """
+    if parameter.metavar not in _READ:
+        return
+    option = f"{parameter.opts[-1]}: " if isinstance(parameter, click.Option) else ""
+    for value in given if isinstance(given, list | tuple) else [given]:
+        if isinstance(value, str) and "://" in value:
+            raise UsageError(f"{option}{fields.shown_name(value)}: {files.NO_ADDRESS}")
 
 
 def _takes_one(option: click.Option) -> bool:

@@ -8,13 +8,11 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from policies.manifests.errors import UsageError
-from policies.manifests.fields import shown_name
 from webhook.late_imports import late_imports
 
 with late_imports():
     from webhook.kube import api_server as cluster_api
     from webhook.kube import client
-    from webhook.lint import files
 
 #: What a command says that needs a cluster and is given none.
 NO_CLUSTER: Final = (
@@ -30,8 +28,6 @@ def check_cluster(*, live: bool, context: str, cluster: str | None) -> None:
     """
     if live and cluster:
         raise UsageError("--live and --cluster are mutually exclusive")
-    if cluster and "://" in cluster:
-        raise UsageError(f"--cluster: {shown_name(cluster)}: {files.NO_ADDRESS}")
     if context and not live:
         raise UsageError("--context may only be set with --live")
 

@@ -10,7 +10,8 @@ import os
 import sys
 import traceback
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import takewhile
@@ -129,6 +130,18 @@ def _summary(name: str) -> str:
     return first_paragraph(below.split('"""')[1])
 
 
+class _PipeClosedError(Exception):
+    """The reader of our output ended before us; of a BrokenPipeError click would make exit code 1."""
+
+
+@contextmanager
+def _pipe_may_close() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _PipeClosedError from error
+
+
 class _LazyGroup(click.Group):
     """A group that shows its commands' names and summaries without importing them."""
 
@@ -150,10 +163,16 @@ class _LazyGroup(click.Group):
                 parameter.hidden = True
         return command
 
+    def make_context(self, *args: Any, **named: Any) -> click.Context:
+        """Parse the arguments, which may print help."""
+        with _pipe_may_close():
+            return super().make_context(*args, **named)
+
     def invoke(self, context: click.Context) -> Any:
         """Run a command, which may import late what is not installed."""
         try:
-            return super().invoke(context)
+            with _pipe_may_close():
+                return super().invoke(context)
         except ModuleNotFoundError as error:
             given = context.meta.get(OPTION_ORDER, ())
             raise missing_extra(error.name, context.invoked_subcommand, given) or error from error
@@ -221,10 +240,10 @@ def _guarded(program: str) -> int:
     """Run the command; return the exit code."""
     try:
         return _exit_code(program)
-    except BrokenPipeError:
+    except (BrokenPipeError, _PipeClosedError):
         # The reader (head, say) has what it wanted. Python would complain while it flushes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.CLEAN
+        return ExitCode.PIPE_CLOSED
     except KeyboardInterrupt:
         note("ended by Ctrl-C")
         return ExitCode.INTERRUPTED
@@ -236,7 +255,7 @@ def _guarded(program: str) -> int:
         return ExitCode.BAD_INPUT
     except OSError as error:
         _debug()
-        note(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        note(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
         return ExitCode.BAD_INPUT if error.filename else ExitCode.CANNOT_RUN
     except Exception as error:  # noqa: BLE001  # the last line before the user
         _debug()
@@ -256,6 +275,8 @@ def _exit_code(program: str) -> int:
     except click.ClickException as error:
         note(_usage_problem(error))
         return error.exit_code
+    # Here an error can still be told.
+    sys.stdout.flush()
     return result if isinstance(result, int) else 0
 
 

@@ -22,6 +22,7 @@ from webhook.late_imports import late_imports
 
 with late_imports():
     from webhook import atomic_write
+    from webhook.lint import reports
 
 
 #: Adds an option to a command.
@@ -184,14 +185,19 @@ class _Format(click.Choice[str]):
         """Return the formats, with what may follow them."""
         return f"{super().get_metavar(param, ctx)}[=FILE]"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,  # noqa: ARG002  # click gives it
+        ctx: click.Context | None,
+    ) -> str:
         """Return the format, and have the file written when the command ends."""
         given, equals, file = str(value).partition("=")
         if ctx is not None and (now := new_format(ctx, given)):
             given = now
-        form = super().convert(given, param, ctx)
+        form = reports.known_format(given, self.choices)
         if equals and not file:
-            self.fail(f"{value}: name a file behind the equals sign", param, ctx)
+            raise reports.no_file(form)
         if file and ctx is not None and not ctx.resilient_parsing:
             ctx.with_resource(_written_to(file))
         return form
@@ -213,6 +219,7 @@ def _written_to(file: str) -> Iterator[None]:
     Raises:
         OSError: It cannot be written.
     """
+    atomic_write.check_folder(file)
     answer, stdout = io.BytesIO(), sys.stdout
     sys.stdout = io.TextIOWrapper(answer, encoding="utf-8", errors="backslashreplace", write_through=True)
     try:

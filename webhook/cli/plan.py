@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -271,7 +273,8 @@ def _compare(
     given = [path for path in options.paths if path == files.STDIN or Path(path).exists()]
     missing = [path for path in options.paths if path not in given]
     if missing and not isinstance(compared, plan_from.GitRevision):
-        raise DocumentError([f"{path}: No such file or directory" for path in missing])
+        gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        raise DocumentError([f"{path}: {files.why_unread(path, gone)}" for path in missing])
     after = sets.read(replace(options, paths=tuple(given)))
     before = sets.before(compared, options, after)
     index = sets.cluster.index

@@ -1,4 +1,4 @@
-"""The entry point of ``evenkeel`` and ``kubectl-evenkeel``: Ctrl-C ends the command at any moment, quietly.
+"""Starts the command: Ctrl-C ends it at any moment, quietly.
 
 While Python imports the command, an interrupt would print a traceback, so it has its default action until
 then. Later it becomes a ``KeyboardInterrupt``, which Python prints and forgets if it is raised in a callback:
@@ -21,8 +21,7 @@ AGAIN_S: Final = 0.01
 
 def run() -> NoReturn:
     """Run the command of this process' arguments and exit."""
-    # A shell starts background commands with SIGINT ignored, and then it stays so.
-    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     if interruptible:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from webhook.cli import main  # noqa: PLC0415  # see above

@@ -45,6 +45,8 @@ class ExitCode(IntEnum):
     CANNOT_RUN = 3
     #: Ctrl-C: 128 and the number of SIGINT, as shells count.
     INTERRUPTED = 130
+    #: The reader of our output ended before us: 128 and the number of SIGPIPE.
+    PIPE_CLOSED = 141
 
     @classmethod
     def of(cls, *, clean: bool) -> ExitCode:

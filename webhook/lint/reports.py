@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import shown
+from policies.manifests.fields import did_you_mean, shown
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
@@ -55,16 +55,12 @@ def parse_outputs(texts: Iterable[str], formats: Collection[str] = (*FORMATS, PA
     """
     outputs = []
     for text in texts:
-        form, _, file = text.partition("=")
-        outputs.append(output := Output(form, file))
-        if output.form not in formats:
-            raise UsageError(
-                f"--format: Unsupported value: {shown(output.form)}: supported values: {', '.join(formats)}"
-            )
-        if text.endswith("="):
-            raise UsageError(
-                f"--format: Invalid value: {shown(text)}: must be {output.form}=FILE or {output.form}"
-            )
+        form, equals, file = text.partition("=")
+        outputs.append(output := Output(known_format(form, formats), file))
+        if file:
+            atomic_write.check_folder(file)
+        elif equals:
+            raise no_file(output.form)
     files = [output.file for output in outputs]
     for file in dict.fromkeys(files):
         if files.count(file) > 1:
@@ -73,6 +69,23 @@ def parse_outputs(texts: Iterable[str], formats: Collection[str] = (*FORMATS, PA
                 f"--format: Duplicate value: {where} given two reports; write FORMAT=FILE for all but one"
             )
     return tuple(outputs) or (Output("text"),)
+
+
+def known_format(form: str, formats: Collection[str]) -> str:
+    """Return a format.
+
+    Raises:
+        UsageError: There is no such one.
+    """
+    if form not in formats:
+        hint = did_you_mean(form, formats) or f": supported values: {', '.join(formats)}"
+        raise UsageError(f"--format: Unsupported value: {shown(form)}{hint}")
+    return form
+
+
+def no_file(form: str) -> UsageError:
+    """Return the error of a format that has an equals sign behind it, and no file."""
+    return UsageError(f"--format: Invalid value: {shown(f'{form}=')}: must be {form}=FILE or {form}")
 
 
 def render(output: Output, run: LintRun, details: Details) -> str:

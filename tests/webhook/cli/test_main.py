@@ -136,6 +136,82 @@ def test_closed_streams(closed: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["explain", "--help"], ["rule"], ["completion", "bash"], ["policy", "schema"]],
+    ids=" ".join,
+)
+def test_a_reader_that_is_gone(arguments: list[str]) -> None:
+    """As of other programs: that nobody read the output is neither clean nor a finding."""
+    start = "from webhook.cli.start import run; run()"
+    with subprocess.Popen(
+        [sys.executable, "-c", start, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, written = process.communicate()
+
+    assert (141, b"") == (process.returncode, written)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a full device")
+def test_a_full_disk() -> None:
+    """It is said in words."""
+    with Path("/dev/full").open("w") as full:
+        start = "from webhook.cli.start import run; run()"
+        done = subprocess.run(
+            [sys.executable, "-c", start, "rule"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+
+    assert (3, b"evenkeel: No space left on device\n") == (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "explain -f {}",
+        "explain -f web.yaml --cluster {}",
+        "lint --policy {} .",
+        "simulate -f web.yaml --cluster c.json --autoscale {}",
+        "audit --cluster c.json --scheduler-config {}",
+        "certs show --cert-dir {}",
+        "policy test {}",
+        "serve --self-signed --cluster {}",
+        "doctor --kubeconfig {}",
+    ],
+)
+def test_addresses_are_no_files(tmp_path: Path, arguments: str) -> None:
+    """Whatever option has one, it is repeated as it was typed."""
+    done = evenkeel(*arguments.format("https://example.com/a.yaml").split(), folder=tmp_path)
+
+    assert 2 == done.returncode
+    assert b"https://example.com/a.yaml: only files and folders are read, no addresses" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("jsn", '--format: Unsupported value: "jsn", did you mean "json"?'),
+        ("xml", '--format: Unsupported value: "xml": supported values: text, '),
+        ("json=", '--format: Invalid value: "json=": must be json=FILE or json'),
+        ("json=nowhere/a.json", "nowhere: No such file or directory"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    ["explain -f none.yaml", "lint none.yaml", "audit --cluster none.json"],
+    ids=lambda line: line.split()[0],
+)
+def test_formats_are_checked_before_any_file_is_read(
+    tmp_path: Path, command: str, output: str, told: str
+) -> None:
+    """In the same words by all commands; the work is not done for a report that has no place."""
+    done = evenkeel(*command.split(), "-o", output, folder=tmp_path)
+
+    assert 2 == done.returncode
+    assert told in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["nonsense"], "no such command: 'nonsense'"),
