@@ -70,6 +70,7 @@ def main() -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Arrows and bars, wherever the terminal's encoding has them.
         sys.stdout.reconfigure(errors="replace")
+    print("Certificates, a server with the cluster of a file, and what an API server and people send it:\n")
     folder = resources.files("webhook.demo")
     with resources.as_file(folder) as files, _server(files) as (port, authority):
         context = ssl.create_default_context(cafile=str(authority))
