@@ -97,8 +97,10 @@ def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:
     except (
         ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError,
     ) as error:  # fmt: skip
-        what = "the credentials of this pod" if in_pod else f"kubeconfig {kubeconfig or _KUBECONFIG}"
-        raise KubeconfigError(f"cannot load {what}: {kubeconfig_problem(error)}") from error
+        file = kubeconfig or _KUBECONFIG
+        what = "the credentials of this pod" if in_pod else f"kubeconfig {file}"
+        problem = kubeconfig_problem(error).removeprefix(file).removeprefix(":").strip()
+        raise KubeconfigError(f"cannot load {what}: {problem}") from error
     return KubernetesApiServer(configuration, namespace or DEFAULT_NAMESPACE)
 
 
