@@ -28,6 +28,8 @@ documentation of the rule's module, and its examples are run as tests.
 - **Severity** is that of most findings; a single finding can differ, and a SpreadPolicy can change it.
 - **Needs the cluster**: the rule needs nodes (`--cluster`, `--live`) or the `topology` of a SpreadPolicy.
   Without them it does not run.
+- **Node groups decide it**: with [those of an autoscaler](../../autoscale.md#rules-of-the-linter)
+  (`--autoscale`) it goes by the nodes that come.
 - **Fix**: `evenkeel fix` can correct what the rule finds.
 - **Opt-in**: the rule runs only if `--enable` or `--select` names it, or if a SpreadPolicy sets its severity.
 
@@ -56,7 +58,12 @@ def _row(rule: Rule) -> tuple[str, ...]:
 
 
 def _traits(rule: Rule) -> dict[str, bool]:
-    return {"needs the cluster": rule.needs_inventory, "fix": rule.fixable, "opt-in": rule.opt_in}
+    return {
+        "needs the cluster": rule.needs_inventory,
+        "node groups decide it": rule.decidable,
+        "fix": rule.fixable,
+        "opt-in": rule.opt_in,
+    }
 
 
 def _page(rule: Rule) -> str:

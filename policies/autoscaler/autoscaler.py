@@ -15,7 +15,9 @@ from policies.autoscaler.scale_down import Removals
 from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
 from policies.manifests.wire import Count
 from policies.model.node import Node
+from policies.model.pod import Pod
 from policies.model.scaling import CAPACITY_TYPE
+from policies.model.taints import SCHEDULING_EFFECTS, first_untolerated
 from policies.model.topology_keys import INSTANCE_TYPE, ZONE
 from policies.scheduler.index import ClusterIndex
 
@@ -136,10 +138,16 @@ class ClusterAutoscaler:
             for group in self.groups
         )
 
-    def domains(self, key: str) -> set[str]:
-        """Return the domains of a label that its nodes may be in."""
-        labels = (group.template.labels for group in self.groups)
-        return {each[key] for each in labels if key in each}
+    def domains(self, key: str, pod: Pod) -> set[str]:
+        """Return the domains of a label in which nodes may come for a pod, by their labels and taints."""
+        templates = (group.template for group in self.groups)
+        return {
+            each.labels[key]
+            for each in templates
+            if key in each.labels
+            and pod.affinity.matches(each.name, each.labels)
+            and first_untolerated(each.taints, pod.tolerations, SCHEDULING_EFFECTS) is None
+        }
 
     @staticmethod
     def not_modeled(_pods: Iterable[PendingPod]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 from policies.config.enforcement import (
@@ -24,13 +25,21 @@ from policies.rules.base import all_rules
 EXEMPTION_WITHOUT_EFFECT: Final = "exemption-without-effect"
 
 
+class SuppressedBy(StrEnum):
+    """What takes a finding out of force; the value says it after the number of findings."""
+
+    ANNOTATION = "exempted by evenkeel.dev/ignore"
+    POLICY = "exempted by exceptions of policies"
+    NODE_GROUPS = "of rules of thumb withdrawn, as the nodes that come decide otherwise"
+
+
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """A finding that an annotation or a policy's exception takes out of force, and why."""
+    """A finding that is out of force, why, and what takes it out."""
 
     finding: Finding
     reason: str
-    by_policy: bool = False
+    by: SuppressedBy = SuppressedBy.ANNOTATION
 
 
 class AnnotatedObject(NamedTuple):
@@ -51,8 +60,9 @@ def in_force(
         enforcement = enforcement_at_admission(finding.rule, finding.severity, exempting.policies)
         exemption = exempting.find(finding.rule, enforcement)
         if exemption is not None:
-            by_policy = exemption.source is ExemptionSource.POLICY
-            suppressed.append(Suppressed(finding, exemption.reason, by_policy))
+            of_policy = exemption.source is ExemptionSource.POLICY
+            by = SuppressedBy.POLICY if of_policy else SuppressedBy.ANNOTATION
+            suppressed.append(Suppressed(finding, exemption.reason, by))
             continue
         findings.append(finding)
         if why := exempting.without_effect(finding.rule, enforcement):

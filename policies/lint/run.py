@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import chain
 from typing import Any
@@ -23,6 +24,7 @@ from policies.lint.exemptions import (
     EXEMPTION_WITHOUT_EFFECT,
     AnnotatedObject,
     Suppressed,
+    SuppressedBy,
     in_force,
 )
 from policies.lint.workload_loader import LoadedManifests, ManifestWorkload, load_manifests
@@ -79,7 +81,7 @@ class LintResult:
 
     Attributes:
         findings: In the order of the files and lines.
-        suppressed: What annotations, and exceptions of policies, took out of force.
+        suppressed: What annotations, exceptions of policies, and node groups took out of force.
         skipped: Rules that could not run, at least not on every workload, and why, by id.
         cut: Objects that have more errors of a rule than are listed, that a rule gave up, or that are in no
             policy's scope.
@@ -100,7 +102,10 @@ class LintResult:
 #: What comes of it where errors of constraints are left out: which of the constraints are good is not known.
 _CONSTRAINTS_NOT_JUDGED = ", and no other rule looked at its constraints"
 #: Why a rule is skipped that must know where pods could go.
-NO_INVENTORY = "needs the cluster's nodes (--live, --cluster) or its domains (topology of a SpreadPolicy)"
+NO_INVENTORY = (
+    "needs the cluster's nodes (--live, --cluster), node groups (--autoscale) or domains (topology of a "
+    "SpreadPolicy)"
+)
 
 
 def lint(
@@ -154,7 +159,7 @@ def lint_loaded(
     for rule in selection.rules(context.policies):
         if rule.target is base.RuleTarget.NEXT_POD:
             continue
-        if rule.needs_inventory and inventory is None:
+        if not knows_enough(rule, inventory, scale_ups):
             result.skipped[rule.id] = NO_INVENTORY
         else:
             rules.append(rule)
@@ -193,9 +198,14 @@ def lint_loaded(
     return result
 
 
+def knows_enough(rule: Rule, inventory: ClusterTopology | None, scale_ups: ScaleUps | None) -> bool:
+    """Return whether a rule can run by what is known of nodes that there are, or that may come."""
+    return not rule.needs_inventory or inventory is not None or (rule.decidable and scale_ups is not None)
+
+
 def _lint_one(
     workload: ManifestWorkload,
-    runs: Iterable[tuple[object, list[tuple[Rule, Context | None]]]],
+    runs: Sequence[tuple[object, list[tuple[Rule, Context | None]]]],
     given: Context,
     context: AdmissionContext,
     result: LintResult,
@@ -228,12 +238,53 @@ def _lint_one(
                 error.add_note(rule.note)
                 raise
     result.cut += _cut_of(workload)
+    of_workload = chain.from_iterable(rules for subject, rules in runs if subject is workload)
+    _add_withdrawn(workload, of_workload, policies, given, result, found=found)
     is_annotated = IGNORE_ANNOTATION in workload.annotations
     if found or is_annotated or IGNORE_ANNOTATION in workload.template.annotations:
         way = FieldPath() if is_annotated else workload.pod_path
         by_controller = context.made_by_controller(workload)
         exempting = Exempting.of(workload, policies, by_controller=by_controller, today=today)
         _record(found, exempting, result, AnnotatedObject(workload.manifest, way, workload.title))
+
+
+def _add_withdrawn(
+    workload: ManifestWorkload,
+    rules: Iterable[tuple[Rule, Context | None]],
+    policies: Sequence[SpreadPolicy],
+    given: Context,
+    result: LintResult,
+    *,
+    found: Iterable[Finding],
+) -> None:
+    """Record what rules find in a workload by rules of thumb alone, and which of them were not decided.
+
+    Args:
+        workload: The workload.
+        rules: The rules that were run on it.
+        policies: Those in whose scope it is.
+        given: What the rules were given, with node groups.
+        result: Takes it.
+        found: What they found.
+    """
+    known, manifest = given.scale_ups, workload.manifest
+    if known is None:
+        return
+    kept, without = {(each.rule, each.path) for each in found}, replace(given, scale_ups=None, by_default={})
+    for rule, plain in rules:
+        settings = rule_settings(policies, rule.id)
+        if not rule.decidable or (plain is None and settings is NO_SETTINGS):
+            continue
+        # What cannot be known without node groups would not have been found.
+        with suppress(UndecidedError, MissingObjectError):
+            for problem in rule.run(workload, without, settings.params):
+                if (rule.id, problem.path) not in kept:
+                    finding = _finding(problem, rule, settings, manifest, title=workload.title)
+                    reason = f"does not happen{given.decided_with}"
+                    result.suppressed.append(Suppressed(finding, reason, SuppressedBy.NODE_GROUPS))
+    if why := known.undecided(workload):
+        text = f"not all of its rules are decided with {known.source}: {why}"
+        result.cut.append(_cut_short(manifest, workload.title, text, SkipReason.UNDECIDED))
 
 
 def _lint_other(
@@ -326,10 +377,15 @@ def _out_of_scope(manifest: ManifestObject, title: str) -> Skipped:
 
 
 def _beyond_limit(manifest: ManifestObject, title: str, message: str) -> Skipped:
+    return _cut_short(manifest, title, message, SkipReason.LIMIT_EXCEEDED)
+
+
+def _cut_short(manifest: ManifestObject, title: str, message: str, reason: SkipReason) -> Skipped:
+    """Return an object that was not judged to its end."""
     return Skipped(
         location=manifest.location(FieldPath()),
         kind=SourceKind.OBJECT,
-        reason=SkipReason.LIMIT_EXCEEDED,
+        reason=reason,
         message=message,
         title=title,
     )

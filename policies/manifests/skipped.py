@@ -40,6 +40,7 @@ class SkipReason(StrEnum):
     TEST_VALUES = "test-values"
     TOOL_FAILED = "tool-failed"
     TOOL_MISSING = "tool-missing"
+    UNDECIDED = "undecided"
     UNREADABLE = "unreadable"
     UNSUPPORTED = "unsupported"
     VALUES_MISSING = "values-missing"
@@ -83,6 +84,7 @@ _SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {
     SkipReason.TOOL_FAILED: _EXCLUDED,
     (SkipReason.TOOL_FAILED, SourceKind.CHART): _VALUES,
     SkipReason.TOOL_MISSING: "install it",
+    SkipReason.UNDECIDED: "simulate it alone, with evenkeel simulate --autoscale",
     SkipReason.UNREADABLE: _EXCLUDED,
     SkipReason.UNSUPPORTED: _EXCLUDED,
     (SkipReason.UNSUPPORTED, SourceKind.KUSTOMIZATION): "build it and lint what comes out, or exclude it",

@@ -121,7 +121,6 @@ class ScaleUpOutcome:
         pending: How many replicas stay pending.
         pods: The matching pods by domain, for the key of each constraint; 0 where nodes could be.
         skews: The skew of each of these keys, with the domains in which nodes could be.
-        evidence: Which node groups it is by, in brackets, to follow a message.
     """
 
     nodes: int
@@ -129,11 +128,32 @@ class ScaleUpOutcome:
     pending: int
     pods: Mapping[str, Mapping[str, int]]
     skews: Mapping[str, int]
-    evidence: str
 
     def empty(self, key: str) -> list[str]:
         """Return the domains of a key without a pod."""
         return [domain for domain, count in self.pods.get(key, {}).items() if not count]
+
+
+class Variation(NamedTuple):
+    """A change of a workload, with whose outcome that of the workload as it is is compared.
+
+    Attributes:
+        without: The keys whose constraints are left out.
+        together: The keys whose required anti-affinity is left out.
+        required: The key whose constraints must hold in as many domains as there may be.
+        honoring: The key whose constraints leave out the nodes to which the pods cannot go.
+        updated: Whether a pod of another revision comes beside the replicas, when all of them were tried.
+    """
+
+    without: frozenset[str] = frozenset()
+    together: frozenset[str] = frozenset()
+    required: str = ""
+    honoring: str = ""
+    updated: bool = False
+
+
+#: The workload as it is.
+AS_IT_IS = Variation()
 
 
 class ScaleUps(Protocol):
@@ -141,31 +161,40 @@ class ScaleUps(Protocol):
 
     Attributes:
         tool: The autoscaler.
+        source: Where its node groups come from, as messages say it.
     """
 
     tool: Tool
+    source: str
 
     def outcome(
-        self, workload: Workload, replicas: int, *, without: str = "", required: str = ""
+        self, workload: Workload, replicas: int, variation: Variation = AS_IT_IS
     ) -> ScaleUpOutcome | None:
-        """Return the outcome for replicas; None where it costs too much, or Kubernetes refuses them.
+        """Return the outcome for replicas; None where it costs too much, or Kubernetes refuses them."""
+        ...
 
-        Args:
-            workload: The workload.
-            replicas: How many there are to be.
-            without: The key whose constraints are left out.
-            required: The key whose constraints must hold in as many domains as there may be.
-        """
+    def domains(self, workload: Workload, key: str) -> frozenset[str]:
+        """Return the domains of a key in which nodes may come for the pods of a workload."""
+        ...
+
+    def undecided(self, workload: Workload) -> str:
+        """Return why an outcome for a workload is not known though it could be; empty if none is missing."""
         ...
 
 
-def with_and_without(
-    known: ScaleUps | None, workload: Workload, replicas: int, key: str
-) -> tuple[ScaleUpOutcome, ScaleUpOutcome] | None:
-    """Return the outcomes with and without the constraints over a key; None where one is not known."""
-    found = None if known is None else known.outcome(workload, replicas)
-    free = None if known is None else known.outcome(workload, replicas, without=key)
-    return None if found is None or free is None else (found, free)
+def outcomes(
+    known: ScaleUps | None, workload: Workload, replicas: int, *variations: Variation
+) -> list[ScaleUpOutcome] | None:
+    """Return the outcome of each variation; None where one of them is not known."""
+    if known is None:
+        return None
+    found: list[ScaleUpOutcome] = []
+    for variation in variations:
+        outcome = known.outcome(workload, replicas, variation)
+        if outcome is None:
+            return None
+        found.append(outcome)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

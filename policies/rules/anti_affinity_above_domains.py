@@ -3,7 +3,8 @@
 ## What it finds
 A required `podAntiAffinity` that selects the workload's own pods, on a workload with more replicas than
 there are domains for them; or one that cannot be satisfied together with the workload's hard spread
-constraints.
+constraints. With the node groups of an autoscaler (`lint --autoscale`) the replicas are placed: a finding if
+some stay pending that would not without the term.
 
 ## Why it matters
 Such a term allows one replica in a domain. Once every domain has its own, the others stay pending.
@@ -47,7 +48,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.scaling import ReplicaRange
+from policies.model.pod_affinity import AffinityTerm
+from policies.model.scaling import AS_IT_IS, ReplicaRange, Variation, outcomes
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
@@ -62,19 +64,24 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/emissary-ingress/emissary/pull/1391"
 NEEDS_INVENTORY = True
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.POD_AFFINITY})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the first term that alone, or together with the hard constraints, leaves too little room."""
     replicas, inventory = context.repository.replicas(workload), context.inventory
-    if inventory is None or not inventory.nodes or replicas is None or replicas.least < 2:
+    if replicas is None or replicas.least < 2:
         return
     labels = workload.template.labels
     terms = workload.pod_affinity.separations(
         workload.namespace, labels, alike=labels.keys() | REVISION_LABELS
     )
-    if not terms:
+    decided = _decided(workload, terms, replicas, context)
+    if decided is not None:
+        yield from decided
+        return
+    if not terms or inventory is None or not inventory.nodes:
         return
     topology = WorkloadTopology.of(workload, inventory, context.version)
     hard = [entry for entry in workload.constraints if entry.is_hard]
@@ -89,6 +96,26 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if message is not None:
             yield Problem(term.path, f"allows one pod per {term.topology_key}{message}")
             return
+
+
+def _decided(
+    workload: Workload, terms: list[AffinityTerm], replicas: ReplicaRange, context: Context
+) -> list[Problem] | None:
+    """Return the first term that keeps replicas pending, if one does; None where that is not known."""
+    for term in terms:
+        key = term.topology_key
+        free = Variation(together=frozenset({key}))
+        found = outcomes(context.scale_ups, workload, replicas.least, AS_IT_IS, free)
+        if found is None:
+            return None
+        apart, together = found
+        if apart.pending > together.pending:
+            text = (
+                f"allows one pod per {key}: {apart.pending} of {replicas.least} replicas{replicas.evidence} "
+                f"stay pending, and {together.pending or 'none'} without it{context.decided_with}"
+            )
+            return [Problem(term.path, text)]
+    return [] if terms and context.scale_ups is not None else None
 
 
 def _lack(

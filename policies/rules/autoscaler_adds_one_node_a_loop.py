@@ -59,7 +59,7 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import plural
-from policies.model.scaling import Tool, with_and_without
+from policies.model.scaling import AS_IT_IS, Tool, Variation, outcomes
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
@@ -67,6 +67,7 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/autoscaler/issues/9150"
 TOOL = Tool.CLUSTER_AUTOSCALER
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.HARD})
 
 
@@ -83,7 +84,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if replicas.most - replicas.least <= constraint.max_skew:
             continue
         key, path = constraint.topology_key, declared.path.child("maxSkew")
-        decided = with_and_without(context.scale_ups_of(TOOL), workload, replicas.most, key)
+        free = Variation(without=frozenset({key}))
+        decided = outcomes(context.scale_ups_of(TOOL), workload, replicas.most, AS_IT_IS, free)
         if decided is None:
             yield Problem(
                 path,
@@ -96,11 +98,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 ),
             )
             continue
-        scaled, free = decided
-        if scaled.loops > free.loops:
+        scaled, unbound = decided
+        if scaled.loops > unbound.loops:
             yield Problem(
                 path,
                 f"is {constraint.max_skew}: Cluster Autoscaler takes {plural(scaled.loops, 'loop')} to "
                 f"add {plural(scaled.nodes, 'node')} for {replicas.most} replicas{replicas.evidence}, "
-                f"and {plural(free.loops, 'loop')} without a constraint over {key}{scaled.evidence}",
+                f"and {plural(unbound.loops, 'loop')} without a constraint over {key}{context.decided_with}",
             )

@@ -55,7 +55,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from policies.manifests.findings import Severity
-from policies.model.scaling import ReplicaRange, ScaleUps, Tool
+from policies.model.scaling import AS_IT_IS, ReplicaRange, Tool, Variation, outcomes
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
@@ -63,6 +63,7 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/enhancements/issues/3990"
 TOOL = Tool.CLUSTER_AUTOSCALER
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.SOFT})
 
 
@@ -72,7 +73,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     wide = [entry for entry in workload.constraints if entry.constraint.topology_key != HOSTNAME]
     if not wide or any(entry.is_hard for entry in wide) or replicas is None or replicas.most < 2:
         return
-    decided = list(_decided(wide, workload, replicas, context.scale_ups_of(TOOL)))
+    decided = list(_decided(wide, workload, replicas, context))
     if len(decided) == len(wide):
         yield from chain.from_iterable(decided)
         return
@@ -85,17 +86,16 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _decided(
-    entries: Iterable[ConstraintEntry], workload: Workload, replicas: ReplicaRange, known: ScaleUps | None
+    entries: Iterable[ConstraintEntry], workload: Workload, replicas: ReplicaRange, context: Context
 ) -> Iterator[list[Problem]]:
     """Yield the problems of each constraint for which the nodes that come are known: one or none."""
-    if known is None:
-        return
+    known = context.scale_ups_of(TOOL)
     for entry in entries:
         key = entry.constraint.topology_key
-        soft = known.outcome(workload, replicas.most)
-        hard = known.outcome(workload, replicas.most, required=key)
-        if soft is None or hard is None:
+        found = outcomes(known, workload, replicas.most, AS_IT_IS, Variation(required=key))
+        if found is None:
             continue
+        soft, hard = found
         skew, better = soft.skews.get(key, 0), hard.skews.get(key, 0)
         if skew <= entry.constraint.max_skew or better >= skew or hard.pending > soft.pending:
             yield []
@@ -106,4 +106,4 @@ def _decided(
             f"and with {better} by DoNotSchedule and minDomains"
         )
         path = entry.path.child("whenUnsatisfiable")
-        yield [Problem(path, f"{text}{soft.evidence}")]
+        yield [Problem(path, f"{text}{context.decided_with}")]

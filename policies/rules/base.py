@@ -13,6 +13,7 @@ The constants say the rest:
 - ``TOOL``: what the cluster must have: the repository shows it, or ``inUse`` of its settings, ``ToolParams``.
 - ``NEEDS_INVENTORY``: whether it only runs where a cluster or its domains are known.
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
+- ``DECIDABLE``: whether the nodes that an autoscaler adds decide it, where its node groups are known.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
 - ``Params``: a frozen dataclass of settings with defaults; its docstring names each.
 """
@@ -122,6 +123,11 @@ class Context:
         """The behavior of that release."""
         return behavior_of(self.version)
 
+    @property
+    def decided_with(self) -> str:
+        """The node groups that decide a rule, in brackets, to follow a message; empty without any."""
+        return "" if self.scale_ups is None else f" (decided with {self.scale_ups.source})"
+
     def scale_ups_of(self, tool: Tool) -> ScaleUps | None:
         """Return the scale-ups of an autoscaler; None where its node groups are not known."""
         return self.scale_ups if self.scale_ups is not None and self.scale_ups.tool is tool else None
@@ -177,6 +183,7 @@ class Rule:
         needs_inventory: Whether it must know nodes or domains.
         fixable: Whether its problems carry edits.
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
+        decidable: Whether the nodes that an autoscaler adds decide it.
         params: The type of its settings; None for a rule without.
         check: Yields the problems of a target; none where something else reports them.
         needs: Of a workload's parts and ``broken_rules`` those without any of which it finds nothing; None if
@@ -194,6 +201,7 @@ class Rule:
     needs_inventory: bool
     fixable: bool
     opt_in: bool
+    decidable: bool
     params: type[Any] | None
     check: Callable[[Any, Context], Iterator[Problem]]
     needs: frozenset[str] | None = None
@@ -253,6 +261,7 @@ _DECLARATIONS: Final[Mapping[str, type]] = {
     "NEEDS_INVENTORY": bool,
     "FIXABLE": bool,
     "OPT_IN": bool,
+    "DECIDABLE": bool,
 }
 #: What every rule declares; the rest has defaults.
 _REQUIRED: Final = ("SEVERITY", "SEE")
@@ -382,6 +391,7 @@ def _rule(rule_id: str, module: ModuleType) -> Rule:
         needs_inventory=getattr(module, "NEEDS_INVENTORY", False),
         fixable=getattr(module, "FIXABLE", False),
         opt_in=getattr(module, "OPT_IN", False),
+        decidable=getattr(module, "DECIDABLE", False),
         params=getattr(module, "Params", None if tool is None else ToolParams),
         check=check if tool is None else partial(_where_used, tool, check),
         needs=getattr(module, "NEEDS", None),

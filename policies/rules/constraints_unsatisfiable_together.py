@@ -2,7 +2,9 @@
 
 ## What it finds
 Two or more `DoNotSchedule` constraints, such as one over zones and one over hosts, that cannot be satisfied
-together for all replicas on the existing nodes, in whatever order pods are placed.
+together for all replicas on the existing nodes, in whatever order pods are placed. With the node groups of an
+autoscaler (`lint --autoscale`) the replicas are placed: a finding if more stay pending than with any of the
+constraints alone.
 
 ## Why it matters
 Zones with different numbers of nodes are enough to cause this. With 3 nodes in one zone and 1 in another,
@@ -61,8 +63,9 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
+from policies.model.scaling import AS_IT_IS, ReplicaRange, Variation, outcomes
 from policies.model.topology_keys import HOSTNAME
-from policies.model.workload import Workload, WorkloadPart
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
 from policies.scheduler.workload_topology import (
@@ -74,6 +77,7 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
 NEEDS_INVENTORY = True
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.HARD})
 
 
@@ -81,7 +85,13 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the last hard constraint where only all of them together leave too little room."""
     replicas = context.repository.replicas(workload)
     hard = [entry for entry in workload.constraints if entry.is_hard]
-    if context.inventory is None or not context.inventory.nodes or replicas is None or len(hard) < 2:
+    if replicas is None or len(hard) < 2:
+        return
+    decided = _decided(workload, hard, replicas, context)
+    if decided is not None:
+        yield from decided
+        return
+    if context.inventory is None or not context.inventory.nodes:
         return
     # A node that is added for the pending pods gives the small zone what it lacks.
     if nodes_are_added(context.repository, context.inventory):
@@ -104,6 +114,28 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 f"{replicas.least} replicas"
             ),
         )
+
+
+def _decided(
+    workload: Workload, hard: list[ConstraintEntry], replicas: ReplicaRange, context: Context
+) -> list[Problem] | None:
+    """Return the problem, if there is one, where the nodes that come are known; None where they are not."""
+    keys = [entry.constraint.topology_key for entry in hard]
+    each_alone = [Variation(without=frozenset(keys) - {key}) for key in keys]
+    found = outcomes(context.scale_ups, workload, replicas.least, AS_IT_IS, *each_alone)
+    if found is None:
+        return None
+    together, *alone = (outcome.pending for outcome in found)
+    if together <= max(alone):
+        return []
+    if not all(counts_only_its_own(workload, entry, context.repository) for entry in hard):
+        return []
+    text = (
+        f"cannot be satisfied together with the other constraints: with {listed(keys, IN_PHRASE)} {together} "
+        f"of {replicas.least} replicas{replicas.evidence} stay pending, and {max(alone) or 'none'} with one "
+        f"of them alone{context.decided_with}"
+    )
+    return [Problem(hard[-1].path, text)]
 
 
 def _described(capacity: DomainCapacities) -> str:

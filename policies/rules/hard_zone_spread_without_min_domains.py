@@ -57,7 +57,7 @@ from dataclasses import dataclass
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
-from policies.model.scaling import ReplicaRange, ScaleUps
+from policies.model.scaling import AS_IT_IS, ReplicaRange, Variation, outcomes
 from policies.model.topology_keys import ZONE
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload, WorkloadPart
@@ -65,6 +65,7 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/105291"
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.HARD})
 
 #: The first release that knows ``minDomains`` by default (KEP-3022).
@@ -103,25 +104,24 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if declared.raw.get("minDomains") is not None or declared.constraint.max_skew >= replicas.most:
             continue
         if selector is not None and not selector.empty and selector.matches(workload.template.labels):
-            decided = _decided(workload, replicas, context.scale_ups)
+            decided = _decided(workload, replicas, context)
             if decided is None:
                 decided = f"has no minDomains and {why}: a zone that has no node yet is not counted{known}"
             if decided:
                 yield Problem(declared.path, decided)
 
 
-def _decided(workload: Workload, replicas: ReplicaRange, known: ScaleUps | None) -> str | None:
+def _decided(workload: Workload, replicas: ReplicaRange, context: Context) -> str | None:
     """Return which zones get no pod though they could; empty if none does, None where that is not known."""
-    if known is None:
-        return None
     for number in dict.fromkeys((replicas.least, replicas.most)):
-        found, required = known.outcome(workload, number), known.outcome(workload, number, required=ZONE)
-        if found is None or required is None:
+        known = outcomes(context.scale_ups, workload, number, AS_IT_IS, Variation(required=ZONE))
+        if known is None:
             return None
+        found, required = known
         spared = sorted({*found.empty(ZONE)} - {*required.empty(ZONE)})
         if spared and number > 1 and required.pending <= found.pending:
             return (
                 f"has no minDomains: {number} replicas{replicas.evidence} leave {listed(spared, IN_PHRASE)} "
-                f"without any, and do not with minDomains{found.evidence}"
+                f"without any, and do not with minDomains{context.decided_with}"
             )
     return ""

@@ -52,7 +52,7 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import plural
-from policies.model.scaling import Tool, with_and_without
+from policies.model.scaling import AS_IT_IS, Tool, Variation, outcomes
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
@@ -60,6 +60,7 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/aws/karpenter-provider-aws/issues/4666"
 TOOL = Tool.KARPENTER
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.HARD})
 
 
@@ -75,7 +76,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         if replicas.most <= constraint.max_skew:
             continue
-        decided = with_and_without(context.scale_ups_of(TOOL), workload, replicas.most, HOSTNAME)
+        free = Variation(without=frozenset({HOSTNAME}))
+        decided = outcomes(context.scale_ups_of(TOOL), workload, replicas.most, AS_IT_IS, free)
         path, for_all = declared.path.child("maxSkew"), f"for {replicas.most} replicas{replicas.evidence}"
         if decided is None:
             nodes = -(-replicas.most // constraint.max_skew)
@@ -85,10 +87,10 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 f"needs {nodes} nodes {for_all}, whatever their size",
             )
             continue
-        scaled, free = decided
-        if scaled.nodes > free.nodes:
+        scaled, unbound = decided
+        if scaled.nodes > unbound.nodes:
             yield Problem(
                 path,
                 f"is {constraint.max_skew}: Karpenter adds {plural(scaled.nodes, 'node')} {for_all}, "
-                f"and {free.nodes:,} without a constraint over hosts{scaled.evidence}",
+                f"and {unbound.nodes:,} without a constraint over hosts{context.decided_with}",
             )

@@ -44,7 +44,8 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
-from policies.model.scaling import ReplicaRange, ScaleUps
+from policies.model.scaling import AS_IT_IS, ReplicaRange, outcomes
+from policies.model.topology import ClusterTopology
 from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import (
@@ -56,62 +57,74 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/115320"
 NEEDS_INVENTORY = True
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.MIN_DOMAINS})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each hard constraint that requires more domains than there are."""
-    replicas, inventory = context.repository.replicas(workload), context.inventory
-    if inventory is None or replicas is None:
+    replicas = context.repository.replicas(workload)
+    if replicas is None:
         return
-    topology = WorkloadTopology.of(workload, inventory, context.version)
     for declared in workload.constraints:
         constraint = declared.constraint
-        key = constraint.topology_key
         if not declared.is_hard or constraint.min_domains == 1:
             continue
-        selected = workload.affinity.values_of(key)
+        selected = workload.affinity.values_of(constraint.topology_key)
         if selected is not None and len(selected) < constraint.min_domains:
             continue  # Too few whatever the cluster has: affinity-below-min-domains reports it.
-        decided = _decided(workload, declared, replicas, context.scale_ups)
-        if decided is not None:
-            yield from decided
-            continue
-        written = inventory.domains.get(key, ())
-        if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
-            continue  # Which domains there will be is not known.
-        there, reachable = topology.known_values(constraint, written)
-        if not there:
-            continue  # No node suits its pods at all, which no number of domains would change.
-        room = constraint.max_skew * len(reachable)
-        if len(there) >= constraint.min_domains or replicas.least <= room:
-            continue
-        if counts_only_its_own(workload, declared, context.repository):
-            barred = len(there - reachable)
-            but = f"; {barred} of them ineligible" if barred else ""
-            yield Problem(
-                declared.path.child("minDomains"),
-                f"is {constraint.min_domains}, but {constraint.topology_key} has {len(there)} domain(s) "
-                f"({listed(sorted(there), IN_PHRASE) or 'none'}{but}), so the global minimum is 0: with "
-                f"maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
-                f"{replicas.evidence} can run",
-            )
+        found = _decided(workload, declared, replicas, context)
+        if found is None and context.inventory is not None:
+            found = _estimated(workload, declared, replicas, context.inventory, context)
+        if found:
+            yield Problem(declared.path.child("minDomains"), found)
+
+
+def _estimated(
+    workload: Workload,
+    declared: ConstraintEntry,
+    replicas: ReplicaRange,
+    inventory: ClusterTopology,
+    context: Context,
+) -> str:
+    """Return the problem by the domains that there are now; empty if there is none."""
+    constraint = declared.constraint
+    topology = WorkloadTopology.of(workload, inventory, context.version)
+    written = inventory.domains.get(constraint.topology_key, ())
+    if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
+        return ""  # Which domains there will be is not known.
+    there, reachable = topology.known_values(constraint, written)
+    if not there:
+        return ""  # No node suits its pods at all, which no number of domains would change.
+    room = constraint.max_skew * len(reachable)
+    if len(there) >= constraint.min_domains or replicas.least <= room:
+        return ""
+    if not counts_only_its_own(workload, declared, context.repository):
+        return ""
+    barred = len(there - reachable)
+    but = f"; {barred} of them ineligible" if barred else ""
+    return (
+        f"is {constraint.min_domains}, but {constraint.topology_key} has {len(there)} domain(s) "
+        f"({listed(sorted(there), IN_PHRASE) or 'none'}{but}), so the global minimum is 0: with "
+        f"maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
+        f"{replicas.evidence} can run"
+    )
 
 
 def _decided(
-    workload: Workload, declared: ConstraintEntry, replicas: ReplicaRange, known: ScaleUps | None
-) -> list[Problem] | None:
-    """Return the problem, if there is one, where the nodes that come are known; None where they are not."""
-    scaled = None if known is None else known.outcome(workload, replicas.least)
-    if known is None or scaled is None:
+    workload: Workload, declared: ConstraintEntry, replicas: ReplicaRange, context: Context
+) -> str | None:
+    """Return the problem where the nodes that come are known: empty for none, None where they are not."""
+    found = outcomes(context.scale_ups, workload, replicas.least, AS_IT_IS)
+    if found is None:
         return None
+    (scaled,) = found
     key, least = declared.constraint.topology_key, declared.constraint.min_domains
     domains = sorted(scaled.pods.get(key, ()))
     if not scaled.pending or len(domains) >= least:
-        return []
-    text = (
+        return ""
+    return (
         f"is {least}, but {key} has {len(domains)} domain(s) with nodes that are there or may come "
         f"({listed(domains, IN_PHRASE) or 'none'}): {scaled.pending} of {replicas.least} replicas"
-        f"{replicas.evidence} stay pending{scaled.evidence}"
+        f"{replicas.evidence} stay pending{context.decided_with}"
     )
-    return [Problem(declared.path.child("minDomains"), text)]

@@ -3,7 +3,8 @@
 ## What it finds
 A `topologyKey` with one domain only, among the nodes that the constraint takes in: those that the pod's
 node selector and affinity allow, and with `nodeTaintsPolicy: Honor` those whose taints it tolerates.
-Domains that a policy lists count too. A hard constraint with a larger `minDomains`, and a topology key of
+Domains that a policy lists count too, and with the node groups of an autoscaler (`lint --autoscale`) those in
+which nodes may come for the pods. A hard constraint with a larger `minDomains`, and a topology key of
 which node affinity allows one value, are reported by other rules.
 
 ## Why it matters
@@ -44,35 +45,37 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.node import Node
 from policies.model.topology import ClusterTopology
-from policies.model.version import KubernetesVersion
+from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
-from policies.scheduler.workload_topology import WorkloadTopology
+from policies.scheduler.workload_topology import EligibleDomain, WorkloadTopology
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
 NEEDS_INVENTORY = True
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT})
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each constraint that has but one domain."""
-    if context.inventory is None:
-        return
     for declared in workload.constraints:
         constraint = declared.constraint
         if declared.is_hard and constraint.min_domains > 1:
             continue
         if len(workload.affinity.values_of(constraint.topology_key) or ()) == 1:
             continue
-        text = _text(workload, declared, context.inventory, context.version)
+        text = _text(workload, declared, context)
         if text is not None:
             yield Problem(declared.path.child("topologyKey"), text)
 
 
-def _text(
-    workload: Workload, declared: ConstraintEntry, inventory: ClusterTopology, version: KubernetesVersion
-) -> str | None:
+def _text(workload: Workload, declared: ConstraintEntry, context: Context) -> str | None:
+    inventory = context.inventory
+    if context.scale_ups is not None:
+        return _text_with_new_nodes(workload, declared, context)
+    if inventory is None:
+        return None
     key = declared.constraint.topology_key
     listed = inventory.domains.get(key, ())
     if inventory.nodes is None:
@@ -80,9 +83,7 @@ def _text(
             f"has one domain, {listed[0]}: there is nothing to spread over" if len(set(listed)) == 1 else None
         )
     carrying = inventory.nodes_with(key)
-    domains = WorkloadTopology.of(workload, inventory, version, hard=declared.is_hard).domains(
-        declared.constraint
-    )
+    domains = _domains(workload, declared, inventory, context)
     if len(domains) != 1 or set(listed) - {domains[0].value}:
         return None
     value, nodes = domains[0].value, domains[0].nodes
@@ -94,6 +95,30 @@ def _text(
         f"has one eligible domain: of {all_nodes} nodes in {len(carrying)} domains only "
         f"{len(nodes)} in {value} can run these pods"
     )
+
+
+def _text_with_new_nodes(workload: Workload, declared: ConstraintEntry, context: Context) -> str | None:
+    """Return the problem where the nodes that come are known; each of them is a domain of hosts."""
+    key, known = declared.constraint.topology_key, context.scale_ups
+    if known is None or key == HOSTNAME:
+        return None
+    values = set(known.domains(workload, key))
+    if context.inventory is not None:
+        values |= {domain.value for domain in _domains(workload, declared, context.inventory, context)}
+        values.update(context.inventory.domains.get(key, ()))
+    if len(values) != 1:
+        return None
+    return (
+        f"has one domain with nodes that are there or may come for these pods, {values.pop()}: there is "
+        f"nothing to spread over{context.decided_with}"
+    )
+
+
+def _domains(
+    workload: Workload, declared: ConstraintEntry, inventory: ClusterTopology, context: Context
+) -> list[EligibleDomain]:
+    topology = WorkloadTopology.of(workload, inventory, context.version, hard=declared.is_hard)
+    return topology.domains(declared.constraint)
 
 
 def _have(nodes: tuple[Node, ...]) -> str:

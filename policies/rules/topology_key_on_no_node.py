@@ -3,9 +3,10 @@
 ## What it finds
 A `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` that none of the cluster's nodes
 carries, and of which no policy lists domains. A label that only nodes of a pool will have which is scaled
-to zero is best listed in the `topology` of a SpreadPolicy. Nothing is reported for Karpenter's own labels
-where the repository has an object of the group `karpenter.sh`, nor for names such as `zone`, which
-`topology-key-unqualified` reports.
+to zero is best listed in the `topology` of a SpreadPolicy; with the node groups of an autoscaler
+(`lint --autoscale`) those of nodes that may come for the pods count, too. Nothing is reported for
+Karpenter's own labels where the repository has an object of the group `karpenter.sh`, nor for names such as
+`zone`, which `topology-key-unqualified` reports.
 
 ## Why it matters
 With `DoNotSchedule` every node is rejected because of the missing label, and all pods stay pending. With
@@ -47,29 +48,31 @@ from collections.abc import Iterator
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.model.repository import Repository
 from policies.model.scaling import KARPENTER_LABELS, Tool
 from policies.model.topology import ClusterTopology
-from policies.model.topology_keys import is_mistaken, similar_keys
+from policies.model.topology_keys import HOSTNAME, is_mistaken, similar_keys
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/cozystack/cozystack/issues/3358"
 NEEDS_INVENTORY = True
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.HARD, WorkloadPart.SOFT, WorkloadPart.POD_AFFINITY})
 
 #: What comes of a key without which no node is taken.
 _PENDING = "every pod stays pending"
 #: Keys of one workload that are compared with the labels of nodes, which takes some milliseconds each.
 _ADVISED = 5
+#: The cluster of a run that knows node groups alone.
+_NOTHING_KNOWN = ClusterTopology()
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each constraint and each term whose key is on no node."""
-    inventory = context.inventory
+    inventory = context.inventory or _NOTHING_KNOWN
     # A cluster without any node has yet to get some.
-    if inventory is None or not inventory.nodes:
+    if not inventory.nodes and context.scale_ups is None:
         return
     soft = f"the constraint does nothing{_also(workload)}"
     uses = [
@@ -81,35 +84,42 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         for term in workload.pod_affinity.terms
     ]
     # Of each key once: a pod may have hundreds of terms, and a cluster thousands of domains.
-    on_no_node = {key for key in {use[1] for use in uses} if _is_missing(key, context, inventory)}
+    on_no_node = {key for key in {use[1] for use in uses} if _is_missing(key, workload, context, inventory)}
     missing = [use for use in uses if use[1] in on_no_node]
     for number, (path, key, effect) in enumerate(missing):
         similar = similar_keys(key, inventory.keys) if number < _ADVISED else []
-        yield _problem(path, key, effect, similar, inventory)
+        yield _problem(path, key, effect, similar, context)
 
 
-def _is_missing(key: str, context: Context, inventory: ClusterTopology) -> bool:
+def _is_missing(key: str, workload: Workload, context: Context, inventory: ClusterTopology) -> bool:
     # What is a mistake in any cluster has a rule of its own, which needs no nodes.
     return (
-        inventory.values(key) == frozenset()
+        not inventory.values(key)
         and not is_mistaken(key)
-        and not _comes_with_new_nodes(key, context.repository)
+        and not _comes_with_new_nodes(key, workload, context)
     )
 
 
-def _comes_with_new_nodes(key: str, repository: Repository) -> bool:
+def _comes_with_new_nodes(key: str, workload: Workload, context: Context) -> bool:
     """Return whether the nodes that are added for pending pods carry a label that none has yet."""
-    return key.startswith(KARPENTER_LABELS) and Tool.KARPENTER in repository.tools
+    known = context.scale_ups
+    if known is not None and (key == HOSTNAME or known.domains(workload, key)):
+        return True
+    if not key.startswith(KARPENTER_LABELS):
+        return False
+    return Tool.KARPENTER in context.repository.tools or context.scale_ups_of(Tool.KARPENTER) is not None
 
 
-def _problem(
-    path: FieldPath, key: str, effect: str, similar: list[str], inventory: ClusterTopology
-) -> Problem:
-    count = len(inventory.nodes or ())
+def _problem(path: FieldPath, key: str, effect: str, similar: list[str], context: Context) -> Problem:
+    count = len(context.inventory.nodes or ()) if context.inventory is not None else 0
     severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
     advice = f"; did you mean {' or '.join(similar)}?" if similar else ""
     nodes = "the only node does not have" if count == 1 else f"none of the {count} nodes has"
-    text = f"{nodes} the label {key}, so {effect}{advice}"
+    text = f"{nodes} the label {key}"
+    if context.scale_ups is not None:
+        come = "that may come for these pods"
+        text = f"{text}, nor has any {come}" if count else f"no node {come} has the label {key}"
+    text = f"{text}, so {effect}{context.decided_with}{advice}"
     return Problem(path.child("topologyKey"), text, severity=severity)
 
 

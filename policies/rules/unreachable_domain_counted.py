@@ -5,7 +5,8 @@ A `DoNotSchedule` constraint that counts a domain in which no node accepts the p
 it does not tolerate, or, with `nodeAffinityPolicy: Ignore`, because of the pod's own node affinity. It is
 reported only if there are more replicas than can then run, or if they leave no capacity for the first new
 pod of a rolling update that keeps all old ones. Cordons and taints for passing conditions, such as
-`node.kubernetes.io/not-ready`, are ignored.
+`node.kubernetes.io/not-ready`, are ignored. With the node groups of an autoscaler (`lint --autoscale`) the
+replicas, and a new pod of a rollout, are placed with and without these domains.
 
 ## Why it matters
 By default the scheduler counts tainted nodes (`nodeTaintsPolicy: Ignore`). A domain that no pod can enter
@@ -53,17 +54,19 @@ the taint.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
 from policies.model.constraint import Constraint
 from policies.model.node import Node
-from policies.model.scaling import ReplicaRange, rolling_update
+from policies.model.scaling import AS_IT_IS, ReplicaRange, RollingUpdate, Variation, outcomes, rolling_update
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import (
+    REVISION_LABELS,
     EligibleDomain,
     WorkloadTopology,
     counts_only_its_own,
@@ -74,6 +77,7 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kops/pull/18535"
 NEEDS_INVENTORY = True
+DECIDABLE = True
 FIXABLE = True
 NEEDS = frozenset({WorkloadPart.HARD})
 
@@ -90,22 +94,66 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     grows = nodes_are_added(context.repository, context.inventory)
     for declared in hard:
         constraint = declared.constraint
-        if constraint.topology_key == HOSTNAME and grows:
-            continue
         domains = topology.domains(constraint)
         barred = [domain for domain in domains if not domain.usable]
-        if not barred or not topology.usable or len(domains) < constraint.min_domains:
+        if not barred:
             continue
-        effect = _too_little(workload, topology, declared, replicas, grows=grows)
-        if effect is None or not counts_only_its_own(workload, declared, context.repository):
+        effect = _decided(workload, declared, replicas, context)
+        if effect is None:
+            known = len(domains) >= constraint.min_domains and topology.usable
+            if not known or (constraint.topology_key == HOSTNAME and grows):
+                continue
+            effect = _too_little(workload, topology, declared, replicas, grows=grows)
+        if effect is None or not effect.text:
             continue
-        room, text = effect
+        if not counts_only_its_own(workload, declared, context.repository):
+            continue
         yield Problem(
             declared.path,
-            f"with maxSkew {constraint.max_skew} {text}: {_barred(topology, constraint, barred)} keep the "
-            "global minimum at 0",
-            _edits(topology, declared, barred, room),
+            f"with maxSkew {constraint.max_skew} {effect.text}: {_barred(topology, constraint, barred)} keep "
+            f"the global minimum at 0{effect.evidence}",
+            _edits(topology, declared, barred) if effect.fixable else (),
         )
+
+
+class _Effect(NamedTuple):
+    """What comes of such domains.
+
+    Attributes:
+        text: That; empty where nothing does.
+        fixable: Whether it does not if the constraint leaves them out.
+        evidence: What it was decided with, in brackets.
+    """
+
+    text: str = ""
+    fixable: bool = False
+    evidence: str = ""
+
+
+def _decided(
+    workload: Workload, declared: ConstraintEntry, replicas: ReplicaRange, context: Context
+) -> _Effect | None:
+    """Return what comes of them where the nodes that come are known; None where they are not."""
+    most, constraint = replicas.most, declared.constraint
+    better = Variation(honoring=constraint.topology_key)
+    found = outcomes(context.scale_ups, workload, most, AS_IT_IS, better)
+    if found is None:
+        return None
+    counted, honored = (outcome.pending for outcome in found)
+    if counted > honored:
+        without = f"and {honored or 'none'} if they did not count"
+        text = f"{counted} of {most} replicas{replicas.evidence} stay pending, {without}"
+        return _Effect(text, fixable=True, evidence=context.decided_with)
+    update = rolling_update(workload, most)
+    if update is None or update.unavailable or REVISION_LABELS & set(constraint.match_label_keys):
+        return _Effect()
+    new, new_better = AS_IT_IS._replace(updated=True), better._replace(updated=True)
+    found = outcomes(context.scale_ups, workload, most, new, new_better)
+    if found is None:
+        return None
+    if found[0].pending <= max(counted, found[1].pending):
+        return _Effect()
+    return _Effect(_surge_text(replicas, update), fixable=True, evidence=context.decided_with)
 
 
 def _too_little(
@@ -115,20 +163,32 @@ def _too_little(
     replicas: ReplicaRange,
     *,
     grows: bool,
-) -> tuple[int, str] | None:
-    """Return how many pods there is room for where that is too few, and what comes of it."""
+) -> _Effect | None:
+    """Return what comes of the room that they leave, where that is too little."""
     most = replicas.most
     room = topology.max_pods([topology.capacities(declared.constraint)], most)
     if room is not None:
-        return room, f"at most {room} of {most} replicas{replicas.evidence} can run"
+        text = f"at most {room} of {most} replicas{replicas.evidence} can run"
+        return _Effect(text, _helps(topology, declared, room))
     update = rolling_update(workload, most)
     if grows or update is None or update.unavailable or not topology.has_no_room_for_surge(declared, most):
         return None
-    return most, (
+    return _Effect(_surge_text(replicas, update), _helps(topology, declared, most))
+
+
+def _surge_text(replicas: ReplicaRange, update: RollingUpdate) -> str:
+    most = replicas.most
+    return (
         f"{most} pods are allowed, old revisions included, so with {most} "
         f"replicas{replicas.evidence}, maxUnavailable 0 and maxSurge {update.surge} the first new pod of a "
         "rollout is unschedulable"
     )
+
+
+def _helps(topology: WorkloadTopology, declared: ConstraintEntry, room: int) -> bool:
+    """Return whether there is more room if the constraint leaves out what no pod can enter."""
+    honoring = honoring_both(declared.constraint)
+    return topology.max_pods([topology.capacities(honoring)], room + 1) is None
 
 
 def _barred(topology: WorkloadTopology, constraint: Constraint, barred: list[EligibleDomain]) -> str:
@@ -149,11 +209,10 @@ def _reason(topology: WorkloadTopology, node: Node) -> str:
 
 
 def _edits(
-    topology: WorkloadTopology, declared: ConstraintEntry, barred: Iterable[EligibleDomain], room: int
+    topology: WorkloadTopology, declared: ConstraintEntry, barred: Iterable[EligibleDomain]
 ) -> tuple[Edit, ...]:
-    """Honor what bars the nodes, if the release can and there is more room then."""
-    better = topology.max_pods([topology.capacities(honoring_both(declared.constraint))], room + 1)
-    if better is not None or not topology.behavior.inclusion_policies:
+    """Honor what bars the nodes, if the release can."""
+    if not topology.behavior.inclusion_policies:
         return ()
     tainted = {topology.taint(node) is not None for domain in barred for node in domain.nodes}
     return tuple(

@@ -5,7 +5,8 @@ A StatefulSet with a `DoNotSchedule` constraint over zones, and a `volumeClaimTe
 class makes zonal disks at once: `volumeBindingMode` is `Immediate`, or left out. Zonal are the disks of AWS
 EBS, Google PD, Azure Disk and Cinder unless they are replicated over zones, and those of a class whose
 `allowedTopologies` name zones. Classes are those of the same repository, and of the cluster. A class that is
-in neither is listed as not known.
+in neither is listed as not known. A cluster with one zone is left alone, unless nodes may come in another
+one by its node groups (`lint --autoscale`).
 
 ## Why it matters
 The provisioner chooses the zone when the claim is made, and does not know the constraint. A pod whose disk is
@@ -94,6 +95,7 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode"
+DECIDABLE = True
 NEEDS = frozenset({WorkloadPart.CLAIM_TEMPLATES})
 
 
@@ -112,7 +114,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             key = binding[0].constraint.topology_key
             text = (
                 f"StorageClass {found[0].name} binds at once, in any zone, and DoNotSchedule over {key} may "
-                "forbid that zone: the pod then stays pending"
+                f"forbid that zone: the pod then stays pending{context.decided_with}"
             )
             yield Problem(FieldPath(("spec", "volumeClaimTemplates")).index(number), text)
 
@@ -123,6 +125,8 @@ def _binds(entry: ConstraintEntry, workload: Workload, context: Context) -> bool
     if not entry.is_hard or constraint.topology_key not in {ZONE, BETA_ZONE}:
         return False
     zones = None if context.inventory is None else context.inventory.values(constraint.topology_key)
+    if context.scale_ups is not None:
+        zones = (zones or frozenset()) | context.scale_ups.domains(workload, constraint.topology_key)
     if zones is not None and len(zones) < 2:  # one zone has every volume
         return False
     selector = constraint.selector

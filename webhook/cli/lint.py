@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
@@ -142,10 +143,12 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     with uncollected():
         texts = lint_inputs.gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
         job = webhook_lint_run.build_job(
-            options.config, today=datetime.now(UTC).date(), warn=note, cluster=nodes
+            options.config,
+            today=datetime.now(UTC).date(),
+            warn=note,
+            cluster=nodes,
+            scale_ups=None if autoscaled is None else partial(autoscale_option.scale_ups, autoscaled),
         )
-        if autoscaled is not None:
-            job = replace(job, scale_ups=autoscale_option.scale_ups(autoscaled, job.context))
         with lint_progress(texts) as show:
             outcome = webhook_lint_run.lint_texts(texts.texts, job, show)
         problems, ignored = webhook_lint_run.without_ignored(

@@ -33,7 +33,13 @@ def command(ids: tuple[str, ...]) -> None:
             f"# {rule.id} ({rule.severity})\n\n{rule_manual.explained(rule)}\nSee {rule.see}", nl=False
         )
         opt_in = "\nRuns only where --enable or --select names it, or a SpreadPolicy sets its severity."
-        notes = ((needs, rule.needs_inventory), (fix, rule.fixable), (opt_in, rule.opt_in))
+        decided = "\nWith `lint --autoscale` the nodes that come decide it."
+        notes = (
+            (needs, rule.needs_inventory),
+            (decided, rule.decidable),
+            (fix, rule.fixable),
+            (opt_in, rule.opt_in),
+        )
         click.echo("".join(note for note, holds in notes if holds))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from policies.config.context import AdmissionContext, listed_domains, load_context
 from policies.config.lint_config import LintConfig
 from policies.lint.merge_builds import merge_builds
-from policies.lint.run import NO_INVENTORY, LintResult, Selection, lint_loaded
+from policies.lint.run import NO_INVENTORY, LintResult, Selection, knows_enough, lint_loaded
 from policies.lint.workload_loader import LoadedManifests, load_manifests
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
@@ -142,7 +142,12 @@ def _counter(workloads: int, show: Callable[[float], None]) -> Callable[[], None
 
 
 def build_job(
-    config: LintConfig, *, today: date, warn: Callable[[str], None], cluster: ClusterIndex | None = None
+    config: LintConfig,
+    *,
+    today: date,
+    warn: Callable[[str], None],
+    cluster: ClusterIndex | None = None,
+    scale_ups: Callable[[AdmissionContext], ScaleUps] | None = None,
 ) -> LintJob:
     """Return the job that lints texts.
 
@@ -151,6 +156,7 @@ def build_job(
         today: The day.
         warn: Called with each line about the release, and about what was left out of the cluster's file.
         cluster: The nodes of a cluster, in place of a file.
+        scale_ups: Returns what an autoscaler adds; None where its node groups are not known.
 
     Raises:
         OSError: A file cannot be opened.
@@ -181,6 +187,7 @@ def build_job(
             enable=frozenset(config.enable),
         ),
         inventory=inventory,
+        scale_ups=None if scale_ups is None else scale_ups(context),
         today=today,
     )
     _check_rules(job)
@@ -201,7 +208,7 @@ def _check_rules(job: LintJob) -> None:
     ]
     if not selected:
         raise UsageError("no rule is left to run: see --select and --ignore")
-    if job.inventory is None and all(rule.needs_inventory for rule in selected):
+    if not any(knows_enough(rule, job.inventory, job.scale_ups) for rule in selected):
         raise UsageError(f"{', '.join(rule.id for rule in selected)}: {NO_INVENTORY}")
 
 

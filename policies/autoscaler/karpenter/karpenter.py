@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Final
 
 from policies.autoscaler.autoscaler import NewNode, ScaledUp, Unhelped
@@ -11,11 +12,14 @@ from policies.autoscaler.karpenter.consolidation import Consolidations
 from policies.autoscaler.karpenter.node_pool import (
     NODES,
     InstanceType,
+    KnownLabels,
     NodePool,
     allowed_types,
 )
-from policies.autoscaler.karpenter.pending import Wishes
+from policies.autoscaler.karpenter.pending import NO_PREFERENCE, Wishes, strict_alternatives
 from policies.autoscaler.karpenter.provisioning import Provisioned, Provisioner, launched
+from policies.autoscaler.karpenter.requirements import NONE, combine, conflict
+from policies.autoscaler.karpenter.topology import tolerates
 from policies.autoscaler.node_group import (
     DAEMONS,
     AutoscalerName,
@@ -23,6 +27,7 @@ from policies.autoscaler.node_group import (
     RelaxedPreference,
 )
 from policies.autoscaler.pod_groups import PendingPod
+from policies.model.pod import Pod
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.model.topology_keys import ZONE
 from policies.scheduler.index import ClusterIndex
@@ -84,9 +89,21 @@ class Karpenter:
             for pool in self.pools
         )
 
-    def domains(self, key: str) -> set[str]:
-        """Return the domains of a label that its nodes may be in."""
-        return {domain for pool in self.pools for label, domain in pool.domains(self.types) if label == key}
+    def domains(self, key: str, pod: Pod) -> set[str]:
+        """Return the domains of a label in which nodes may come for a pod, by their labels and taints.
+
+        What it counts itself are more of them: see ``NodePool.domains``.
+        """
+        wanted, known, found = strict_alternatives(pod), KnownLabels.of(self.types), set[str]()
+        for pool in self.pools:
+            if not tolerates(pool.taints, (*pod.tolerations, NO_PREFERENCE)):
+                continue
+            for kind, term in product(pool.types, wanted):
+                having = combine(pool.requirements.items(), kind.requirements.items())
+                if not conflict(having, term, known):
+                    allowed = combine(having.items(), term.items()).get(key, NONE)
+                    found |= allowed.values if allowed.is_listed else set()
+        return found
 
     def not_modeled(self, pods: Iterable[PendingPod]) -> tuple[str, ...]:
         """Return the names of what else it looks at for some pods."""

@@ -27,7 +27,7 @@ from policies.scheduler.node_table import PODS
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
 
 #: What tolerates all taints that are mere preferences.
-_NO_PREFERENCE: Final = Toleration(operator="Exists", effect=TaintEffect.PREFER_NO_SCHEDULE)
+NO_PREFERENCE: Final = Toleration(operator="Exists", effect=TaintEffect.PREFER_NO_SCHEDULE)
 #: Constraints that the pod has itself, whoever wrote them.
 OF_POD: Final = frozenset({ConstraintOrigin.POD, ConstraintOrigin.POLICY})
 
@@ -98,8 +98,8 @@ class Wishes:
         for position, applied in enumerate(self.constraints):
             if not applied.is_hard:
                 return self._without(position)
-        if self.softens and _NO_PREFERENCE not in self.tolerations:
-            tolerations = (*self.tolerations, _NO_PREFERENCE)
+        if self.softens and NO_PREFERENCE not in self.tolerations:
+            tolerations = (*self.tolerations, NO_PREFERENCE)
             return replace(self, tolerations=tolerations, given_up="taints of PreferNoSchedule")
         return None
 
@@ -132,9 +132,7 @@ class Wishes:
         """Return the nodes whose pods count for one of its constraints."""
         constraint, alternatives = applied.constraint, None
         if constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:
-            own = of_labels(dict(self.pod.affinity.node_selector))
-            terms = self.required or ((),)
-            alternatives = tuple(combine(own.items(), of_expressions(term)) for term in terms)
+            alternatives = strict_alternatives(self.pod, self.required)
         honors = constraint.node_taints_policy is NodeInclusionPolicy.HONOR
         return CountedNodes(alternatives, self.tolerations if honors else None)
 
@@ -146,6 +144,20 @@ class Wishes:
             constraint.node_affinity_policy, constraint.node_taints_policy, self.tolerations,
             self.pod.affinity.node_selector, self.required,
         )  # fmt: skip
+
+
+def strict_alternatives(
+    pod: Pod, required: Sequence[tuple[NodeRequirement, ...]] | None = None
+) -> tuple[Requirements, ...]:
+    """Return the requirements of a pod on the labels of nodes, of which one must hold; preferences apart.
+
+    Args:
+        pod: The pod.
+        required: The terms of its required node affinity that it still has; None for all.
+    """
+    own = of_labels(dict(pod.affinity.node_selector))
+    terms = [term.expressions for term in pod.affinity.terms or ()] if required is None else required
+    return tuple(combine(own.items(), of_expressions(term)) for term in terms or ((),))
 
 
 def _heaviest_first(terms: Iterable[InterPodTerm]) -> tuple[InterPodTerm, ...]:

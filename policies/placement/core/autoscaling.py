@@ -15,6 +15,7 @@ from policies.autoscaler.node_group import AutoscalerName, GroupState, RelaxedPr
 from policies.autoscaler.pod_groups import PendingPod
 from policies.manifests.wire import INLINE, INTERNAL, Count
 from policies.model.labels import LabelSelector
+from policies.model.pod import Pod
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.scheduler.binding import Step
@@ -291,20 +292,22 @@ def with_min_domains(
     """Return pods whose constraints require as many domains as there may be; None if they do so already."""
     labels = [node.labels for node in simulation.cluster.nodes.listed()]
 
-    def required(applied: AppliedConstraint) -> AppliedConstraint:
+    def required(pod: Pod, applied: AppliedConstraint) -> AppliedConstraint:
         constraint, of_pod = (
             applied.constraint,
             applied.origin in (ConstraintOrigin.POD, ConstraintOrigin.POLICY),
         )
         key = constraint.topology_key
-        domains = len(autoscaler.domains(key).union(each[key] for each in labels if key in each))
+        domains = len(autoscaler.domains(key, pod).union(each[key] for each in labels if key in each))
         if not (applied.is_hard and of_pod and domains > constraint.min_domains):
             return applied
         if constraint.topology_key == HOSTNAME:
             return applied
         return replace(applied, constraint=replace(constraint, min_domains=domains))
 
-    return _with_constraints(queue, lambda request: map(required, request.constraints))
+    return _with_constraints(
+        queue, lambda request: (required(request.pod, applied) for applied in request.constraints)
+    )
 
 
 def with_own_selector(queue: Sequence[QueuedPod]) -> list[QueuedPod] | None:

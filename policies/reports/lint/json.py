@@ -141,7 +141,7 @@ class LintSummary(TypedDict):
         errors: Findings in force that are errors.
         warnings: Findings in force that are warnings.
         notes: Findings in force that are notes.
-        suppressed: Findings that annotations take out of force.
+        suppressed: Findings that annotations, exceptions of policies or ``--autoscale`` take out of force.
         inBaseline: Findings that were left out because a baseline holds them.
         hidden: Findings that ``--min-severity`` hides; the run may fail by them.
         skippedSources: Files, charts and other sources that were not read.
@@ -173,7 +173,8 @@ class LintReport(TypedDict):
         kubernetesVersion: The release of Kubernetes that the rules ran with.
         summary: How much was checked and found.
         findings: The findings in force, by file and line, the worst first at one line.
-        suppressed: The findings that annotations take out of force.
+        suppressed: The findings that annotations and exceptions of policies take out of force, and those of
+            rules of thumb that do not happen with the nodes of ``--autoscale``.
         skipped: Rules that did not run.
         statistics: How many findings in force each rule has, the most first.
         skippedSources: Files, charts and other sources that were not read, and objects that were not checked

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from policies.lint.exemptions import SuppressedBy
 from policies.manifests.findings import Build, Finding, Severity
 from policies.manifests.skipped import Skipped
 from policies.manifests.wire import encodable
@@ -50,7 +51,7 @@ def render(run: LintRun) -> str:
     for result, fingerprint in zip(results, _fingerprints(told), strict=True):
         result["partialFingerprints"] = {FINGERPRINT: fingerprint}
     for result, entry in zip(results[len(told) - len(suppressed) :], suppressed, strict=True):
-        kind = "external" if entry.by_policy else "inSource"
+        kind = "inSource" if entry.by is SuppressedBy.ANNOTATION else "external"
         result["suppressions"] = [{"kind": kind, "justification": encodable(entry.reason)}]
     report = {
         "tool": {"driver": _driver(run, rules)},

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from policies.lint.exemptions import SuppressedBy
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.sanitize import one_line
@@ -114,11 +115,10 @@ def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
         )
     if run.hidden:
         yield f"{plural(len(run.hidden), 'finding')} hidden by --min-severity"
-    by_policy = sum(entry.by_policy for entry in run.result.suppressed)
-    if annotated := len(run.result.suppressed) - by_policy:
-        yield f"{plural(annotated, 'finding')} exempted by evenkeel.dev/ignore"
-    if by_policy:
-        yield f"{plural(by_policy, 'finding')} exempted by exceptions of policies"
+    suppressed = Counter(entry.by for entry in run.result.suppressed)
+    for by in SuppressedBy:
+        if suppressed[by]:
+            yield f"{plural(suppressed[by], 'finding')} {by}"
     if run.known:
         yield f"{plural(run.known, 'finding')} left out that the baseline holds"
     if custom := run.result.custom_resources:

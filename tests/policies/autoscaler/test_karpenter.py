@@ -573,11 +573,13 @@ def test_lost_zone() -> None:
     """Nothing can be had in a lost zone; a NodePool that lists it counts it even so."""
     listing = a_pool(requirements=[within(ZONE, *ZONES)])
     for pool, zones in ((a_pool(), {"z1", "z2"}), (listing, set(ZONES))):
-        _, karpenter = provision(pods(1), pool)
+        found, karpenter = provision(pods(1), pool)
         lost = karpenter.without(ZONE, "z3")
+        counted = [domain for each in lost.pools for domain in each.domains(lost.types)]
 
         assert {"z1", "z2"} == {offering.zone for kind in lost.types for offering in kind.offerings}
-        assert zones == lost.domains(ZONE)
+        assert zones == {zone for key, zone in counted if key == ZONE}
+        assert {"z1", "z2"} == lost.domains(ZONE, found.wishes[0].pod)
 
 
 @pytest.mark.parametrize(

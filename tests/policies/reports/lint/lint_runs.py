@@ -56,6 +56,7 @@ def a_rule(rule_id: str = "odd-skew", severity: Severity = Severity.WARNING) -> 
         is_api_rule=False,
         needs_inventory=False,
         opt_in=False,
+        decidable=False,
         fixable=True,
         params=None,
         check=_nothing,

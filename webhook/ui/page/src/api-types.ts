@@ -2074,7 +2074,7 @@ export interface LintReport {
   summary: LintSummary;
   /** The findings in force, by file and line, the worst first at one line. */
   findings: LintFinding[];
-  /** The findings that annotations take out of force. */
+  /** The findings that annotations and exceptions of policies take out of force, and those of rules of thumb that do not happen with the nodes of "--autoscale". */
   suppressed: SuppressedFinding[];
   /** Rules that did not run. */
   skipped: SkippedRule[];
@@ -2098,7 +2098,7 @@ export interface LintSummary {
   warnings: number;
   /** Findings in force that are notes. */
   notes: number;
-  /** Findings that annotations take out of force. */
+  /** Findings that annotations, exceptions of policies or "--autoscale" take out of force. */
   suppressed: number;
   /** Findings that were left out because a baseline holds them. */
   inBaseline: number;
@@ -2211,7 +2211,7 @@ export interface SkippedSource {
   /** Whether the user names it, on the command line or in "evenkeel.yaml", or nothing else of what is named holds a workload. */
   named: boolean;
   /** Why it was skipped. Later releases may add reasons. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "out-of-scope" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "out-of-scope" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "undecided" | "unreadable" | "unsupported" | "values-missing";
   /** Why it was skipped, in words, with the error of the tool. */
   message: string;
   /** What would have to be downloaded. */
@@ -2481,7 +2481,7 @@ export interface PlanSkipped {
   /** Kind and name of the object; empty if the whole file is meant. */
   object: string;
   /** Why, for programs. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "out-of-scope" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "out-of-scope" | "outside-repository" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "undecided" | "unreadable" | "unsupported" | "values-missing";
   /** Why. */
   message: string;
   /** What would have to be downloaded. */
