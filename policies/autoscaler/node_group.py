@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import (
+    VALUE_INVALID,
+    ErrorList,
+    FieldPath,
+    field_names,
+    required_value,
+    unsupported_value,
+)
 from policies.manifests.wire import Count
+from policies.model.labels import label_key_errors, label_value_errors
 from policies.model.node import Node
 from policies.model.quantity import read_amounts
+from policies.model.taints import Taint, TaintEffect, read_taints
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.node_table import PODS
 
@@ -18,6 +27,9 @@ from policies.scheduler.node_table import PODS
 USUAL_PODS: Final = 110
 #: What is said of new nodes, of which it is not known what the pods of DaemonSets take.
 DAEMONS: Final = "what pods of DaemonSets take of new nodes"
+
+#: The fields of a taint.
+_TAINT_FIELDS: Final = field_names("key", "value", "effect", "timeAdded")
 
 
 class AutoscalerName(StrEnum):
@@ -104,3 +116,20 @@ class ScaledGroup:
 def described_amounts(raw: Mapping[str, Any]) -> dict[str, int]:
     """Return the facts of a described node; its document has no errors."""
     return {PODS: USUAL_PODS, **read_amounts(raw, FieldPath(), ErrorList())}
+
+
+def read_template_taints(raw: object, path: FieldPath, found: ErrorList) -> tuple[Taint, ...]:
+    """Read the taints of nodes that are to be made; each has a key and an effect."""
+    taints = read_taints(raw, path, found)
+    for where, entry in ErrorList().objects(raw, path):  # what is no object is recorded already
+        found.unknown(entry, where, known=_TAINT_FIELDS)
+        for field in ("key", "effect"):
+            if entry.get(field) in (None, ""):
+                found.add(required_value(where.child(field), "", VALUE_INVALID))
+        if isinstance(key := entry.get("key") or None, str):
+            found.extend(label_key_errors(key, where.child("key"), VALUE_INVALID))
+        if isinstance(value := entry.get("value"), str):
+            found.extend(label_value_errors(value, where.child("value"), VALUE_INVALID))
+        if isinstance(effect := entry.get("effect") or None, str) and effect not in list(TaintEffect):
+            found.add(unsupported_value(where.child("effect"), effect, list(TaintEffect), VALUE_INVALID))
+    return taints

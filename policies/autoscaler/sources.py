@@ -10,12 +10,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, KarpenterReader
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.autoscaler.node_group import USUAL_PODS, GroupOrigin, ScaledGroup, described_amounts
+from policies.autoscaler.node_group import (
+    USUAL_PODS,
+    GroupOrigin,
+    ScaledGroup,
+    described_amounts,
+    read_template_taints,
+)
 from policies.autoscaler.scale_up import MOST_NODES, AutoscalerSettings
 from policies.config import instance_types, node_groups
 from policies.config.node_groups import CloudProvider, GroupEntry, NodeGroups
@@ -26,10 +33,12 @@ from policies.manifests.fields import (
     METADATA,
     NAME,
     NAME_TAKEN,
+    SPEC,
     VALUE_INVALID,
     ErrorList,
     FieldError,
     FieldPath,
+    descend,
     duplicate_value,
     invalid_value,
     member,
@@ -40,7 +49,7 @@ from policies.manifests.fields import (
 from policies.model.node import Node, without_transient
 from policies.model.quantity import read_amounts
 from policies.model.scaling import KARPENTER_GROUP, KARPENTER_NODE_LABEL
-from policies.model.taints import Taint, TaintEffect, read_taints
+from policies.model.taints import Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME, INSTANCE_TYPE, ZONE
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import PODS
@@ -229,62 +238,85 @@ def _of_cluster_api(value: Mapping[str, Any], cluster: ClusterIndex, found: Erro
 
     Its nodes are those with the labels of its annotation: no object says which Machines they are.
     """
-    annotations = member(member(value, "metadata"), "annotations")
-    sizes = [_size(annotations, key, found) for key in (_MIN, _MAX)]
-    if sizes[0] is None or sizes[1] is None:
+    metadata = found.mapping(value.get("metadata"), METADATA)
+    annotations = found.labels(metadata.get("annotations"), _ANNOTATIONS)
+    is_scaled = all(member(metadata, "annotations").get(key) is not None for key in (_MIN, _MAX))
+    if not is_scaled and not found.errors:
         return []
-    name = text_member(value.get("metadata"), "name")
-    amounts: dict[str, int] = {}
-    for key, resource in _RESOURCES.items():
-        text = annotations.get(_CAPACITY + key)
-        if text is not None:
-            path = _ANNOTATIONS.key(_CAPACITY + key)
-            read = ErrorList()
-            amounts |= read_amounts({resource: text}, path, read)
-            found.extend(read.errors)
-    if gpus := annotations.get(f"{_CAPACITY}gpu-count"):
-        gpu = text_member(annotations, f"{_CAPACITY}gpu-type")
-        amounts |= read_amounts({gpu: gpus}, _ANNOTATIONS.key(f"{_CAPACITY}gpu-count"), found) if gpu else {}
-    for needed in ("cpu", "memory"):
-        if needed not in amounts:
-            text = "nodes of this group cannot be made up without it"
-            found.add(required_value(_ANNOTATIONS.key(_CAPACITY + needed), text, VALUE_INVALID))
+    least, most = (_size(annotations, key, found) for key in (_MIN, _MAX))
+    if least is not None and most is not None and least > most:
+        text = f"must be at most {most}"
+        found.add(invalid_value(_ANNOTATIONS.key(_MIN), annotations[_MIN], text, VALUE_INVALID))
+    name = found.name(metadata, METADATA)
+    amounts = _annotated_amounts(annotations, found) if is_scaled else {}
     capacity = {PODS: USUAL_PODS, **amounts}
-    labels = _labels(text_member(annotations, f"{_CAPACITY}labels"))
+    labels = _labels(annotations.get(f"{_CAPACITY}labels", ""), found)
     template = Node(
         name,
         {**_GENERIC, **labels},
-        _taints(value, text_member(annotations, f"{_CAPACITY}taints"), found),
+        _taints(value, annotations.get(f"{_CAPACITY}taints", ""), found),
         unschedulable=False,
         allocatable={key: max(amount - _KUBE_PROXY.get(key, 0), 0) for key, amount in capacity.items()},
     )
-    replicas = member(value, "spec").get("replicas")
-    size = replicas if isinstance(replicas, int) else 0
+    replicas = found.integer(member(value, "spec").get("replicas"), SPEC.child("replicas"))
+    if replicas is not None and replicas < 0:
+        found.add(invalid_value(SPEC.child("replicas"), replicas, "must not be negative", VALUE_INVALID))
+    if found.errors:
+        return []
     group = ScaledGroup(
         name=name,
         template=template,
         capacity=capacity,
-        size=size,
-        max_size=sizes[1],
-        min_size=sizes[0],
+        size=replicas or 0,
+        max_size=most or 0,
+        min_size=least or 0,
         nodes=_nodes_with(labels, cluster) if labels else frozenset(),
     )
     return [group]
 
 
-def _size(annotations: Mapping[str, Any], key: str, found: ErrorList) -> int | None:
+def _annotated_amounts(annotations: Mapping[str, str], found: ErrorList) -> dict[str, int]:
+    """Return what a node has by annotations."""
+    stated = [(_CAPACITY + key, resource) for key, resource in _RESOURCES.items()]
+    count, kind = f"{_CAPACITY}gpu-count", f"{_CAPACITY}gpu-type"
+    if annotations.get(kind):
+        stated.append((count, annotations[kind]))
+    elif annotations.get(count):
+        text = "names the resource of which there are so many"
+        found.add(required_value(_ANNOTATIONS.key(kind), text, VALUE_INVALID))
+    amounts: dict[str, int] = {}
+    for key, resource in stated:
+        if key in annotations:
+            # The path of an amount has the name of its resource, which no annotation has.
+            read = ErrorList()
+            amounts |= read_amounts({resource: annotations[key]}, FieldPath(), read)
+            found.extend(replace(error, path=_ANNOTATIONS.key(key)) for error in read.errors)
+    for needed in ("cpu", "memory"):
+        if _CAPACITY + needed not in annotations:
+            text = "nodes of this group cannot be made up without it"
+            found.add(required_value(_ANNOTATIONS.key(_CAPACITY + needed), text, VALUE_INVALID))
+    return amounts
+
+
+def _size(annotations: Mapping[str, str], key: str, found: ErrorList) -> int | None:
     text = annotations.get(key)
     if text is None:
-        return None
-    if not (isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= len("99999")):
+        return None  # It is no text, which is recorded.
+    if not (text.isascii() and text.isdecimal() and len(text) <= len("99999")):
         found.add(invalid_value(_ANNOTATIONS.key(key), text, "must be a number of nodes", VALUE_INVALID))
         return None
     return int(text)
 
 
-def _labels(text: str) -> dict[str, str]:
-    pairs = (pair.partition("=") for pair in text.split(",") if "=" in pair)
-    return {key.strip(): value.strip() for key, _, value in pairs}
+def _labels(text: str, found: ErrorList) -> dict[str, str]:
+    labels = {}
+    for entry in filter(None, text.split(",")):
+        key, equals, value = (part.strip() for part in entry.partition("="))
+        if not equals:
+            form = "must be KEY=VALUE, of which there may be several, separated by commas"
+            found.add(invalid_value(_ANNOTATIONS.key(f"{_CAPACITY}labels"), entry, form, VALUE_INVALID))
+        labels[key] = value
+    return labels
 
 
 def _taints(value: Mapping[str, Any], text: str, found: ErrorList) -> tuple[Taint, ...]:
@@ -298,10 +330,10 @@ def _taints(value: Mapping[str, Any], text: str, found: ErrorList) -> tuple[Tain
             found.add(invalid_value(_ANNOTATIONS.key(f"{_CAPACITY}taints"), entry, form, VALUE_INVALID))
         else:
             taints.append(Taint(key, text, effect))
-    spec = member(member(member(value, "spec"), "template"), "spec")
-    path = FieldPath(("spec", "template", "spec", "taints"))
+    way = ("spec", "template", "spec")
+    spec, path = descend(value, way, found), FieldPath(way).child("taints")
     overridden = {(taint.key, taint.effect) for taint in taints}
-    own = read_taints(spec.get("taints"), path, found)
+    own = read_template_taints(spec.get("taints"), path, found)
     return (*taints, *(taint for taint in own if (taint.key, taint.effect) not in overridden))
 
 

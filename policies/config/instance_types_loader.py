@@ -7,17 +7,21 @@ from typing import Any, Final
 
 from policies.config.build_document import build_document
 from policies.config.instance_types import InstanceTypes
-from policies.config.node_groups_loader import amount_errors
+from policies.config.node_groups_loader import amount_errors, label_errors
 from policies.config.schema import validator
 from policies.config.schema_errors import schema_errors
 from policies.manifests.fields import (
     NAME_TAKEN,
+    VALUE_INVALID,
     ErrorList,
     FieldError,
     FieldPath,
     duplicate_value,
-    object_items,
+    list_member,
+    member,
+    objects_at,
 )
+from policies.model.labels import label_value_errors
 
 _TYPES: Final = FieldPath(("instanceTypes",))
 
@@ -27,15 +31,19 @@ def instance_types_errors(value: object) -> list[FieldError]:
     found = ErrorList()
     found.extend(schema_errors(validator(InstanceTypes), value))
     names = set[str]()
-    for position, entry in enumerate(
-        object_items(value.get("instanceTypes") if isinstance(value, dict) else None)
-    ):
-        path, name = _TYPES.index(position), entry.get("name")
+    for path, entry in objects_at(value.get("instanceTypes") if isinstance(value, dict) else None, _TYPES):
+        name = entry.get("name")
         if isinstance(name, str):
             if name in names:
                 found.add(duplicate_value(path.child("name"), name, NAME_TAKEN))
             names.add(name)
+            found.extend(label_value_errors(name, path.child("name"), VALUE_INVALID))
+        found.extend(label_errors(member(entry, "labels"), path.child("labels")))
         found.extend(amount_errors(entry, path))
+        for where, offering in objects_at(entry.get("offerings"), path.child("offerings")):
+            for at, zone in enumerate(list_member(offering, "zones")):
+                if isinstance(zone, str):
+                    found.extend(label_value_errors(zone, where.child("zones").index(at), VALUE_INVALID))
     return found.errors
 
 

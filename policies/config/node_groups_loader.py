@@ -18,10 +18,13 @@ from policies.manifests.fields import (
     FieldPath,
     duplicate_value,
     invalid_value,
-    object_items,
+    member,
+    objects_at,
     required_value,
+    shown_name,
     unsupported_value,
 )
+from policies.model.labels import label_key_errors, label_value_errors
 from policies.model.quantity import read_amounts
 from policies.model.taints import TaintEffect
 from policies.model.topology_keys import ZONE
@@ -30,7 +33,6 @@ from policies.model.topology_keys import ZONE
 _PATTERN: Final = re.compile(r"\^?[A-Za-z0-9_./:*-]*\$?")
 #: The resources without which nothing can be compared.
 _NEEDED: Final = ("cpu", "memory")
-_GROUPS: Final = FieldPath(("groups",))
 
 
 def node_groups_errors(value: object) -> list[FieldError]:
@@ -39,10 +41,10 @@ def node_groups_errors(value: object) -> list[FieldError]:
     found.extend(schema_errors(validator(NodeGroups), value))
     raw = value if isinstance(value, dict) else {}
     names = set[str]()
-    for position, group in enumerate(object_items(raw.get("groups"))):
-        found.extend(_group_errors(group, _GROUPS.index(position), names))
-    for position, entry in enumerate(object_items(raw.get("priorities"))):
-        path = FieldPath(("priorities",)).index(position).child("names")
+    for where, group in objects_at(raw.get("groups"), FieldPath(("groups",))):
+        found.extend(_group_errors(group, where, names))
+    for where, entry in objects_at(raw.get("priorities"), FieldPath(("priorities",))):
+        path = where.child("names")
         texts = entry.get("names")
         for number, text in enumerate(texts if isinstance(texts, list) else ()):
             if isinstance(text, str) and not is_pattern(text):
@@ -57,26 +59,39 @@ def build_node_groups(value: Mapping[str, Any]) -> NodeGroups:
 
 
 def _group_errors(group: Mapping[str, Any], path: FieldPath, names: set[str]) -> Iterator[FieldError]:
-    name, size, most = group.get("name"), group.get("size"), group.get("maxSize")
+    name, most, zone = group.get("name"), group.get("maxSize"), group.get("zone")
     if isinstance(name, str):
         if name in names:
             yield duplicate_value(path.child("name"), name, NAME_TAKEN)
         names.add(name)
-    if isinstance(group.get("minSize"), int) and isinstance(most, int) and group["minSize"] > most:
+    if type(group.get("minSize")) is int and type(most) is int and group["minSize"] > most:
         text = f"must be at most maxSize, {most}"
         yield invalid_value(path.child("minSize"), group["minSize"], text, VALUE_INVALID)
-    if isinstance(size, int) and size < 0:
-        return
-    labels = group.get("labels")
-    if isinstance(labels, dict) and group.get("zone") and labels.get(ZONE, group["zone"]) != group["zone"]:
-        text = f"must be that of zone, {group['zone']}"
+    labels = member(group, "labels")
+    yield from label_errors(labels, path.child("labels"))
+    if isinstance(zone, str):
+        yield from label_value_errors(zone, path.child("zone"), VALUE_INVALID)
+    if isinstance(zone, str) and zone and labels.get(ZONE, zone) != zone:
+        text = f"must be that of zone, {zone}"
         yield invalid_value(path.child("labels").key(ZONE), labels[ZONE], text, VALUE_INVALID)
-    for number, taint in enumerate(object_items(group.get("taints"))):
-        effect = taint.get("effect")
+    for where, taint in objects_at(group.get("taints"), path.child("taints")):
+        effect, value = taint.get("effect"), taint.get("value")
         if isinstance(effect, str) and effect not in list(TaintEffect):
-            where = path.child("taints").index(number).child("effect")
-            yield unsupported_value(where, effect, list(TaintEffect), VALUE_INVALID)
+            yield unsupported_value(where.child("effect"), effect, list(TaintEffect), VALUE_INVALID)
+        if isinstance(taint.get("key"), str):
+            yield from label_key_errors(taint["key"], where.child("key"), VALUE_INVALID)
+        if isinstance(value, str):
+            yield from label_value_errors(value, where.child("value"), VALUE_INVALID)
     yield from amount_errors(group, path)
+
+
+def label_errors(labels: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
+    """Yield what no label of a node can be."""
+    for key, value in labels.items():
+        if isinstance(key, str):
+            yield from label_key_errors(key, path, VALUE_INVALID)
+        if isinstance(value, str):
+            yield from label_value_errors(value, path.key(shown_name(str(key))), VALUE_INVALID)
 
 
 def amount_errors(entry: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:

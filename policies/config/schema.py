@@ -11,6 +11,7 @@ from dataclasses import MISSING, Field, fields
 from datetime import date
 from functools import lru_cache
 from importlib import resources
+from math import isfinite
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -260,7 +261,17 @@ def validator(kind: type) -> jsonschema.Draft202012Validator:
     # A sixth of a short run, which only one that checks a document pays for.
     import jsonschema  # noqa: PLC0415
 
-    return jsonschema.Draft202012Validator(document_schema(kind))
+    checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
+    extend: Any = jsonschema.validators.extend
+    made: jsonschema.Draft202012Validator = extend(jsonschema.Draft202012Validator, type_checker=checker)(
+        document_schema(kind)
+    )
+    return made
+
+
+def _is_number(_checker: object, value: object) -> bool:
+    """Return whether a value is a number as JSON has it: YAML has such as are none."""
+    return type(value) is int or (isinstance(value, float) and isfinite(value))
 
 
 def _object(kind: type) -> dict[str, Any]:

@@ -31,6 +31,7 @@ _TYPES = {
     "array": "a list",
     "string": "a string",
     "integer": "an integer",
+    "number": "a number",
     "boolean": "a boolean",
 }
 #: What the patterns of the schema mean, by the form that the text should have.

@@ -456,6 +456,13 @@ def list_member(parent: Mapping[str, Any], name: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def objects_at(raw: object, path: FieldPath) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+    """Yield the objects of a list with their paths; passes over what ``object_items`` does."""
+    for position, item in enumerate(raw if isinstance(raw, list) else ()):
+        if isinstance(item, dict):
+            yield path.index(position), item
+
+
 def object_items(raw: object) -> list[dict[str, Any]]:
     """Return the objects of a list; what is no object is passed over, and so is what is no list."""
     return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []

@@ -23,7 +23,7 @@ from policies.manifests.fields import (
     field_names,
     forbidden,
     invalid_value,
-    object_items,
+    objects_at,
     required_value,
     shown_name,
     unsupported_value,
@@ -94,8 +94,7 @@ def _read_term(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> Node
     found.unknown(entry, path, known=_TERM)
     # What is of the wrong type is recorded by the reader of terms, and operators that are unknown.
     for name, check in (("matchExpressions", _check_expression), ("matchFields", _check_field)):
-        for position, requirement in enumerate(object_items(entry.get(name))):
-            where = path.child(name).index(position)
+        for where, requirement in objects_at(entry.get(name), path.child(name)):
             found.unknown(requirement, where, known=REQUIREMENT_FIELDS)
             values = requirement.get("values") or []
             if isinstance(values, list) and all(isinstance(value, str) for value in values):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from policies.autoscaler.karpenter.karpenter import Karpenter
@@ -12,38 +10,28 @@ from policies.autoscaler.karpenter.node_pool import (
     InstanceType,
     NodePool,
     Offering,
-    PoolBudget,
-    PoolDisruption,
     allowed_types,
     pools_in_order,
 )
-from policies.autoscaler.karpenter.requirements import LabelRequirement, combine, of_labels, required
+from policies.autoscaler.karpenter.pool_reader import PoolDocument, read_pool
+from policies.autoscaler.karpenter.requirements import combine, of_labels
 from policies.autoscaler.node_group import described_amounts
 from policies.config import instance_types
 from policies.config.instance_types import InstanceTypeEntry, InstanceTypes
 from policies.config.instance_types_loader import build_instance_types, instance_types_errors
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
-    METADATA,
     NAME,
     NAME_TAKEN,
-    SPEC,
-    VALUE_INVALID,
     ErrorList,
     FieldError,
     FieldPath,
     duplicate_value,
-    invalid_value,
-    required_value,
     text_member,
     unsupported_value,
-    wrong_type,
 )
 from policies.model.node import Node, without_transient
-from policies.model.node_affinity import parse_int64
-from policies.model.quantity import read_amounts
 from policies.model.scaling import CAPACITY_TYPE, KARPENTER_GROUP, KARPENTER_LABELS, KARPENTER_NODE_LABEL
-from policies.model.taints import Taint, read_taints
 from policies.model.topology_keys import INSTANCE_TYPE, REGION, ZONE
 from policies.scheduler.index import ClusterIndex
 
@@ -57,18 +45,8 @@ NO_TYPES: Final = (
     "no instance type is known: no node of the cluster has the label "
     f"{INSTANCE_TYPE}, and there is no InstanceTypes document"
 )
-_TEMPLATE: Final = SPEC.child("template")
-_OF_NODES: Final = _TEMPLATE.child("spec")
-_DISRUPTION: Final = SPEC.child("disruption")
-#: What a budget of a NodePool may say.
-_NODES_OF_BUDGET: Final = re.compile(r"[0-9]{1,9}|(100|[0-9]{1,2})%")
-_EQUALITY: Final = ("In", "NotIn")
-_EXISTENCE: Final = ("Exists", "DoesNotExist")
-_COMPARISON: Final = ("Gt", "Lt", "Gte", "Lte")
 #: The labels of a node that its instance type brings.
 _OF_TYPE: Final = ("kubernetes.io/arch", "kubernetes.io/os", REGION)
-#: The most that ``minValues`` may be.
-_MOST_MIN_VALUES: Final = 50
 #: How a node is bought that does not say it.
 _USUAL_CAPACITY_TYPE: Final = "on-demand"
 #: How the labels start that Karpenter itself puts on its nodes.
@@ -77,24 +55,11 @@ _OF_POOLS: Final = f"{KARPENTER_GROUP}/"
 _USUAL: Final = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
-    """A NodePool as it was read, before its instance types are known."""
-
-    name: str
-    requirements: dict[str, LabelRequirement]
-    labels: dict[str, str]
-    taints: tuple[Taint, ...]
-    limits: dict[str, int]
-    weight: int
-    disruption: PoolDisruption
-
-
 class KarpenterReader:
     """Reads NodePools and an InstanceTypes document, one after another."""
 
     def __init__(self) -> None:
-        self._pools: list[_Pool] = []
+        self._pools: list[PoolDocument] = []
         self._static: list[str] = []
         self._types: InstanceTypes | None = None
 
@@ -131,34 +96,15 @@ class KarpenterReader:
         return found.errors
 
     def _take(self, value: Mapping[str, Any], found: ErrorList) -> None:
-        given = found.mapping(value.get("metadata"), METADATA).get("name")
-        name = found.text(given, NAME)
-        if given in (None, ""):
-            found.add(required_value(NAME, "", VALUE_INVALID))
-        if any(name == pool.name for pool in self._pools) or name in self._static:
-            found.add(duplicate_value(NAME, name, NAME_TAKEN))
-        spec = found.mapping(value.get("spec"), SPEC)
-        template = found.mapping(spec.get("template"), _TEMPLATE)
-        own = found.mapping(template.get("spec"), _OF_NODES)
-        labels = _labels(template, found)
-        limits = read_amounts(spec.get("limits"), SPEC.child("limits"), found)
-        weight = spec.get("weight") or 0
-        if type(weight) is not int:
-            found.add(wrong_type(SPEC.child("weight"), "an integer", weight))
-            weight = 0
-        stated = list(_requirements(own.get("requirements"), _OF_NODES.child("requirements"), found))
-        taints = read_taints(own.get("taints"), _OF_NODES.child("taints"), found)
-        read_taints(own.get("startupTaints"), _OF_NODES.child("startupTaints"), found)
-        disruption = _disruption(spec.get("disruption"), found)
+        pool = read_pool(value, found)
+        if any(pool.name == other.name for other in self._pools) or pool.name in self._static:
+            found.add(duplicate_value(NAME, pool.name, NAME_TAKEN))
         if found.errors:
             return
-        if spec.get("replicas") is not None:
-            self._static.append(name)
-            return
-        of_pool = of_labels({**labels, KARPENTER_NODE_LABEL: name, **_class_label(own)})
-        requirements = combine(stated, of_pool.items())
-        labels |= _class_label(own)
-        self._pools.append(_Pool(name, requirements, labels, taints, limits, weight, disruption))
+        if pool.is_static:
+            self._static.append(pool.name)
+        else:
+            self._pools.append(pool)
 
     def karpenter(self, cluster: ClusterIndex) -> Karpenter:
         """Return Karpenter as the documents describe it.
@@ -176,19 +122,7 @@ class KarpenterReader:
         )
         if not types:
             raise DocumentError([NO_TYPES])
-        pools = [
-            NodePool(
-                name=pool.name,
-                requirements=pool.requirements,
-                labels=pool.labels,
-                taints=pool.taints,
-                limits=pool.limits,
-                weight=pool.weight,
-                types=tuple(allowed_types(types, pool.requirements)),
-                disruption=pool.disruption,
-            )
-            for pool in self._pools
-        ]
+        pools = [_node_pool(pool, types) for pool in self._pools]
         sizes: dict[str, int] = {}
         for node in cluster.nodes.listed():
             name = node.labels.get(KARPENTER_NODE_LABEL, "")
@@ -202,67 +136,19 @@ class KarpenterReader:
         )
 
 
-def _disruption(raw: object, found: ErrorList) -> PoolDisruption:
-    """Return ``spec.disruption``, with the defaults of the API server."""
-    usual, given = PoolDisruption(), found.mapping(raw, _DISRUPTION)
-    policy = found.text(given.get("consolidationPolicy"), _DISRUPTION.child("consolidationPolicy"))
-    after = found.text(given.get("consolidateAfter"), _DISRUPTION.child("consolidateAfter"))
-    if given.get("budgets") is None:
-        return usual._replace(policy=policy or usual.policy, never=after == "Never")
-    budgets = []
-    for where, entry in found.objects(given["budgets"], _DISRUPTION.child("budgets")):
-        nodes, reasons = found.text(entry.get("nodes"), where.child("nodes")), entry.get("reasons")
-        if not _NODES_OF_BUDGET.fullmatch(nodes):
-            text = "must be a number of nodes, or a percentage"
-            found.add(invalid_value(where.child("nodes"), nodes, text, VALUE_INVALID))
-        named = tuple(map(str, reasons)) if isinstance(reasons, list) else None
-        budgets.append(PoolBudget(nodes, named, at_times=entry.get("schedule") is not None))
-    return PoolDisruption(policy or usual.policy, after == "Never", tuple(budgets))
-
-
-def _labels(template: Mapping[str, Any], found: ErrorList) -> dict[str, str]:
-    path = _TEMPLATE.child("metadata")
-    labels = found.mapping(template.get("metadata"), path).get("labels")
-    where = path.child("labels")
-    return {key: found.text(value, where.key(key)) for key, value in found.mapping(labels, where).items()}
-
-
-def _class_label(own: Mapping[str, Any]) -> dict[str, str]:
-    """Return the label that a node has of its NodeClass."""
-    reference = own.get("nodeClassRef")
-    group, kind, name = (text_member(reference, field) for field in ("group", "kind", "name"))
-    return {f"{group}/{kind.lower()}": name} if group and kind and name else {}
-
-
-def _requirements(raw: object, path: FieldPath, found: ErrorList) -> Iterator[tuple[str, LabelRequirement]]:
-    for where, entry in found.objects(raw, path):
-        key = found.text(entry.get("key"), where.child("key"))
-        operator = found.text(entry.get("operator"), where.child("operator"))
-        values, least = entry.get("values") or [], entry.get("minValues")
-        if operator not in (*_EQUALITY, *_EXISTENCE, *_COMPARISON):
-            every = (*_EQUALITY, *_EXISTENCE, *_COMPARISON)
-            found.add(unsupported_value(where.child("operator"), operator, every, VALUE_INVALID))
-        elif not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            found.add(wrong_type(where.child("values"), "a list of strings", values))
-        elif error := _values_error(operator, values):
-            found.add(invalid_value(where.child("values"), ", ".join(values), error, VALUE_INVALID))
-        elif not key:
-            found.add(required_value(where.child("key"), "", VALUE_INVALID))
-        elif least is not None and (type(least) is not int or not 1 <= least <= _MOST_MIN_VALUES):
-            text = f"must be an integer from 1 to {_MOST_MIN_VALUES}"
-            found.add(invalid_value(where.child("minValues"), least, text, VALUE_INVALID))
-        else:
-            yield required(key, operator, values, least)
-
-
-def _values_error(operator: str, values: list[str]) -> str:
-    if operator in _EXISTENCE:
-        return f"must be empty with {operator}" if values else ""
-    if operator in _EQUALITY:
-        return "" if values else f"must not be empty with {operator}"
-    if len(values) != 1 or (parse_int64(values[0]) or 0) < 0 or parse_int64(values[0]) is None:
-        return f"must be one whole number with {operator}"
-    return ""
+def _node_pool(pool: PoolDocument, types: Iterable[InstanceType]) -> NodePool:
+    of_pool = of_labels({**pool.labels, KARPENTER_NODE_LABEL: pool.name})
+    requirements = combine(pool.stated, of_pool.items())
+    return NodePool(
+        name=pool.name,
+        requirements=requirements,
+        labels=pool.labels,
+        taints=pool.taints,
+        limits=pool.limits,
+        weight=pool.weight,
+        types=tuple(allowed_types(types, requirements)),
+        disruption=pool.disruption,
+    )
 
 
 def _type_of(entry: InstanceTypeEntry) -> InstanceType:

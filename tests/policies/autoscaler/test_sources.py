@@ -157,7 +157,10 @@ def test_errors_of_disruption(disruption: object, field: str) -> None:
         ),
         pytest.param(
             MACHINES.replace('size: "5"', "size: many").replace('NoSchedule"', 'Never"'),
-            ["f.yaml:7: metadata.annotations[cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size]: "],
+            [
+                "f.yaml:7: metadata.annotations[cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size]",
+                "f.yaml:12: metadata.annotations[capacity.cluster-autoscaler.kubernetes.io/taints]: ",
+            ],
             id="a size that is no number",
         ),
         pytest.param(
