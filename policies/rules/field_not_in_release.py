@@ -46,11 +46,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
+from policies.manifests.scalars import has_placeholder
+from policies.model.api_rules import ApiRule
 from policies.model.late_fields import LateField
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
-from policies.scheduler.releases import dropped_fields, dropped_of_pod, field_since
+from policies.scheduler.releases import Behavior, dropped_fields, dropped_of_pod, field_since
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
@@ -78,11 +81,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     if not release.dropped and not release.drops_of_pods:
         return
     behavior, pod = context.behavior, workload.pod_path
-    found = [
-        (name, declared.path.child(name))
-        for declared in workload.constraints
-        for name in dropped_fields(declared.raw, behavior)
-    ]
+    found = [*_of_constraints(workload, behavior)] if release.dropped else []
     status = workload.obj.get("status") if workload.kind.is_pod else None
     found += dropped_of_pod(workload.template.spec, pod.child("spec"), behavior, status)
     for name, path in found:
@@ -90,3 +89,14 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             f"Kubernetes {context.version} drops this field, which takes effect from {field_since(name)} on"
         )
         yield Problem(path, f"{text}: {INSTEAD[name]}")
+
+
+def _of_constraints(workload: Workload, behavior: Behavior) -> Iterator[tuple[str, FieldPath]]:
+    """Yield the fields of constraints as they are written, also of those that something else is wrong with."""
+    told = {error.path for error in workload.errors}
+    if any(error.rule == ApiRule.TOO_LARGE_TO_CHECK for error in workload.errors):
+        return
+    for where, entry in ErrorList().objects(workload.template.constraints, workload.kind.constraints_path):
+        for name in dropped_fields(entry, behavior):
+            if where.child(name) not in told and not has_placeholder(entry[name]):
+                yield name, where.child(name)

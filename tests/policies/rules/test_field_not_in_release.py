@@ -171,3 +171,31 @@ def test_dropped_keys_of_affinity_are_not_judged() -> None:
     assert () == older.errors
     assert [()] == [each.match_label_keys for each in older.terms]
     assert newer.errors
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        pytest.param({"minDomains": -5}, ["minDomains"], id="minDomains -5 alone"),
+        pytest.param({"maxSkew": 0, "minDomains": -5}, ["minDomains"], id="minDomains -5 beside maxSkew 0"),
+        pytest.param(
+            {"topologyKey": "", "matchLabelKeys": ["!"]},
+            ["matchLabelKeys"],
+            id="a bad key beside no topologyKey",
+        ),
+        pytest.param(
+            {"whenUnsatisfiable": "Never", "minDomains": 3, "matchLabelKeys": ["a"]},
+            ["minDomains", "matchLabelKeys"],
+            id="two beside an unknown whenUnsatisfiable",
+        ),
+        pytest.param({"maxSkew": 0, "minDomains": "three"}, [], id="a text is wrong in every release"),
+        pytest.param({"maxSkew": 0, "minDomains": "${LEAST}"}, [], id="a placeholder is not known"),
+        pytest.param({"maxSkew": 0, "minDomains": 1}, [], id="minDomains 1 has no effect"),
+    ],
+)
+def test_beside_other_errors(entry: dict[str, Any], expected: list[str]) -> None:
+    """A dropped field is told whatever its value is, and whatever else is wrong with its constraint."""
+    whole = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"} | entry
+    found = told(a_pod({"topologySpreadConstraints": [whole]}), "1.26")
+
+    assert [f"spec.topologySpreadConstraints[0].{name}" for name in expected] == found
