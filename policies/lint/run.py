@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import (
@@ -101,6 +101,11 @@ class LintResult:
 
 #: What comes of it where errors of constraints are left out: which of the constraints are good is not known.
 _CONSTRAINTS_NOT_JUDGED = ", and no other rule looked at its constraints"
+#: Why an object is not judged, or not what it leaves out.
+_UNJUDGED: Final = {
+    SkipReason.NO_POD_TEMPLATE: "no spec of pods in it: a patch, or else the API server refuses it",
+    SkipReason.PATCH: "taken for a patch, without containers or labels of pods: what it lacks is not judged",
+}
 #: Why a rule is skipped that must know where pods could go.
 NO_INVENTORY = (
     "needs the cluster's nodes (--live, --cluster), node groups (--autoscale) or domains (topology of a "
@@ -216,7 +221,7 @@ def _lint_one(
     if context.policies and not policies:
         result.cut.append(_out_of_scope(workload.manifest, workload.title))
         return
-    result.workloads += 1
+    _count(workload, result)
     found: list[Finding] = []
     for subject, rules in runs:
         for rule, plain in rules:
@@ -246,6 +251,13 @@ def _lint_one(
         by_controller = context.made_by_controller(workload)
         exempting = Exempting.of(workload, policies, by_controller=by_controller, today=today)
         _record(found, exempting, result, AnnotatedObject(workload.manifest, way, workload.title))
+
+
+def _count(workload: ManifestWorkload, result: LintResult) -> None:
+    """Count a workload as judged, unless there is nothing to judge, and record what of it is left out."""
+    if (reason := workload.unjudged) is not None:
+        result.cut.append(_cut_short(workload.manifest, workload.title, _UNJUDGED[reason], reason))
+    result.workloads += reason is not SkipReason.NO_POD_TEMPLATE
 
 
 def _add_withdrawn(

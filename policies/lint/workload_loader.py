@@ -23,6 +23,7 @@ from policies.manifests.fields import (
 )
 from policies.manifests.origins import BuiltObject
 from policies.manifests.scalars import has_placeholder, is_bare_placeholder
+from policies.manifests.skipped import SkipReason
 from policies.model.api_rules import API_RULES
 from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.node_affinity import read_node_affinity
@@ -82,6 +83,21 @@ class ManifestWorkload(Workload):
     def cut_rules(self) -> list[str]:
         """The rules that have more errors than are listed: none of its constraints counts as valid then."""
         return cut_rules(self._found)
+
+    @property
+    def unjudged(self) -> SkipReason | None:
+        """Why some of it is not judged, or all; None for a whole object, and for custom resources.
+
+        These may refer to a template that is elsewhere.
+        """
+        if not is_of_kubernetes(self.kind.group):
+            return None
+        if self.template.spec:
+            is_part = self.is_patch or "containers" not in self.template.spec
+            return SkipReason.PATCH if is_part else None
+        way = self.pod_path.segments
+        told = any(error.path.segments == way[: len(error.path.segments)] for error in self.errors)
+        return None if told else SkipReason.NO_POD_TEMPLATE
 
     @cached_property
     def _found(self) -> tuple[FieldError, ...]:

@@ -33,8 +33,10 @@ class SkipReason(StrEnum):
     LIMIT_EXCEEDED = "limit-exceeded"
     NO_OBJECTS = "no-objects"
     NOT_A_FILE = "not-a-file"
+    NO_POD_TEMPLATE = "no-pod-template"
     OUT_OF_SCOPE = "out-of-scope"
     OUTSIDE_REPOSITORY = "outside-repository"
+    PATCH = "patch"
     SWITCHED_OFF = "switched-off"
     TEMPLATE = "template"
     TEST_VALUES = "test-values"
@@ -59,11 +61,14 @@ PARTLY_READ: Final = frozenset({SkipReason.GIT_IGNORED, SkipReason.TEST_VALUES})
 #: Reasons that no run fails by: the user, or Git on the user's behalf, wants it.
 _ALLOWED: Final = PARTLY_READ | {SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE}
 #: Reasons that are usual in repositories: no warning.
-_EXPECTED: Final = frozenset({SkipReason.ENCRYPTED, SkipReason.OUT_OF_SCOPE})
+_EXPECTED: Final = frozenset({SkipReason.ENCRYPTED, SkipReason.OUT_OF_SCOPE, SkipReason.PATCH})
+#: Reasons for which nothing of an object was judged.
+_WHOLE: Final = frozenset({SkipReason.OUT_OF_SCOPE, SkipReason.NO_POD_TEMPLATE})
 
 
 _RENDERED: Final = "render it and lint what comes out"
 _VALUES: Final = "give it values with charts of evenkeel.yaml"
+_MERGED: Final = "lint what it is merged into, or complete it if it is no patch"
 _EXCLUDED: Final = "exclude it in evenkeel.yaml if it is not meant to be read"
 #: What to do about it; the kind counts where there are two ways.
 _SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {
@@ -77,6 +82,8 @@ _SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {
     (SkipReason.LIMIT_EXCEEDED, SourceKind.OBJECT): "fix those that are listed first",
     SkipReason.NO_OBJECTS: "name a file or folder with manifests",
     SkipReason.NOT_A_FILE: _EXCLUDED,
+    SkipReason.NO_POD_TEMPLATE: _MERGED,
+    SkipReason.PATCH: _MERGED,
     SkipReason.OUT_OF_SCOPE: "widen the scope of a policy, or leave out --policy",
     SkipReason.OUTSIDE_REPOSITORY: "lint it where it lies",
     SkipReason.TEMPLATE: _RENDERED,
@@ -122,9 +129,7 @@ class Skipped:
     @property
     def is_partial(self) -> bool:
         """Whether it was read or checked, but not to its end."""
-        return self.reason in PARTLY_READ or (
-            self.kind is SourceKind.OBJECT and self.reason is not SkipReason.OUT_OF_SCOPE
-        )
+        return self.reason in PARTLY_READ or (self.kind is SourceKind.OBJECT and self.reason not in _WHOLE)
 
     @property
     def cause(self) -> str:

@@ -92,7 +92,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _of_constraints(workload: Workload, behavior: Behavior) -> Iterator[tuple[str, FieldPath]]:
-    """Yield the fields of constraints as they are written, also of those that something else is wrong with."""
+    """Yield the fields of constraints as they are written, whatever else is wrong with these."""
     told = {error.path for error in workload.errors}
     if any(error.rule == ApiRule.TOO_LARGE_TO_CHECK for error in workload.errors):
         return

@@ -11,6 +11,7 @@ from policies.config.context import AdmissionContext
 from policies.lint.run import Selection, lint
 from policies.manifests.documents import Document, load, objects
 from policies.manifests.findings import Severity
+from policies.manifests.skipped import SkipReason
 from policies.model.embedded import FIELD
 from tests.builders import a_constraint, a_workload
 from tests.policies.lint.policy_runs import POD, RULE, linted
@@ -72,7 +73,7 @@ def test_errors_that_are_not_listed(obj: dict[str, Any], expected: int) -> None:
     result = lint(objects(Document(obj, "a.yaml", 0)), AdmissionContext(policies=()))
 
     assert [("Pod web" if obj["kind"] == "Pod" else "Prometheus web")] * expected == [
-        entry.title for entry in result.cut
+        entry.title for entry in result.cut if entry.reason is SkipReason.LIMIT_EXCEEDED
     ]
 
 
@@ -219,3 +220,57 @@ def test_errors_hide_no_others() -> None:
         ("selector-missing", f"{FIELD}[1].labelSelector"),
         ("selector-missing", f"{FIELD}[2].labelSelector"),
     } == {(finding.rule, str(finding.path).rpartition("template.spec.")[2]) for finding in result.findings}
+
+
+ROLLOUT = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "web"}}
+CONTAINERS = {"containers": [{"name": "web", "image": "web"}]}
+
+
+@pytest.mark.parametrize(
+    ("obj", "reasons", "judged", "wrong"),
+    [
+        pytest.param({}, [SkipReason.NO_POD_TEMPLATE], 0, [], id="a name alone"),
+        pytest.param({"spec": {"replicas": 3}}, [SkipReason.NO_POD_TEMPLATE], 0, [], id="replicas alone"),
+        pytest.param(
+            {"spec": {"template": {"metadata": {"labels": {"app": "web"}}}}},
+            [SkipReason.NO_POD_TEMPLATE],
+            0,
+            [],
+            id="labels of pods alone",
+        ),
+        pytest.param({"spec": {}}, [], 1, ["spec"], id="an empty spec is an error"),
+        pytest.param({"spec": 3}, [], 1, ["spec"], id="a number for a spec is an error"),
+        pytest.param(
+            {"spec": {"template": []}}, [], 1, ["spec.template"], id="a list for a template is an error"
+        ),
+        pytest.param({"spec": {"template": {"spec": CONTAINERS}}}, [SkipReason.PATCH], 1, [], id="no labels"),
+        pytest.param(
+            {"spec": {"template": {"metadata": {"labels": {"app": "web"}}, "spec": {"nodeName": "a"}}}},
+            [SkipReason.PATCH],
+            1,
+            [],
+            id="no containers",
+        ),
+        pytest.param(PLAIN_POD, [SkipReason.NO_POD_TEMPLATE], 0, [], id="a pod without spec"),
+        pytest.param(
+            PLAIN_POD | {"metadata": {"name": "web", "labels": {"app": "web"}}},
+            [SkipReason.NO_POD_TEMPLATE],
+            0,
+            [],
+            id="a pod with labels and without spec",
+        ),
+        pytest.param(PLAIN_POD | {"spec": CONTAINERS}, [], 1, [], id="a pod without labels is whole"),
+        pytest.param(
+            ROLLOUT | {"spec": {"workloadRef": {}}}, [], 1, [], id="a custom resource may refer to one"
+        ),
+    ],
+)
+def test_parts_of_manifests(
+    obj: dict[str, Any], reasons: list[SkipReason], judged: int, wrong: list[str]
+) -> None:
+    """What an object lacks is an error, or the object is listed as not judged, or not to its end."""
+    whole = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}} | obj
+    result = lint(objects(Document(whole, "a.yaml", 0)), AdmissionContext(policies=()))
+
+    assert reasons == [entry.reason for entry in result.cut]
+    assert (judged, wrong) == (result.workloads, [str(finding.path) for finding in result.findings])

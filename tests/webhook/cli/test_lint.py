@@ -231,7 +231,7 @@ def test_stdin(folder: Path, content: bytes) -> None:
 
 def test_ten_thousand_documents(folder: Path) -> None:
     """A long stream is read, and the last finding has its line."""
-    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n"
+    pod = "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a, image: a}]}\n---\n"
     result = lint("-", *ONE, "-o", "json", stdin=pod * 10_000 + BAD)
 
     report = json.loads(result.stdout)
