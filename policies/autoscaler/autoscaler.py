@@ -202,10 +202,9 @@ class ClusterAutoscaler:
         grouped = group_pods(pods)
         facts = ClusterFacts(cluster, grouped)
         loops, nodes, current = list[Loop](), list[tuple[Node, ScaledGroup]](), self
+        coming = Packing(facts)
         while True:
-            packing = Packing(facts)
-            for node, group in nodes:
-                packing.add(group, node.name)
+            packing = coming.fork(afresh=True)
             found = consider(packing, grouped, current.groups, self.settings)
             taken = current.take(found, len(facts.names), choose)
             stopped = taken is not None and stop()
@@ -214,6 +213,8 @@ class ClusterAutoscaler:
             loops.append(taken)
             came = list(_made(taken, current.groups, packing))
             nodes += came
+            for node, group in came:
+                coming.add(group, node.name)
             current = current.grown(new_node(*each) for each in came)
         unhelped = tuple(_unhelped(found, grouped, current.groups))
         return ScaledUp(

@@ -19,6 +19,7 @@ from policies.model.interpod_terms import InterPodTerm
 from policies.model.node import Node
 from policies.model.pod_reading import EVERY_AMOUNT
 from policies.model.pod_volumes import NO_VOLUMES
+from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.evaluate import count_spread
 from policies.scheduler.index import ClusterIndex
@@ -48,6 +49,8 @@ class FirstRejection(NamedTuple):
     by_skew: bool = False
 
 
+#: The most domains by which open nodes are grouped: each is looked at in every search.
+_MOST_GROUPED: Final = 16
 #: A domain, by its topology key and its value.
 _Domain: TypeAlias = tuple[str, str]
 
@@ -127,6 +130,7 @@ class PodGroupFacts:
         open: The positions of the nodes that may take some, but for the skew.
         closed: The domains that anti-affinity closes: terms of the pod itself, and those of running pods.
         limits: Of each constraint.
+        grouped: The constraint by whose few domains open nodes are grouped; None for none.
     """
 
     def __init__(self, group: PodGroup, cluster: ClusterIndex) -> None:
@@ -155,6 +159,12 @@ class PodGroupFacts:
                 _closed(view, own),
                 _closed(view, counts.of_running(cluster.anti_affinity)),
             )
+        few = (
+            position
+            for position, each in enumerate(self.limits)
+            if each.key != HOSTNAME and len(self.domains[position].counts) <= _MOST_GROUPED
+        )
+        self.grouped = min(few, key=lambda position: len(self.domains[position].counts), default=None)
         self._of_group: dict[str, OnNewNodes] = {}
 
     def counts(self, constraint: int, position: int) -> bool:
@@ -279,6 +289,7 @@ class ClusterFacts:
         self.labels = [node.labels for node in cluster.nodes.listed()]
         self.resources = sorted({name for facts in self.pods for name in (*facts.compared, *facts.taken)})
         self._namespaces = {name: namespace.labels for name, namespace in cluster.snapshot.namespaces.items()}
+        self._open: dict[int, dict[str, list[int]]] = {}
         self._effects: dict[int, Effect] = {}
         self._free: list[list[int]] = []
         self._alone: dict[str, ClusterIndex] = {}
@@ -293,6 +304,20 @@ class ClusterFacts:
                 allocatable, used = view.resource(name)
                 self._free.append((allocatable - used).tolist())
         return {name: free[position] for name, free in zip(self.resources, self._free, strict=True)}
+
+    def open_by_domain(self, number: int) -> dict[str, list[int]]:
+        """Return the positions of the nodes that may take pods of a group, by the domain that groups them.
+
+        It is the same each time, and not to be changed.
+        """
+        if number not in self._open:
+            facts, found = self.pods[number], dict[str, list[int]]()
+            for position in facts.open:
+                labels = self.labels[position]
+                domain = "" if facts.grouped is None else labels[facts.limits[facts.grouped].key]
+                found.setdefault(domain, []).append(position)
+            self._open[number] = found
+        return self._open[number]
 
     def on(self, number: int, group: ScaledGroup) -> OnNewNodes:
         """Return how new nodes of a group meet a group of pods."""

@@ -9,7 +9,8 @@ Source: ``simulator/clustersnapshot/predicate``, Cluster Autoscaler 1.36.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import merge
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
@@ -66,8 +67,9 @@ class Packing:
         self._own_room = set[int]()
         self._tallies = [list(each.domains) for each in facts.pods]
         self._own_tallies = set[tuple[int, int]]()
-        self._open = [list(each.open) for each in facts.pods]
-        self._own_open = set(range(len(facts.pods)))
+        # By the domain of one constraint: what is too skewed for that need not be looked at.
+        self._open = [facts.open_by_domain(number) for number in range(len(facts.pods))]
+        self._own_open = set[tuple[int, str]]()
         self._closed = [list(each.closed) for each in facts.pods]
         # Spots that are too skewed while the minimum of a constraint is not above one, by both.
         self._parked: list[dict[tuple[int, int], tuple[int, ...]]] = [{} for _ in facts.pods]
@@ -77,8 +79,8 @@ class Packing:
         # Where the last search ended, of all forks; the first one begins after the first node.
         self._last = [0]
 
-    def fork(self) -> Packing:
-        """Return a copy that goes its own way."""
+    def fork(self, *, afresh: bool = False) -> Packing:
+        """Return a copy that goes its own way; afresh, its searches begin after the first node."""
         twin = Packing(self.facts)
         twin.added, twin._placed = list(self.added), list(self._placed)
         twin._room, self._own_room = dict(self._room), set()
@@ -88,7 +90,7 @@ class Packing:
         twin._closed = [list(each) for each in self._closed]
         twin._parked = [dict(each) for each in self._parked]
         twin._engine = None if self._engine is None else self._engine.fork("")
-        twin._synced, twin._last = self._synced, self._last
+        twin._synced, twin._last = self._synced, [0] if afresh else self._last
         return twin
 
     @property
@@ -105,7 +107,9 @@ class Packing:
             if node.labels[key] not in self._tallies[number][position].counts:
                 self._tally(number, position).add_domain(node.labels[key])
         for number in arrival.open:
-            self._open_of(number).append(spot)
+            domain = self._grouped(number, node.labels)
+            if domain is not None:
+                self._open_of(number, domain).append(spot)
         return spot
 
     def check(self, number: int, spot: int) -> FirstRejection | None:
@@ -136,20 +140,43 @@ class Packing:
         """
         if self.facts.pods[number].by_filters:
             return self._after_last(spot for spot in self._feasible(number) if spot >= since and spot != but)
-        self._unpark(number)
-        may = self._open[number]
-        after, first = bisect_right(may, self._last[0]), bisect_left(may, since)
-        # From the one after the last, and on from the first.
-        spots = chain(islice(may, max(after, first), None), islice(may, first, after))
-        found, gone, skewed = self._search(number, spots, but)
+        if self._parked[number]:
+            self._unpark(number)
+        found, gone, skewed = self._search(number, self._spots(number, since), but)
         if found is not None:
             self._last[0] = found
         for key, skewed_spots in skewed.items():
             self._parked[number][key] = (*self._parked[number].get(key, ()), *skewed_spots)
         if gone:
-            self._open[number] = [spot for spot in may if spot not in gone]
-            self._own_open.add(number)
+            for domain in {self._grouped(number, self._labels(spot)) or "" for spot in gone}:
+                may = self._open_of(number, domain)
+                may[:] = [spot for spot in may if spot not in gone]
         return found
+
+    def _spots(self, number: int, since: int) -> Iterable[int]:
+        """Return the open spots that the constraint allows by which they are grouped.
+
+        They are in the order of a search: from the one after the last that was found, and on from the first.
+        """
+        facts, last = self.facts.pods[number], self._last[0]
+        may: Collection[list[int]] = self._open[number].values()
+        if facts.grouped is not None:
+            counts = self._tallies[number][facts.grouped].counts
+            most = self._minimum(number, facts.grouped) + facts.limits[facts.grouped].most
+            may = [spots for domain, spots in self._open[number].items() if counts.get(domain, 0) <= most]
+        later, earlier = list[Iterator[int]](), list[Iterator[int]]()
+        for spots in may:
+            after, first = bisect_right(spots, last), bisect_left(spots, since) if since else 0
+            later.append(islice(spots, max(after, first), None))
+            earlier.append(islice(spots, first, after))
+        if len(later) == 1:
+            return chain(*later, *earlier)
+        return chain(merge(*later), merge(*earlier))
+
+    def _grouped(self, number: int, labels: Mapping[str, str]) -> str | None:
+        """Return the domain by which open spots are grouped; None of a node without, which takes no pod."""
+        facts = self.facts.pods[number]
+        return "" if facts.grouped is None else labels.get(facts.limits[facts.grouped].key)
 
     def _search(self, number: int, spots: Iterable[int], but: int) -> _Found:
         """Return the first of some spots that takes a pod of a group, and those before it, which take none.
@@ -157,15 +184,9 @@ class Packing:
         It tells of a spot what ``_lacking`` and ``_refused`` tell; of thousands of spots most take none.
         """
         gone, skewed = set[int](), dict[tuple[int, int], list[int]]()
-        compared = self.facts.pods[number].compared.items()
-        limits = [
-            (key, tally.counts, least + most, (position, least))
-            for position, ((key, most, _), tally) in enumerate(
-                zip(self.facts.pods[number].limits, self._tallies[number], strict=True)
-            )
-            for least in (self._minimum(number, position),)
-        ]
-        closed = set[tuple[str, str]]().union(*self._closed[number])
+        compared, limits = self.facts.pods[number].compared.items(), self._limits(number)
+        own, running = self._closed[number]
+        closed = own | running
         known, labels_of, added, rooms = len(self.facts.names), self.facts.labels, self.added, self._room
         for spot in spots:
             if spot == but:
@@ -190,6 +211,19 @@ class Packing:
             gone.add(spot)
         return _Found(None, gone, skewed)
 
+    def _limits(self, number: int) -> list[tuple[str, dict[str, int], int, tuple[int, int]]]:
+        """Return each constraint but that by which spots are grouped.
+
+        That is its topology key, the pods of its domains, how many are allowed, and by what spots are parked.
+        """
+        facts, found = self.facts.pods[number], []
+        for position, (key, most, _) in enumerate(facts.limits):
+            if position != facts.grouped:
+                least = self._minimum(number, position)
+                counts = self._tallies[number][position].counts
+                found.append((key, counts, least + most, (position, least)))
+        return found
+
     def _after_last(self, spots: Iterable[int]) -> int | None:
         """Return the first of some spots after the one found last, which it then is; None of none."""
         may = list(spots)
@@ -203,9 +237,13 @@ class Packing:
         parked = self._parked[number]
         back = [key for key in parked if self._minimum(number, key[0]) > key[1]]
         if back:
-            spots = [spot for key in back for spot in parked.pop(key)]
-            self._open[number] = sorted([*self._open[number], *spots])
-            self._own_open.add(number)
+            domains = set[str]()
+            for spot in [spot for key in back for spot in parked.pop(key)]:
+                domain = self._grouped(number, self._labels(spot)) or ""
+                domains.add(domain)
+                self._open_of(number, domain).append(spot)
+            for domain in domains:
+                self._open[number][domain].sort()
 
     def _minimum(self, number: int, position: int) -> int:
         tally = self._tallies[number][position]
@@ -225,19 +263,25 @@ class Packing:
 
     def put(self, number: int, names: Sequence[str], spot: int) -> None:
         """Put pods of a group on a node."""
-        room, labels = self._room_of(spot), self._labels(spot)
+        room, count = self._room_of(spot), len(names)
         if spot not in self._own_room:
             self._own_room.add(spot)
             room = self._room[spot] = dict(room)
         for resource, amount in self.facts.pods[number].taken.items():
-            room[resource] -= amount * len(names)
+            room[resource] -= amount * count
+        self._placed += [(number, name, spot) for name in names]
         effect = self.facts.effect(number)
-        for name in names:
-            self._placed.append((number, name, spot))
-            for other, position in effect.counted:
-                if self._counts(other, position, spot):
-                    key = self.facts.pods[other].limits[position].key
-                    self._tally(other, position).add_pod(labels[key])
+        if not (effect.counted or effect.closes):
+            return
+        labels = self._labels(spot)
+        for other, position in effect.counted:
+            if self._counts(other, position, spot):
+                tally, domain = (
+                    self._tally(other, position),
+                    labels[self.facts.pods[other].limits[position].key],
+                )
+                for _ in names:
+                    tally.add_pod(domain)
         for other, key, own in effect.closes:
             if key in labels:
                 self._closed[other][not own] |= {(key, labels[key])}
@@ -249,12 +293,13 @@ class Packing:
             self._tallies[number][position] = self._tallies[number][position].copy()
         return self._tallies[number][position]
 
-    def _open_of(self, number: int) -> list[int]:
-        """Return the open spots of a group, which may be changed."""
-        if number not in self._own_open:
-            self._own_open.add(number)
-            self._open[number] = list(self._open[number])
-        return self._open[number]
+    def _open_of(self, number: int, domain: str) -> list[int]:
+        """Return the open spots of a group in a domain, which may be changed."""
+        if (number, domain) not in self._own_open:
+            self._own_open.add((number, domain))
+            shared = self._open[number]
+            self._open[number] = {**shared, domain: list(shared.get(domain, ()))}
+        return self._open[number][domain]
 
     def _lacking(self, facts: PodGroupFacts, spot: int) -> FirstRejection | None:
         room, short = self._room_of(spot), None

@@ -51,10 +51,12 @@ _CLASS_FIELDS: Final = field_names("group", "kind", "name")
 _REQUIREMENT_FIELDS: Final = field_names("key", "operator", "values", "minValues")
 _DISRUPTION_FIELDS: Final = field_names("consolidationPolicy", "consolidateAfter", "budgets")
 _BUDGET_FIELDS: Final = field_names("nodes", "reasons", "schedule", "duration")
-#: What some of them may be.
+#: The values of some of them.
 _NODES_OF_BUDGET: Final = re.compile(r"[0-9]{1,9}|(100|[0-9]{1,2})%")
 _NEVER: Final = "Never"
 _TIME: Final = re.compile(r"([0-9]{1,9}(s|m|h))+")
+#: The last is not modeled.
+_POLICIES: Final = (WHEN_EMPTY, WHEN_UNDERUTILIZED, "Balanced")
 _REASONS: Final = ("Underutilized", "Empty", "Drifted")
 _EQUALITY: Final = ("In", "NotIn")
 _EXISTENCE: Final = ("Exists", "DoesNotExist")
@@ -176,7 +178,7 @@ def _class_label(own: Mapping[str, Any], found: ErrorList) -> dict[str, str]:
 def _disruption(spec: Mapping[str, Any], found: ErrorList) -> PoolDisruption:
     """Return ``spec.disruption``, with the defaults of the API server."""
     usual, given = PoolDisruption(), _object(spec, _DISRUPTION, found, _DISRUPTION_FIELDS)
-    policy = _one_of(given, "consolidationPolicy", _DISRUPTION, found, (WHEN_EMPTY, WHEN_UNDERUTILIZED))
+    policy = _one_of(given, "consolidationPolicy", _DISRUPTION, found, _POLICIES)
     after = _time(given, "consolidateAfter", _DISRUPTION, found, never=True)
     budgets = (
         tuple(
