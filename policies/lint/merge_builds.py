@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from policies.lint.exemptions import Suppressed
+from policies.lint.exemptions import Suppressed, SuppressedBy
 from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Build, Finding, Location
@@ -25,11 +25,13 @@ def merge_builds(result: LintResult) -> None:
         replace(found, fixable=False) if found.fixable and _key(found, 0) in exempt else found
         for found in _merged(result.findings)
     ]
-    reasons: dict[str, list[Finding]] = {}
+    reasons: dict[tuple[str, SuppressedBy], list[Finding]] = {}
     for entry in result.suppressed:
-        reasons.setdefault(entry.reason, []).append(entry.finding)
+        reasons.setdefault((entry.reason, entry.by), []).append(entry.finding)
     result.suppressed = [
-        Suppressed(finding, reason) for reason, findings in reasons.items() for finding in _merged(findings)
+        Suppressed(finding, reason, by)
+        for (reason, by), findings in reasons.items()
+        for finding in _merged(findings)
     ]
 
 

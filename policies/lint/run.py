@@ -282,7 +282,8 @@ def _add_withdrawn(
     known, manifest = given.scale_ups, workload.manifest
     if known is None:
         return
-    kept, without = {(each.rule, each.path) for each in found}, replace(given, scale_ups=None, by_default={})
+    kept = {(each.rule, each.location, each.path) for each in found}
+    without = replace(given, scale_ups=None, by_default={})
     for rule, plain in rules:
         settings = rule_settings(policies, rule.id)
         if not rule.decidable or (plain is None and settings is NO_SETTINGS):
@@ -290,8 +291,8 @@ def _add_withdrawn(
         # What cannot be known without node groups would not have been found.
         with suppress(UndecidedError, MissingObjectError):
             for problem in rule.run(workload, without, settings.params):
-                if (rule.id, problem.path) not in kept:
-                    finding = _finding(problem, rule, settings, manifest, title=workload.title)
+                finding = _finding(problem, rule, settings, manifest, title=workload.title)
+                if (rule.id, finding.location, finding.path) not in kept:
                     reason = f"does not happen{given.decided_with}"
                     result.suppressed.append(Suppressed(finding, reason, SuppressedBy.NODE_GROUPS))
     if why := known.undecided(workload):

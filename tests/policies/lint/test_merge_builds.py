@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from policies.lint.exemptions import Suppressed
+from policies.lint.exemptions import Suppressed, SuppressedBy
 from policies.lint.merge_builds import common_message, merge_builds
 from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath
@@ -64,6 +64,15 @@ def test_the_worst_counts() -> None:
 
     assert [(Severity.ERROR, False)] == [(each.severity, each.fixable) for each in result.findings]
     assert [("c/k.yaml",)] == [tuple(b.file for b in entry.finding.builds) for entry in result.suppressed]
+
+
+def test_what_takes_a_finding_out_of_force() -> None:
+    """Findings of one reason are told apart by what takes them out of force."""
+    kinds = list(SuppressedBy)
+    result = LintResult([], [Suppressed(a_finding("a"), "why", by) for by in kinds])
+    merge_builds(result)
+
+    assert kinds == [entry.by for entry in result.suppressed]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.builders import a_constraint, a_node, a_workload
+from tests.builders import a_constraint, a_deployment, a_node, a_workload
 from tests.webhook.cli.in_process import evenkeel
 
 ZONE = "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
+RACK = "example.com/rack"
 SELECTED = (
     "autoscaler-adds-one-node-a-loop",
     "autoscaler-ignores-schedule-anyway",
@@ -129,3 +130,43 @@ def test_deduced_needs_nodes(tmp_path: Path) -> None:
     result = evenkeel("lint", "web.yaml", "--autoscale", "deduced", folder=tmp_path)
 
     assert (2, True) == (result.returncode, b"needs the cluster's nodes" in result.stderr)
+
+
+def test_withdrawn_is_said(tmp_path: Path) -> None:
+    """What rules of thumb find and does not happen is counted, and listed with the reason."""
+    web = a_deployment(a_constraint(topologyKey=ZONE), replicas=2)
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(web))
+    (tmp_path / "cluster.json").write_text(json.dumps(a_node("n1", "a")))
+    (tmp_path / "nodes.yaml").write_text(groups())
+    rule, given = ["--select", "single-domain"], ["--cluster", "cluster.json"]
+    before = evenkeel("lint", "web.yaml", *rule, *given, folder=tmp_path)
+    text, report = (
+        evenkeel(
+            "lint", "web.yaml", *rule, *given, "--autoscale", "nodes.yaml", *form, folder=tmp_path
+        ).stdout
+        for form in ([], ["-o", "json"])
+    )
+    (withdrawn,) = json.loads(report)["suppressed"]
+
+    assert b"1 warning in 1 file" in before.stdout
+    assert b"No findings in 1 file" in text
+    assert b"1 finding of rules of thumb withdrawn, as the nodes that come decide otherwise" in text
+    assert ("single-domain", "does not happen (decided with the node groups of nodes.yaml)") == (
+        withdrawn["rule"],
+        withdrawn["reason"],
+    )
+
+
+def test_without_a_cluster(tmp_path: Path) -> None:
+    """Rules that need nodes run by node groups alone."""
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(a_deployment(a_constraint(topologyKey=RACK))))
+    (tmp_path / "nodes.yaml").write_text(groups())
+    rule = ["--select", "topology-key-on-no-node"]
+    alone = evenkeel("lint", "web.yaml", *rule, folder=tmp_path)
+    found = evenkeel("lint", "web.yaml", *rule, "--autoscale", "nodes.yaml", folder=tmp_path)
+
+    assert (2, True) == (alone.returncode, b"node groups (--autoscale)" in alone.stderr)
+    assert (1, True) == (
+        found.returncode,
+        b"no node that may come for these pods has the label" in found.stdout,
+    )
