@@ -52,10 +52,10 @@ def run(aims: Iterable[tuple[Cluster, float]] = AIMS_S) -> None:
         options = ClusterLossOptions(key=ZONE, domain=_ZONE)
         survival = ClusterSurvival(read.workloads, read.context, options, read.running)
         first = time.process_time() - began
-        (loss,) = survival.losses()
+        (done,) = survival.losses()
         whole = time.process_time() - began
         plain, followed = (_compare(read, known) for known in (_NothingKnown(), RepeatedRequests()))
-        displaced = loss.impact.pods
+        displaced = done.loss.impact.pods
         print(f"Survive --all, {cluster.nodes:,} nodes, {cluster.pods:,} pods, {displaced:,} displaced:")
         print(f"  what is gone, before any pod     {first:6.1f} s")
         print(f"  the loss of one zone             {whole:6.1f} s (aim {aim:g})")

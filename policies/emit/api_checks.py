@@ -8,7 +8,7 @@ from policies.emit.cel import LIMITS_TEXT, Cel, CelCheck, CelContext, NoCel, Ove
 from policies.model.api_rules import ApiRule
 from policies.model.constraint import CONSTRAINT_FIELDS
 from policies.model.labels import (
-    CACHED_LENGTH,
+    KEY_LENGTH,
     NAME_LENGTH,
     REQUIREMENT_FIELDS,
     SELECTOR_FIELDS,
@@ -31,7 +31,7 @@ def is_label_key(name: str) -> str:
     """
     short = f"{name}.size() <= {NAME_LENGTH}"
     return (
-        f"({name}.size() <= {CACHED_LENGTH} && {name}.matches({_KEY}) "
+        f"({name}.size() <= {KEY_LENGTH} && {name}.matches({_KEY}) "
         f"&& ({short} || {name}.matches({_LENGTHS})))"
     )
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from policies.model.labels import CACHED_LENGTH
+from policies.model.labels import KEY_LENGTH
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 
 
@@ -85,7 +85,7 @@ LIMITS: Mapping[str, int] = {
     "values": 16,
 }
 #: Characters of each text that are read: as many as a label key can have. What comparing costs grows with it.
-MAX_CHARACTERS = CACHED_LENGTH
+MAX_CHARACTERS = KEY_LENGTH
 #: The same as text.
 LIMITS_TEXT = (
     ", ".join(f"{most} {name}" for name, most in LIMITS.items()) + f", {MAX_CHARACTERS} characters of a text"

@@ -33,9 +33,9 @@ NAME_LENGTH = 63
 #: Longest DNS subdomain, as names of objects and prefixes of label keys are, in bytes:
 #: ``DNS1123SubdomainMaxLength``.
 SUBDOMAIN_LENGTH = 253
-#: Longest text whose verdict is kept: prefix, slash and name. Longer ones are refused anyway, and keeping
-#: them would let a client fill the memory.
-CACHED_LENGTH = SUBDOMAIN_LENGTH + 1 + NAME_LENGTH
+#: Longest label key: prefix, slash and name. Verdicts on longer texts are not kept, which are refused anyway:
+#: that would let a client fill the memory.
+KEY_LENGTH = SUBDOMAIN_LENGTH + 1 + NAME_LENGTH
 #: How many verdicts on label texts are kept: a cluster uses a few hundred keys.
 CACHED_TEXTS = 4096
 
@@ -215,7 +215,7 @@ def label_key_problems(key: str) -> tuple[str, ...]:
     >>> label_key_problems("example.com/")[0]
     'name part must be non-empty'
     """
-    return _cached_key_problems(key) if len(key) <= CACHED_LENGTH else _key_problems(key)
+    return _cached_key_problems(key) if len(key) <= KEY_LENGTH else _key_problems(key)
 
 
 def label_value_problems(value: str) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def label_value_problems(value: str) -> tuple[str, ...]:
     >>> label_value_problems("")
     ()
     """
-    return _cached_value_problems(value) if len(value) <= CACHED_LENGTH else _value_problems(value)
+    return _cached_value_problems(value) if len(value) <= KEY_LENGTH else _value_problems(value)
 
 
 def _key_problems(key: str) -> tuple[str, ...]:

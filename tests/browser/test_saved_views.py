@@ -66,7 +66,7 @@ def test_any_view_is_one_file(page: Page, address: str, tmp_path: Path, view: Vi
     page.get_by_test_id("nav-workloads").click()
     page.get_by_test_id("nav-pending").click()
     if "pending" not in view.fragment:
-        expect(page.get_by_test_id("error")).to_contain_text("what was shown when it was saved")
+        expect(page.get_by_test_id("error")).to_contain_text("does not have that")
 
 
 def test_what_was_sent_opens_over_ones_own_cluster(page: Page, address: str, tmp_path: Path) -> None:

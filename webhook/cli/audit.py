@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from policies.config.lint_config import FailOn
-from webhook.cli.answers import print_answer, report_about
+from webhook.cli.answers import print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, TEXTS, WIDE, answer_option
@@ -24,7 +24,7 @@ with late_imports():
     from policies.reports.audit import policy_report
     from policies.reports.audit import run as audit_run
     from policies.reports.audit import text as audit_text
-    from policies.reports.audit import words as audit_words
+    from webhook.cli import cluster_page
 
 
 #: The formats that are objects for a cluster: see ``policy_report.REPORT_APIS``.
@@ -87,7 +87,11 @@ def command(
     Exit codes: 0 clean, 1 problems (see --fail-on), 2 bad usage or input, 3 could not run, 130 ended by
     Ctrl-C, after which the report has what was done until then.
     """  # noqa: D301  # click reads the backspace
-    read = read_workloads(PlacementOptions(**values), namespace, selector, form=form)
+    options = PlacementOptions(**values)
+    page = cluster_page.ClusterPage(options) if form == HTML else None
+    read = read_workloads(
+        options, namespace, selector, form=form, seen=None if page is None else page.objects
+    )
     looked_at = LookedAt(read.workloads, "Auditing")
     audits = [audit_audit.audit(each, read.context) for each in looked_at]
     audited = audit_run.AuditedCluster(
@@ -109,9 +113,10 @@ def command(
         click.echo(audit_text.render_markdown(run), nl=False)
     elif form in _OBJECTS:
         click.echo(policy_report.render(run, policy_report.REPORT_APIS[form]), nl=False)
+    elif page is not None:
+        page.read(read).print_audit(run)
     else:
-        about = report_about(PlacementOptions(**values), verdict=next(audit_words.summary(run)))
-        print_answer(audit_json.render(run), form, "audit", about)
+        print_answer(audit_json.render(run), form)
     if looked_at.left:
         finish(ExitCode.INTERRUPTED)
     finish(

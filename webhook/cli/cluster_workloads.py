@@ -67,7 +67,7 @@ def read_workloads(
     *,
     form: str,
     every_kind: bool = False,
-    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+    seen: Callable[[dict[str, Any]], None] | None = None,
 ) -> ReadCluster:
     """Read a cluster.
 
@@ -77,7 +77,7 @@ def read_workloads(
         selector: What selects workloads, in kubectl's syntax; empty for all.
         form: The format of the report. Text has what could not be read; with others, stderr has it, too.
         every_kind: Whether workloads without a number of replicas are looked at, too.
-        seen: Shown every object of the cluster.
+        seen: Shown every object of the cluster, if there is one.
 
     Raises:
         OSError: A file cannot be opened.
@@ -96,7 +96,8 @@ def read_workloads(
 
     def show(obj: dict[str, Any]) -> None:
         workloads(obj)
-        seen(obj)
+        if seen is not None:
+            seen(obj)
 
     context = placement.read_context(options, show, everything=True, warn=warn)
     if context.cluster is None:

@@ -9,12 +9,13 @@ import click
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
+from policies.manifests.words import IN_PHRASE, listed, object_title
 from policies.placement.survive.damage import Damage
-from webhook.cli.answers import print_answer
+from webhook.cli.answers import print_answer, report_about
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command, is_given
 from webhook.cli.completing_cluster import complete_key
-from webhook.cli.options import answer_option
+from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, cluster_options, objects_options
 from webhook.cli.survive_all import DEFAULT_DAMAGE, NEVER
 from webhook.cli.terminal import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 with late_imports():
     from policies.placement.core import actions, placement, pod_objects, recovery, replicas
     from policies.placement.survive import survival_report, survive, survive_suggestions
+    from policies.reports.survive import cluster_words
     from policies.reports.survive import json as survive_json
     from policies.reports.survive import junit as survive_junit
     from policies.reports.survive import text as survive_text
@@ -94,7 +96,7 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
     help=f"With --all: exit 1 if a loss does a workload this damage or worse.  [default: {DEFAULT_DAMAGE}]",
 )
 @autoscale_option
-@answer_option("markdown", "junit")
+@answer_option("markdown", "junit", HTML, text=HTML_NOTE)
 def command(
     *,
     key: str,
@@ -168,7 +170,13 @@ def command(
     elif form == "junit":
         click.echo(survive_junit.render(report), nl=False)
     else:
-        print_answer(survive_json.render(report), form)
+        workloads = (each.workload for each in report.survival.deployed)
+        titles = (object_title(each.kind.kind, each.namespace, each.name) for each in workloads)
+        action = cluster_words.any_loss(losing.key, unreachable=unreachable)
+        about = report_about(
+            options, title=listed(titles, IN_PHRASE), action=action, verdict=survive_text.verdict(report)
+        )
+        print_answer(survive_json.render(report), form, "survive", about)
     if report.stopped:
         finish(ExitCode.INTERRUPTED)
     finish(ExitCode.of(clean=bool(report.verdict)))

@@ -13,6 +13,7 @@ from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed
 from policies.placement.survive.damage import ClusterLoss, ClusterSurvivalReport, Damage
 from webhook.cli.answers import print_answer
+from webhook.cli.options import HTML
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import MANY_NODES, TABLES, ExitCode, finish, interruptible, note, progress, show
 from webhook.late_imports import late_imports
@@ -21,7 +22,7 @@ with late_imports():
     from policies.placement.core import actions, pod_objects
     from policies.placement.survive import cluster_survival
     from policies.reports.survive import cluster_json, cluster_text, cluster_words, junit
-    from webhook.cli import cluster_workloads, placement
+    from webhook.cli import cluster_page, cluster_workloads, placement
 
 
 #: Damage of which a loss may do any.
@@ -66,19 +67,24 @@ def run(
         allowed_missing=allowed_missing,
         unreachable=unreachable,
     )
-    running = pod_objects.PodObjects()
+    page = cluster_page.ClusterPage(options) if form == HTML else None
+    running = pod_objects.PodObjects() if page is None else page.objects.running
     read = cluster_workloads.read_workloads(
-        options, options.namespace, "", form=form, every_kind=True, seen=running
-    )
+        options, options.namespace, "", form=form, every_kind=True,
+        seen=running if page is None else page.objects,
+    )  # fmt: skip
     placement.check_domain(read.cluster, losing.key, losing.domain)
     damage = DEFAULT_DAMAGE if fail_on == NEVER else Damage(fail_on)
-    report = _evaluate(read, losing, running, damage)
+    recorded = None if page is None else page.read(read)
+    report = _evaluate(read, losing, running, damage, recorded)
     if form == "text":
         show(lambda width, color: cluster_text.render(report, width=width, color=color), piped=TABLES)
     elif form == "markdown":
         click.echo(cluster_text.render_markdown(report), nl=False)
     elif form == "junit":
         click.echo(junit.render_cluster(report, None if fail_on == NEVER else damage), nl=False)
+    elif recorded is not None:
+        recorded.print_losses(report, losing)
     else:
         print_answer(cluster_json.render(report), form)
     if report.stopped:
@@ -91,6 +97,7 @@ def _evaluate(
     options: cluster_survival.ClusterLossOptions,
     running: pod_objects.PodObjects,
     fail_on: Damage,
+    recorded: cluster_page.RecordedCluster | None,
 ) -> ClusterSurvivalReport:
     """Lose every domain that is meant, with progress on a terminal, until Ctrl-C is pressed.
 
@@ -109,7 +116,10 @@ def _evaluate(
                 note(cluster_words.impact(gone))
         with progress("Losing domains", long=long) as advance:
             survival.on_step = lambda share: advance((len(losses) + share) / len(survival.impacts))
-            losses.extend(survival.losses())
+            for done in survival.losses():
+                losses.append(done.loss)
+                if recorded is not None:
+                    recorded.lost(survival, done, fail_on)
         stopped = stop()
     return survival.report(losses, fail_on=fail_on, unread=read.unread, stopped=stopped)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from webhook.cli.terminal import note
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
+    from policies.config.context import AdmissionContext
     from policies.model.workload_kinds import WorkloadKinds
     from policies.model.workload_ref import WorkloadRef
 
@@ -63,7 +65,7 @@ def read_page_cluster(
         ClusterError: The live cluster cannot be read.
     """
     kinds, notes = options.kinds(), list[str]()
-    objects = cluster.ClusterObjects(kinds, datetime.now(UTC).timestamp() if options.live else 0.0)
+    objects = cluster_objects(options)
 
     def look(obj: dict[str, Any]) -> None:
         objects(obj)
@@ -76,6 +78,33 @@ def read_page_cluster(
         if options.live and error.forbidden:
             return _read_namespace(options, error, tell)
         raise
+    found = page_cluster(options, context, objects, notes)
+    return (
+        replace(found, fetch=partial(_fetch, live.api_server(options.context), kinds))
+        if options.live
+        else found
+    )
+
+
+def cluster_objects(options: PlacementOptions) -> cluster.ClusterObjects:
+    """Return what keeps the objects of a cluster that is read."""
+    return cluster.ClusterObjects(options.kinds(), datetime.now(UTC).timestamp() if options.live else 0.0)
+
+
+def page_cluster(
+    options: PlacementOptions,
+    context: AdmissionContext,
+    objects: cluster.ClusterObjects,
+    notes: Iterable[str],
+) -> cluster.PageCluster:
+    """Return the cluster of the page, of what a command read.
+
+    Args:
+        options: The options.
+        context: What was read, with its cluster.
+        objects: What was shown every object of it.
+        notes: What was left out, a line each.
+    """
     if context.cluster is None:
         raise ValueError("a cluster was read")
     return cluster.PageCluster(
@@ -87,7 +116,6 @@ def read_page_cluster(
         read_at=_read_at(options),
         namespace=options.namespace or _default_namespace(options),
         notes=tuple(notes),
-        fetch=partial(_fetch, live.api_server(options.context), kinds) if options.live else None,
     )
 
 

@@ -11,12 +11,11 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from policies.manifests.sanitize import one_line
+from policies.model.labels import KEY_LENGTH
 from policies.placement.audit.audit import ConstraintSkew, Risk, WorkloadAudit
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.metrics import Telemetry
 
-#: Characters of a label value: the longest name in Kubernetes, a topology key with its prefix.
-_LONGEST_VALUE: Final = 317
 _WORKLOAD: Final = ("namespace", "kind", "workload")
 _CONSTRAINT: Final = (*_WORKLOAD, "topology_key", "when_unsatisfiable")
 #: The risks that the skew shows, and that of pending pods.
@@ -93,7 +92,7 @@ def _entries(found: WorkloadAudit) -> Iterator[_Entry]:
     for skew in found.constraints:
         constraint = skew.applied.constraint
         named = (found.namespace, found.kind, found.name, constraint.topology_key)
-        labels = tuple(one_line(value, _LONGEST_VALUE) for value in named)
+        labels = tuple(one_line(value, KEY_LENGTH) for value in named)
         yield _Entry((*labels, constraint.when_unsatisfiable.value), skew, found.pending)
 
 

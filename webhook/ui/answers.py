@@ -235,6 +235,8 @@ class AuditProgress(TypedDict):
         audited: How many objects have been looked at.
         total: How many there are.
         next: What to send as ``after`` next.
+        unaudited: How many workloads of the cluster are not audited, for lack of a known number of replicas;
+            0 until it is done, and where only some workloads were to be audited.
         workloads: The workloads after the number that was sent, as they were audited.
     """
 
@@ -243,6 +245,7 @@ class AuditProgress(TypedDict):
     audited: Count
     total: Count
     next: Count
+    unaudited: Count
     workloads: list[AuditedEntry]
 
 

@@ -10,8 +10,7 @@ import orjson
 
 from policies.manifests.wire import dumps
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.audit.audit import audit
-from policies.placement.core.cluster_workloads import ClusterWorkload
+from policies.placement.audit.audit import WorkloadAudit, audit
 from policies.reports.audit.json import audited_workload
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
 from webhook.ui.answers import AuditedEntry
@@ -61,6 +60,7 @@ class BackgroundAudit:
             "audited": self._audited,
             "total": self._total,
             "next": following,
+            "unaudited": len(self._cluster.workloads) - len(self._found) if done else 0,
             "workloads": list(map(orjson.Fragment, found)),
         }
 
@@ -81,14 +81,14 @@ class BackgroundAudit:
 def audit_piece(cluster: PageCluster, piece: slice) -> list[bytes]:
     """Return an ``AuditedEntry``, JSON, for each workload with a number of replicas of some objects."""
     return [
-        _entry(cluster, entry)
+        audited_entry(cluster, audit(entry, cluster.context))
         for entry in cluster.objects.workloads.each(piece)
         if entry is not None and entry.workload.kind.replicas is not None
     ]
 
 
-def _entry(cluster: PageCluster, entry: ClusterWorkload) -> bytes:
-    found = audit(entry, cluster.context)
+def audited_entry(cluster: PageCluster, found: WorkloadAudit) -> bytes:
+    """Return an ``AuditedEntry``, JSON, of a workload that was audited."""
     worst, excess, *_ = found.rank
     key = WorkloadRef(found.namespace, found.kind, found.name)
     # The excess is a share from -1 to 0, so that it only decides among equal risks.

@@ -40,16 +40,6 @@ def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
     Raises:
         ProblemsError: One names what the cluster does not have, or the pods are not known.
     """
-    outcome, _ = disrupted(cluster, body)
-    return dumps(outcome)
-
-
-def disrupted(cluster: PageCluster, body: DisruptBody) -> tuple[answers.ClusterOutcome, Sequence[Action]]:
-    """Return the answer of ``disrupt``, and the actions.
-
-    Raises:
-        ProblemsError: As there.
-    """
     if cluster.remote is not None:
         text = (
             "only nodes and pods that were read can be lost: start evenkeel ui with --cluster and a snapshot"
@@ -63,12 +53,26 @@ def disrupted(cluster: PageCluster, body: DisruptBody) -> tuple[answers.ClusterO
     if found.errors:
         raise ProblemsError(field_problems(found.errors))
     report = survival.report([done.loss], fail_on=_TOO_MUCH, unread=cluster.notes, stopped=False)
-    return _outcome(cluster, actions, done, report), actions
+    return dumps(cluster_outcome(cluster, actions, done, report, command=_command(cluster, actions)))
 
 
-def _outcome(
-    cluster: PageCluster, actions: Sequence[Action], done: Disrupted, report: ClusterSurvivalReport
+def cluster_outcome(
+    cluster: PageCluster,
+    actions: Sequence[Action],
+    done: Disrupted,
+    report: ClusterSurvivalReport,
+    *,
+    command: str = "",
 ) -> answers.ClusterOutcome:
+    """Return the answer on something that happened to the cluster.
+
+    Args:
+        cluster: The cluster.
+        actions: What happened.
+        done: What came of it.
+        report: The report on that alone.
+        command: The command that answers the same; empty for none.
+    """
     positions = dict(cluster.index.nodes.positions())
     positions |= {name: len(positions) + number for number, name in enumerate(done.added)}
     what, (damages, missing, _) = disruption(actions), done.loss.rank
@@ -90,7 +94,7 @@ def _outcome(
         },
         "notes": list(notes(report)),
         "notModeled": list(report.unmodeled),
-        "command": _command(cluster, actions),
+        "command": command,
     }
 
 

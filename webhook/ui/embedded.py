@@ -65,10 +65,11 @@ class EmbeddedReport(TypedDict):
         version: The version of this form.
         evenkeel: The version of Evenkeel.
         about: What it is about.
-        document: What the command prints with ``-o json``; of the page the answers that it showed.
+        document: What the command prints with ``-o json``; of the page the answers that it showed, or that a
+            command recorded.
     """
 
-    kind: Literal["explain", "simulate", "audit", "plan", "lint", "page"]
+    kind: Literal["explain", "simulate", "survive", "plan", "lint", "page"]
     version: Literal[1]
     evenkeel: str
     about: ReportAbout

@@ -182,7 +182,7 @@ class ClusterSurvival:
                 found[ref] = max(each.workload.replicas, found.get(ref, 0))
         return found
 
-    def losses(self) -> Iterator[ClusterLoss]:
+    def losses(self) -> Iterator[Disrupted]:
         """Yield the effect of each loss; the one in which it was to stop is the last, and not complete."""
         for impact in self.impacts:
             if self._stop():
@@ -258,12 +258,12 @@ class ClusterSurvival:
             not_recreated=dict(sorted(final.items())),
         )
 
-    def _lose(self, impact: DomainImpact) -> ClusterLoss:
+    def _lose(self, impact: DomainImpact) -> Disrupted:
         """Lose a domain, and schedule again what that displaces."""
         lose = LoseDomain(
             at=_NOWHERE, key=self.options.key, value=impact.domain, unreachable=self.options.unreachable
         )
-        return self._disrupt([lose], impact.domain, impact, ErrorList()).loss
+        return self._disrupt([lose], impact.domain, impact, ErrorList())
 
     def _disrupt(
         self, actions: Sequence[Action], domain: str, impact: DomainImpact | None, found: ErrorList

@@ -7,6 +7,7 @@ from itertools import chain
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_MESSAGE, listed, plural
+from policies.model.topology_keys import domain_noun
 from policies.placement.core.actions import (
     Action,
     AddNodes,
@@ -39,6 +40,15 @@ def verdict_on(report: ClusterSurvivalReport, what: str) -> str:
         case False:
             return f"The cluster does not survive {what}: {found}."
     return f"No verdict on {what}: {_why_open(report)}."
+
+
+def any_loss(key: str, *, unreachable: bool) -> str:
+    """Return the loss of any one domain, as a sentence without its end.
+
+    >>> any_loss("topology.kubernetes.io/zone", unreachable=False)
+    'a zone is lost'
+    """
+    return f"{domain_noun(one_line(key))} is {'unreachable' if unreachable else 'lost'}"
 
 
 def disruption(actions: Iterable[Action]) -> str:

@@ -78,7 +78,7 @@ def a_report(
         workloads(obj)
     context = AdmissionContext(policies=(), cluster=index)
     survival = ClusterSurvival(workloads, context, ClusterLossOptions(key=key, **options), running, stop=stop)
-    losses = list(survival.losses())
+    losses = [done.loss for done in survival.losses()]
     return survival.report(losses, fail_on=fail_on, stopped=stop())
 
 

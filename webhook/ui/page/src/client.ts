@@ -109,6 +109,11 @@ export class Client {
     return `${location.origin}/?token=${encodeURIComponent(this.token)}${fragment}`;
   }
 
+  /** Return whether there is an answer to a what-if of the whole cluster. */
+  answers({ actions }: DisruptBody): boolean {
+    return actions.length > 0;
+  }
+
   async cluster(signal: AbortSignal): Promise<ClusterMap> {
     this.shown = 0;
     const map = await this.send<ClusterMap>("/api/cluster", signal);
@@ -239,10 +244,14 @@ export class RecordedClient extends Client {
     super("");
   }
 
+  override answers(body: DisruptBody): boolean {
+    return requestKey("/api/disrupt", body) in this.recording;
+  }
+
   protected override ask<T>(path: string, _signal: AbortSignal, body?: object): Promise<T> {
     const answer = this.recording[requestKey(path, body)];
     if (answer !== undefined) return Promise.resolve(answer as T);
-    const words = "This file has what was shown when it was saved. Open the cluster in evenkeel ui to see more of it.";
+    const words = "This file does not have that: it holds what was found when it was written. evenkeel ui shows more.";
     return Promise.reject(
       new RequestError(words, 0, [{ line: 0, field: "", rule: "", severity: "note", message: words }]),
     );

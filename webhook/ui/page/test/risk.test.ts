@@ -2,9 +2,11 @@ import { expect, test } from "vitest";
 import type { AuditedEntry } from "../src/api-types";
 import { byRisk, calmWord, filtered, type Risk } from "../src/model/risk";
 
+/** Return a workload, whose place among all is that of its name. */
 function workload(name: string, risks: Risk[], rank: number): AuditedEntry {
   const problems = risks.map((risk) => ({ risk }));
-  return { kind: "Deployment", namespace: "shop", name, problems, rank } as unknown as AuditedEntry;
+  const place = name.charCodeAt(0);
+  return { kind: "Deployment", namespace: "shop", name, problems, rank, workload: place } as unknown as AuditedEntry;
 }
 
 const ALL = [

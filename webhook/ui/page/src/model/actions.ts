@@ -1,9 +1,7 @@
 /** What happens to nodes in a what-if: as the API takes it, as a link writes it, and in words. */
-import { MOST_ADDED, MOST_TAINTS, TAINT_EFFECTS, type ActionBody, type SuggestedChange } from "../api-types";
+import { MOST_ADDED, MOST_KEY, MOST_TAINTS, TAINT_EFFECTS, type ActionBody, type SuggestedChange } from "../api-types";
 import type { Cluster } from "./cluster";
 import { shortKey } from "./words";
-
-const MOST_NAME = 253;
 
 /** Return an action as a link has it: its parts, joined by colons. */
 export function encodeAction(action: ActionBody): string {
@@ -39,7 +37,7 @@ export function decodeAction(text: string): ActionBody | null {
     return null;
   }
   const [verb, first = "", second = "", value = "", effect = ""] = parts;
-  if (first === "" || parts.some((part) => part.length > MOST_NAME + 64)) return null;
+  if (first === "" || parts.some((part) => part.length > MOST_KEY)) return null;
   switch (verb) {
     case "lose":
     case "outage":

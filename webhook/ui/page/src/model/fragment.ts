@@ -3,7 +3,7 @@
  *
  * A fragment comes from anyone: every part is bounded and checked, and what is not understood is left out and named.
  */
-import { MOST_ACTIONS, MOST_PODS, type ActionBody } from "../api-types";
+import { MOST_ACTIONS, MOST_KEY, MOST_NAME, MOST_PODS, type ActionBody } from "../api-types";
 import { decodeAction, encodeAction } from "./actions";
 
 /** The parts of a workload's page. */
@@ -37,6 +37,8 @@ export interface ClusterState extends Scenario {
   colors: ColorBy | null;
   /** The workload that is highlighted. */
   highlight: WorkloadKey | null;
+  /** Whether the losses that are listed leave nodes in the API, as an outage does. */
+  outage: boolean;
   /** The name of the node that is open; null for none. */
   node: string | null;
   /** The scenario that is compared with this one; null for none. */
@@ -80,6 +82,7 @@ export const START: ClusterState = {
   rows: null,
   table: false,
   colors: null,
+  outage: false,
   highlight: null,
   node: null,
   name: "",
@@ -87,7 +90,6 @@ export const START: ClusterState = {
   kept: null,
 };
 const MOST_FRAGMENT = 64_000;
-const MOST_NAME = 253;
 const MOST_STEP = 100_000;
 /** Characters of an edited manifest that a link takes; longer ones are not linked. */
 export const MOST_EDITED = 24_000;
@@ -108,6 +110,7 @@ export function encode(state: PageState): string {
       if (state.rows !== null) query.set("rows", state.rows);
       if (state.table) query.set("as", "table");
       if (state.colors !== null) query.set("colors", state.colors);
+      if (state.outage) query.set("losses", "outage");
       if (state.highlight) query.set("highlight", encodeKey(state.highlight));
       if (state.node !== null) query.set("node", state.node);
       if (state.name) query.set("name", state.name);
@@ -166,12 +169,15 @@ function readView(view: string, rest: string, read: Reader): PageState {
   if (view !== "" && view !== "cluster") read.ignored.push("the view");
   const highlight = read.text("highlight", 4 * MOST_NAME);
   const colors = read.text("colors");
+  const losses = read.text("losses");
+  if (losses !== null && losses !== "outage") read.ignored.push("losses");
   const kept = { name: read.text("kept-name") ?? "", actions: read.actions("kept") };
   return {
     view: "cluster",
-    rows: read.text("rows", 2 * MOST_NAME),
+    rows: read.text("rows", MOST_KEY),
     table: read.text("as") === "table",
     colors: COLORS.find((name) => name === colors) ?? null,
+    outage: losses === "outage",
     highlight: highlight === null ? null : decodeKey(highlight),
     node: read.text("node"),
     name: read.text("name") ?? "",
@@ -214,7 +220,7 @@ class Reader {
     readonly ignored: string[],
   ) {}
 
-  text(name: string, most = MOST_NAME): string | null {
+  text(name: string, most: number = MOST_NAME): string | null {
     this.taken.add(name);
     const value = this.query.get(name);
     if (value === null || value.length <= most) return value;

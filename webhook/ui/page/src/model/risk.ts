@@ -1,7 +1,7 @@
 /** The risks of an audit: their order, their words, and the filter of the list. */
-import { RISK_ORDER, type AuditedEntry, type AuditedWorkload } from "../api-types";
+import { RISK_ORDER, type AuditedEntry } from "../api-types";
 
-export type Risk = AuditedWorkload["problems"][number]["risk"];
+export type Risk = AuditedEntry["problems"][number]["risk"];
 export type Severity = "error" | "warning" | "note";
 
 const LABELS: Record<Risk, string> = {
@@ -26,19 +26,19 @@ export const CHOICES: readonly { choice: Choice; label: string; severity: Severi
 ];
 
 /** Return how many replicas are wanted of which there is no pod, not even a pending one. */
-export function missingOf({ running, replicas, pending }: AuditedWorkload): number {
+export function missingOf({ running, replicas, pending }: AuditedEntry): number {
   return running === null || replicas === null ? 0 : Math.max(0, replicas - running - pending);
 }
 
 /** Return whether a workload is of those that a choice leaves. */
-export function isChosen(workload: AuditedWorkload, choice: Choice): boolean {
+export function isChosen(workload: AuditedEntry, choice: Choice): boolean {
   if (choice === "without-node") return workload.pending > 0;
   if (choice === "missing") return missingOf(workload) > 0;
   return workload.problems.some((problem) => problem.risk === choice);
 }
 
 /** A workload of which nothing is wrong with the spread, in a word. */
-export function calmWord(workload: AuditedWorkload): { word: string; tone: "good" | "warning" | "note" } {
+export function calmWord(workload: AuditedEntry): { word: string; tone: "good" | "warning" | "note" } {
   if (workload.pending > 0) return { word: "Pods pending, not for their spread", tone: "warning" };
   if (missingOf(workload) > 0) return { word: "Replicas missing", tone: "warning" };
   // Without a constraint, or a domain, nothing is measured, so that nothing is even either.
@@ -55,11 +55,7 @@ export function riskLabel(risk: Risk): string {
 
 /** Return workloads by risk, the worst first, in the order in which `evenkeel audit` lists them. */
 export function byRisk(workloads: readonly AuditedEntry[]): AuditedEntry[] {
-  const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-  return [...workloads].sort(
-    (a, b) =>
-      a.rank - b.rank || compare(a.namespace, b.namespace) || compare(a.kind, b.kind) || compare(a.name, b.name),
-  );
+  return [...workloads].sort((a, b) => a.rank - b.rank || a.workload - b.workload);
 }
 
 /** What the list of workloads shows. */
@@ -69,7 +65,7 @@ export interface Filter {
 }
 
 /** Return the workloads that a filter leaves, in their order. */
-export function filtered<T extends AuditedWorkload>(workloads: readonly T[], filter: Filter): T[] {
+export function filtered<T extends AuditedEntry>(workloads: readonly T[], filter: Filter): T[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   return workloads.filter((workload) => {
     if (filter.risk !== null && !isChosen(workload, filter.risk)) return false;

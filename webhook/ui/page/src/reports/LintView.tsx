@@ -1,6 +1,6 @@
 /** The findings of a run of lint, by file. */
 import { useMemo, useState } from "preact/hooks";
-import type { LintReport, PlanFinding } from "../api-types";
+import { MOST_NAME, type LintReport, type PlanFinding } from "../api-types";
 import type { Severity } from "../model/risk";
 import { count, number } from "../model/words";
 import { Badge, Empty, Fact, Limits, Name, Notice } from "../parts/text";
@@ -55,7 +55,7 @@ export function LintView({ lint }: { lint: LintReport }) {
             class="grow"
             aria-label="Filter findings"
             placeholder="Filter by file, rule, object or message"
-            maxLength={253}
+            maxLength={MOST_NAME}
             value={text}
             onInput={(event) => {
               setText(event.currentTarget.value);

@@ -1,16 +1,16 @@
 /** A report in one file: the views of the page with the answer that the file holds, and no server. */
 import { useEffect, useState } from "preact/hooks";
-import type { AuditAnswer, SimulateAnswer } from "../api-types";
+import type { SimulateAnswer } from "../api-types";
 import { shortKind } from "../model/words";
 import { Frame } from "../parts/Frame";
-import { Fact, Limits, Name, Notice, Title } from "../parts/text";
+import { Name, Notice, Title } from "../parts/text";
 import { Outcome, OutcomeFacts } from "../views/Outcome";
 import { RolloutView } from "../views/RolloutView";
 import { SpreadPanel } from "../views/SpreadPanel";
-import { WorkloadList } from "../views/WorkloadList";
 import { About } from "./About";
 import { LintView } from "./LintView";
 import { PlanView } from "./PlanView";
+import { SurviveView } from "./SurviveView";
 import type { Report } from "./embedded";
 
 /** A report on its own; a saved view is the page itself. */
@@ -19,7 +19,7 @@ type Standalone = Exclude<Report, { kind: "page" }>;
 const TITLES: Record<Standalone["kind"], string> = {
   explain: "Explanation",
   simulate: "Simulation",
-  audit: "Audit",
+  survive: "Survival",
   plan: "Plan",
   lint: "Lint",
 };
@@ -50,8 +50,10 @@ export function ReportApp({ report }: { report: Standalone | string }) {
       <h1 data-testid="report-title">
         <Name>{title}</Name>
       </h1>
-      <About about={report.about} />
-      <Body report={report} />
+      <div class="stack">
+        <About about={report.about} />
+        <Body report={report} />
+      </div>
     </Frame>
   );
 }
@@ -73,8 +75,8 @@ function Body({ report }: { report: Standalone }) {
     }
     case "simulate":
       return <Simulation answer={report.document} />;
-    case "audit":
-      return <Audit audit={report.document} />;
+    case "survive":
+      return <SurviveView answer={report.document} />;
     case "plan":
       return <PlanView plan={report.document} />;
     case "lint":
@@ -92,38 +94,6 @@ function Simulation({ answer }: { answer: SimulateAnswer }) {
       {answer.rollout && (
         <RolloutView answer={answer} rollout={answer.rollout} around={null} step={step} onStep={setStep} />
       )}
-    </>
-  );
-}
-
-/** Return what was audited, in words. */
-function scope({ namespace, selector }: AuditAnswer): string {
-  const where = namespace === "" ? "All namespaces" : `Namespace ${namespace}`;
-  return selector === "" ? where : `${where}, workloads with ${selector}`;
-}
-
-function Audit({ audit }: { audit: AuditAnswer }) {
-  const [{ filter, risk }, setFilter] = useState<{ filter: string; risk: string | null }>({ filter: "", risk: null });
-  return (
-    <>
-      <p class="lead">
-        <Name>{scope(audit)}</Name>, <time dateTime={audit.generatedAt}>{audit.generatedAt}</time>.
-      </p>
-      <dl class="facts">
-        <Fact label="Nodes" value={audit.nodes} />
-        <Fact label="Pods" value={audit.pods} />
-        <Fact label="Workloads" value={audit.total} />
-      </dl>
-      <Limits title="What this audit leaves out" items={audit.notes} />
-      <WorkloadList
-        workloads={audit.workloads}
-        filter={filter}
-        risk={risk}
-        onFilter={(text, wanted) => {
-          setFilter({ filter: text, risk: wanted });
-        }}
-        none="There is no workload in this audit."
-      />
     </>
   );
 }

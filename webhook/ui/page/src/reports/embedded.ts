@@ -1,5 +1,5 @@
 /** The report that a document holds: what `-o json` of its command prints, and where it comes from. */
-import type { AuditAnswer, ExplainAnswer, LintReport, PlanReport, ReportAbout, SimulateAnswer } from "../api-types";
+import type { ExplainAnswer, LintReport, PlanReport, ReportAbout, SimulateAnswer, SurviveAnswer } from "../api-types";
 
 import type { SavedView } from "../views/savedView";
 
@@ -13,13 +13,13 @@ export type Report = About &
   (
     | { kind: "explain"; document: ExplainAnswer }
     | { kind: "simulate"; document: SimulateAnswer }
-    | { kind: "audit"; document: AuditAnswer }
+    | { kind: "survive"; document: SurviveAnswer }
     | { kind: "plan"; document: PlanReport }
     | { kind: "lint"; document: LintReport }
     | { kind: "page"; document: SavedView }
   );
 
-const KINDS: readonly string[] = ["explain", "simulate", "audit", "plan", "lint", "page"] satisfies Report["kind"][];
+const KINDS: readonly string[] = ["explain", "simulate", "survive", "plan", "lint", "page"] satisfies Report["kind"][];
 /** The form of the embedded JSON that this page reads. */
 const VERSION = 1;
 

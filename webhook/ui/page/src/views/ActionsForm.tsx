@@ -1,6 +1,14 @@
 /** What happens to nodes in a what-if: a list, and a form that adds to it. */
 import { useId, useMemo, useState } from "preact/hooks";
-import { MOST_ACTIONS, MOST_ADDED, TAINT_EFFECTS, type ActionBody, type TaintedNode } from "../api-types";
+import {
+  MOST_ACTIONS,
+  MOST_ADDED,
+  MOST_KEY,
+  MOST_NAME,
+  TAINT_EFFECTS,
+  type ActionBody,
+  type TaintedNode,
+} from "../api-types";
 import { actionWords } from "../model/actions";
 import type { Cluster } from "../model/cluster";
 import { printable } from "../model/words";
@@ -139,7 +147,7 @@ export function ActionsForm({ cluster, actions, onChange }: Props) {
             list={id}
             value={target}
             required
-            maxLength={317}
+            maxLength={MOST_KEY}
             autocomplete="off"
             spellcheck={false}
             data-testid="target"
@@ -160,7 +168,7 @@ export function ActionsForm({ cluster, actions, onChange }: Props) {
               <input
                 value={taint}
                 required
-                maxLength={317}
+                maxLength={MOST_KEY + MOST_NAME}
                 placeholder={verb === "taint" ? "team=data" : "team"}
                 data-testid="taint"
                 autocomplete="off"

@@ -12,7 +12,7 @@ import { dropAddress, pushAddress, replaceAddress } from "../parts/address";
 import { Frame } from "../parts/Frame";
 import { announce } from "../parts/live";
 import { asRequestError, useRequest, useSend } from "../parts/request";
-import { Failure, Name, Notice, Waiting } from "../parts/text";
+import { Failure, Limits, Name, Notice, Waiting } from "../parts/text";
 import { About } from "../reports/About";
 import { useAudit } from "./audit";
 import { ClusterView } from "./ClusterView";
@@ -40,7 +40,7 @@ const NAVIGATION: readonly { state: PageState; label: string }[] = [
 interface AppProps {
   client: Client;
   /** The file that holds the answers; absent where a server gives them. */
-  saved?: { evenkeel: string; about: ReportAbout };
+  saved?: { evenkeel: string; about: ReportAbout; document: { withheld?: readonly string[] } };
 }
 
 export function App({ client, saved }: AppProps) {
@@ -146,8 +146,9 @@ export function App({ client, saved }: AppProps) {
           </p>
           <About about={saved.about} />
           <p class="quiet">
-            Saved from evenkeel ui {saved.evenkeel}: the file has what was on the screen, and asks no server for more.
+            By Evenkeel {saved.evenkeel}. The file has what was found when it was written, and asks no server for more.
           </p>
+          <Limits title="What this file assumes and leaves out" items={saved.document.withheld ?? []} />
         </section>
       )}
       {state.view !== "workload" && <h1>{TITLES[state.view]}</h1>}
@@ -205,7 +206,7 @@ function View({ client, cluster, state, go, onManifest }: ViewProps) {
     case "cluster":
       return <ClusterView audit={audit} client={client} cluster={cluster} state={state} go={go} />;
     case "workloads":
-      return <WorkloadsView audit={audit} all={cluster.workloads.length} {...{ client, state, go, onManifest }} />;
+      return <WorkloadsView audit={audit} {...{ client, state, go, onManifest }} />;
     case "pending":
       return <PendingView client={client} cluster={cluster} go={go} />;
     case "workload":

@@ -132,6 +132,10 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
       {actions.length === 0 && (
         <ProblemsNow
           {...{ audit, client, rows, domains, go }}
+          outage={state.outage}
+          onOutage={(outage) => {
+            go({ ...state, outage }, true, true);
+          }}
           cluster={now}
           onDomain={(key, at) => {
             setRow(at);

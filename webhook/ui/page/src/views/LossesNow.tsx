@@ -18,6 +18,9 @@ interface Props {
   cluster: Cluster;
   rows: string;
   domains: readonly Domain[];
+  /** Whether lost nodes stay in the API, as in an outage. */
+  outage: boolean;
+  onOutage: (outage: boolean) => void;
   /** Returns the page that shows a loss. */
   link: (lose: LostDomain) => PageState;
   go: (state: PageState) => void;
@@ -36,20 +39,28 @@ const NONE: Known = { losses: new Map(), error: null };
 /** What is known of a cluster by topology key: the page is left and comes back. */
 const KNOWN = new WeakMap<Cluster, Map<string, Known>>();
 
-export function LossesNow({ client, cluster, rows, domains, link, go }: Props) {
-  const named = domains.flatMap(({ name }) => (name === null ? [] : [name]));
-  const quick = cluster.podCount <= QUICK_PODS && named.length <= QUICK_DOMAINS;
+export function LossesNow({ client, cluster, rows, domains, outage, onOutage, link, go }: Props) {
+  const lost = (value: string): LostDomain => ({
+    topologyKey: rows,
+    value,
+    ...(outage ? { unreachable: true } : {}),
+  });
+  const all = domains.flatMap(({ name }) => (name === null ? [] : [name]));
+  // A file has those that it was written with.
+  const named = all.filter((value) => client.answers({ actions: [{ lose: lost(value) }] }));
+  const quick = !client.served || (cluster.podCount <= QUICK_PODS && named.length <= QUICK_DOMAINS);
   const [asked, setAsked] = useState("");
-  const [known, setKnown] = useState({ rows, ...(KNOWN.get(cluster)?.get(rows) ?? NONE) });
-  const { losses, error } = known.rows === rows ? known : NONE;
-  const wanted = quick || asked === rows;
+  const kind = `${rows} ${outage ? "outage" : "loss"}`;
+  const [known, setKnown] = useState({ kind, ...(KNOWN.get(cluster)?.get(kind) ?? NONE) });
+  const { losses, error } = known.kind === kind ? known : NONE;
+  const wanted = quick || asked === kind;
   useEffect(() => {
     const kept = KNOWN.get(cluster) ?? new Map<string, Known>();
     KNOWN.set(cluster, kept);
-    const found = new Map(kept.get(rows)?.losses);
+    const found = new Map(kept.get(kind)?.losses);
     const tell = (failed: RequestError | null): void => {
-      kept.set(rows, { losses: new Map(found), error: failed });
-      setKnown({ rows, losses: new Map(found), error: failed });
+      kept.set(kind, { losses: new Map(found), error: failed });
+      setKnown({ kind, losses: new Map(found), error: failed });
     };
     tell(null);
     if (!wanted) return;
@@ -57,8 +68,7 @@ export function LossesNow({ client, cluster, rows, domains, link, go }: Props) {
     const ask = async (): Promise<void> => {
       for (const value of named) {
         if (found.has(value)) continue;
-        const lost = [{ lose: { topologyKey: rows, value } }];
-        found.set(value, await disrupt(client, cluster, lost, controller.signal));
+        found.set(value, await disrupt(client, cluster, [{ lose: lost(value) }], controller.signal));
         tell(null);
       }
     };
@@ -70,13 +80,15 @@ export function LossesNow({ client, cluster, rows, domains, link, go }: Props) {
     };
     // The names follow from the cluster and the rows.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [client, cluster, rows, wanted]);
+  }, [client, cluster, kind, wanted]);
   useShown([...losses.values()]);
-  if (named.length < 2) return null;
+  if (all.length < 2 || (!client.served && named.length === 0)) return null;
   const left = named.length - losses.size;
   return (
     <section class="panel" aria-labelledby="losses-now" data-testid="losses">
-      <h2 id="losses-now">If one {shortKey(rows)} is lost</h2>
+      <h2 id="losses-now">
+        If one {shortKey(rows)} is {outage ? "unreachable" : "lost"}
+      </h2>
       <ol class="plain">
         {[...losses]
           .sort(([, a], [, b]) => compareDamage(a, b))
@@ -85,12 +97,30 @@ export function LossesNow({ client, cluster, rows, domains, link, go }: Props) {
               <Badge tone={verdictTone(outcome)}>
                 {shortKey(rows)} <Name>{domainWords(value)}</Name>
               </Badge>{" "}
-              <Link to={link({ topologyKey: rows, value })} go={go} testId="landing-loss">
+              <Link to={link(lost(value))} go={go} testId="landing-loss">
                 <Name>{outcome.verdict}</Name>
               </Link>
             </li>
           ))}
       </ol>
+      {client.served && (
+        <label>
+          <input
+            type="checkbox"
+            checked={outage}
+            data-testid="outage"
+            onChange={(event) => {
+              onOutage(event.currentTarget.checked);
+            }}
+          />{" "}
+          Lost nodes stay in the API, unreachable, as in an outage
+        </label>
+      )}
+      {named.length < all.length && (
+        <p class="quiet">
+          This file has {number(named.length)} of {count(all.length, "loss", "losses")}.
+        </p>
+      )}
       {error && <Failure error={error} />}
       {left > 0 && wanted && error === null && (
         <p class="quiet" role="status">
@@ -101,7 +131,7 @@ export function LossesNow({ client, cluster, rows, domains, link, go }: Props) {
         <button
           data-testid="try-losses"
           onClick={() => {
-            setAsked(rows);
+            setAsked(kind);
           }}
         >
           Lose each of {number(named.length)} in turn

@@ -1,6 +1,6 @@
 /** Every node's verdict with its operands, and the scores of those that take the pod. */
 import { useMemo, useState } from "preact/hooks";
-import type { ScoreAnswer, ScoredNode } from "../api-types";
+import { MOST_NAME, type ScoreAnswer, type ScoredNode } from "../api-types";
 import { SWATCHES } from "../model/colors";
 import { checkWords, listNodes, scoringPlugins, type Verdict } from "../model/verdicts";
 import { count, number, printable } from "../model/words";
@@ -36,7 +36,7 @@ export function NodesPanel({ score }: { score: ScoreAnswer }) {
           class="grow"
           aria-label="Filter nodes"
           placeholder="Filter by node, plugin or reason"
-          maxLength={253}
+          maxLength={MOST_NAME}
           value={text}
           onInput={(event) => {
             setText(event.currentTarget.value);

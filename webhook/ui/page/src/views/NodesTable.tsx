@@ -1,4 +1,5 @@
 /** The map in text: every domain and every node with its pods. */
+import { MOST_NAME } from "../api-types";
 import { useMemo, useState } from "preact/hooks";
 import type { Cluster } from "../model/cluster";
 import type { Domain } from "../model/layout";
@@ -32,7 +33,7 @@ export function NodesTable({ cluster, domains, rows, onNode }: Props) {
         <input
           type="search"
           value={text}
-          maxLength={253}
+          maxLength={MOST_NAME}
           onInput={(event) => {
             setText(event.currentTarget.value);
           }}

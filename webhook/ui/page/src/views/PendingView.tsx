@@ -1,6 +1,6 @@
 /** Pods without a node, with the reason in words. */
 import { useState } from "preact/hooks";
-import type { PendingGroup, SuggestedChange } from "../api-types";
+import { MOST_NAME, type PendingGroup, type SuggestedChange } from "../api-types";
 import type { Client, RequestError } from "../client";
 import { suggestedAction } from "../model/actions";
 import type { Cluster } from "../model/cluster";
@@ -57,7 +57,7 @@ export function PendingView({ client, cluster, go }: Props) {
             class="grow"
             aria-label="Filter pending pods"
             placeholder="Filter by workload, namespace or pod"
-            maxLength={253}
+            maxLength={MOST_NAME}
             spellcheck={false}
             value={text}
             data-testid="filter-pending"

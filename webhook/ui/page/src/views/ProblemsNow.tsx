@@ -17,6 +17,9 @@ interface Props {
   cluster: Cluster;
   rows: string;
   domains: readonly Domain[];
+  /** Whether the losses leave nodes in the API. */
+  outage: boolean;
+  onOutage: (outage: boolean) => void;
   /** Opens a domain of a topology key, by its position. */
   onDomain: (topologyKey: string, row: number) => void;
   go: (state: PageState) => void;
@@ -26,7 +29,7 @@ interface Props {
 const MOST_NAMED = 6;
 const MOST_WORKLOADS = 3;
 
-export function ProblemsNow({ audit, client, cluster, rows, domains, onDomain, go }: Props) {
+export function ProblemsNow({ audit, client, cluster, rows, domains, outage, onOutage, onDomain, go }: Props) {
   const risks = CHOICES.filter(({ choice, severity }) => severity !== "note" && choice !== "without-node")
     .map((found) => ({ ...found, workloads: audit.workloads.filter((one) => isChosen(one, found.choice)) }))
     .filter(({ workloads }) => workloads.length > 0);
@@ -103,8 +106,8 @@ export function ProblemsNow({ audit, client, cluster, rows, domains, onDomain, g
         )}
       </section>
       <LossesNow
-        {...{ client, cluster, rows, domains }}
-        link={(lose) => ({ ...START, rows, actions: [{ lose }] })}
+        {...{ client, cluster, rows, domains, outage, onOutage }}
+        link={(lose) => ({ ...START, rows, outage, actions: [{ lose }] })}
         go={go}
       />
     </div>

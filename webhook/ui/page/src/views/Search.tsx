@@ -1,7 +1,7 @@
 /** A field that finds workloads, nodes and pods by their names. */
 import type { ComponentChildren } from "preact";
 import { useId, useMemo, useState } from "preact/hooks";
-import type { FoundPod } from "../api-types";
+import { MOST_NAME, type FoundPod } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { START, workloadState, type PageState } from "../model/fragment";
@@ -100,7 +100,7 @@ export function Search({ client, cluster, state, go }: Props) {
         aria-activedescendant={all.length ? `${id}-${at}` : undefined}
         autocomplete="off"
         spellcheck={false}
-        maxLength={253}
+        maxLength={MOST_NAME}
         value={text}
         data-testid="search"
         onInput={(event) => {

@@ -367,11 +367,14 @@ function Suggestions({ explain, onApply, onTry }: { explain: ExplainAnswer } & B
 export function Suggestion({
   change,
   at,
+  survives = null,
   onApply,
   onTry,
 }: {
   change: SuggestedChange;
   at: number;
+  /** Whether the workload then survives every loss; null where that is not known. */
+  survives?: boolean | null;
 } & Buttons) {
   const tried = onTry?.(change);
   const gain =
@@ -398,6 +401,14 @@ export function Suggestion({
       </div>
       <p class="suggestion-effect">
         <Badge tone={change.enough ? "good" : "note"}>{gain}</Badge>
+        {survives !== null && (
+          <>
+            {" "}
+            <Badge tone={survives ? "good" : "warning"}>
+              {survives ? "survives every loss then" : "does not survive every loss"}
+            </Badge>
+          </>
+        )}
         {change.caution && (
           <>
             {" "}

@@ -1,6 +1,6 @@
 /** Workloads by risk with their skew, for the page and for the report of an audit. */
 import { useMemo } from "preact/hooks";
-import type { AuditedWorkload } from "../api-types";
+import { MOST_NAME, type AuditedEntry } from "../api-types";
 import { workloadState, type PageState } from "../model/fragment";
 import { calmWord, CHOICES, filtered, isChosen, missingOf, riskLabel } from "../model/risk";
 import { count, number, printable } from "../model/words";
@@ -11,12 +11,12 @@ import { VirtualRows } from "../parts/VirtualRows";
 
 interface Props {
   /** The workloads, the riskiest first. */
-  workloads: readonly AuditedWorkload[];
+  workloads: readonly AuditedEntry[];
   filter: string;
   risk: string | null;
   onFilter: (filter: string, risk: string | null) => void;
   /** Opens a workload; absent where there is no page of it. */
-  onOpen?: (state: PageState) => void;
+  onOpen: (state: PageState) => void;
   /** What is said where there is none at all. */
   none: string;
 }
@@ -40,7 +40,7 @@ export function WorkloadList({ workloads, filter, risk, onFilter, onOpen, none }
           class="grow"
           aria-label="Filter workloads"
           placeholder="Filter by kind, namespace or name"
-          maxLength={253}
+          maxLength={MOST_NAME}
           spellcheck={false}
           value={filter}
           data-testid="filter"
@@ -113,7 +113,7 @@ export function WorkloadList({ workloads, filter, risk, onFilter, onOpen, none }
   );
 }
 
-function Row({ workload, onOpen }: { workload: AuditedWorkload; onOpen: ((state: PageState) => void) | undefined }) {
+function Row({ workload, onOpen }: { workload: AuditedEntry; onOpen: (state: PageState) => void }) {
   const [problem, ...others] = workload.problems;
   const more = workload.constraints.length - SHOWN_CONSTRAINTS;
   const missing = missingOf(workload);
@@ -121,18 +121,14 @@ function Row({ workload, onOpen }: { workload: AuditedWorkload; onOpen: ((state:
   return (
     <>
       <span role="cell" class="w-name">
-        {onOpen ? (
-          <Link
-            to={workloadState(workload)}
-            go={onOpen}
-            testId="workload"
-            name={`${workload.kind}/${workload.namespace}/${workload.name}`}
-          >
-            <Title {...workload} />
-          </Link>
-        ) : (
+        <Link
+          to={workloadState(workload)}
+          go={onOpen}
+          testId="workload"
+          name={`${workload.kind}/${workload.namespace}/${workload.name}`}
+        >
           <Title {...workload} />
-        )}
+        </Link>
       </span>
       <span role="cell" class="w-risk">
         {problem ? (
@@ -175,7 +171,7 @@ function Row({ workload, onOpen }: { workload: AuditedWorkload; onOpen: ((state:
 }
 
 /** Return how many more replicas fit, in words. */
-function room(workload: AuditedWorkload): string {
+function room(workload: AuditedEntry): string {
   if (workload.room === null) return "–";
   const { pods, atMost } = workload.room;
   return `${atMost ? "≤ " : ""}${number(pods)}`;

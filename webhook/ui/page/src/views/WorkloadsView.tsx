@@ -13,18 +13,16 @@ import { WorkloadList } from "./WorkloadList";
 interface Props {
   client: Client;
   audit: Audit;
-  /** How many workloads the cluster has. */
-  all: number;
   state: ListState;
   go: (state: PageState, replace?: boolean) => void;
   /** Opens a manifest of the person's own. */
   onManifest: (text: string) => void;
 }
 
-export function WorkloadsView({ client, audit, all, state, go, onManifest }: Props) {
+export function WorkloadsView({ client, audit, state, go, onManifest }: Props) {
   const workloads = useMemo(() => byRisk(audit.workloads), [audit.workloads]);
   const troubled = workloads.filter(({ problems }) => problems.length > 0).length;
-  const others = audit.done ? all - audit.workloads.length : 0;
+  const others = audit.unaudited;
   return (
     <>
       {client.served && <OpenManifest onManifest={onManifest} />}

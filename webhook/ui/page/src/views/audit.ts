@@ -9,11 +9,13 @@ export interface Audit {
   audited: number;
   total: number;
   done: boolean;
+  /** Workloads without a known number of replicas. */
+  unaudited: number;
   /** Why it ended early. */
   failed: RequestError | string | null;
 }
 
-const NONE: Audit = { workloads: [], audited: 0, total: 0, done: false, failed: null };
+const NONE: Audit = { workloads: [], audited: 0, total: 0, done: false, unaudited: 0, failed: null };
 /** Milliseconds between two looks at an audit that has nothing new. */
 const PAUSE = 500;
 
@@ -30,6 +32,7 @@ export function useAudit(client: Client): Audit {
           audited: found.audited,
           total: found.total,
           done: found.done,
+          unaudited: found.unaudited,
           failed: found.error || null,
         }));
         if (found.done || found.error) return;
@@ -52,12 +55,13 @@ export function auditAnswer({
   audited,
   total,
   done,
+  unaudited,
   failed,
 }: Audit): [request: string, answer: AuditProgress] {
   const error =
     typeof failed === "string" ? failed : (failed?.message ?? (done ? "" : "It was saved before it was done."));
   return [
     "/api/workloads?after=0",
-    { done: true, error, audited, total, next: workloads.length, workloads: [...workloads] },
+    { done: true, error, audited, total, next: workloads.length, unaudited, workloads: [...workloads] },
   ];
 }

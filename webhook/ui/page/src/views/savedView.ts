@@ -10,6 +10,8 @@ import { auditAnswer, type Audit } from "./audit";
 export interface SavedView {
   /** The state of the page, as an address has it. */
   fragment: string;
+  /** What the file does not have, a sentence each; absent where that is all that was not on the screen. */
+  withheld?: readonly string[];
   answers: Readonly<Record<string, object>>;
 }
 

@@ -1,0 +1,133 @@
+"""``-o html`` of commands on every workload of a cluster: the page as a file, opened at what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from webhook.cli.answers import print_answer, report_about
+from webhook.cli.options import HTML
+from webhook.cli.terminal import MANY_NODES, progress
+from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.placement.audit.audit import WorkloadAudit
+    from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
+    from policies.placement.survive.damage import ClusterSurvivalReport, Damage
+    from policies.reports.audit.run import AuditRun
+    from webhook.cli.cluster_workloads import ReadCluster
+    from webhook.cli.placement_options import PlacementOptions
+
+with late_imports():
+    from policies.model import workload_ref
+    from policies.placement.audit import audit as audit_audit
+    from policies.reports.audit import words as audit_words
+    from policies.reports.simulate import words as simulate_words
+    from policies.reports.survive import cluster_words
+    from webhook.cli import ui_cluster
+    from webhook.ui import recording
+
+
+class ClusterPage:
+    """The page of a command, while that works.
+
+    Attributes:
+        objects: What must be shown every object of the cluster.
+    """
+
+    def __init__(self, options: PlacementOptions) -> None:
+        """Begin, before the cluster is read."""
+        self.objects = ui_cluster.cluster_objects(options)
+        self._options = options
+
+    def read(self, found: ReadCluster) -> RecordedCluster:
+        """Return what answers are recorded of, once the cluster was read."""
+        cluster = ui_cluster.page_cluster(self._options, found.context, self.objects, found.unread)
+        return RecordedCluster(self._options, found, recording.Recording(cluster))
+
+
+class RecordedCluster:
+    """A cluster that was read, with what is recorded of it."""
+
+    def __init__(self, options: PlacementOptions, read: ReadCluster, made: recording.Recording) -> None:
+        """Record nothing yet but the map."""
+        self._options, self._read, self._made = options, read, made
+
+    def print_audit(self, run: AuditRun) -> None:
+        """Print an audit, opened at the list of workloads."""
+        scope = run.cluster.scope
+        whole = not (scope.namespace or scope.selector) and len(run.workloads) == run.total
+        self._made.withheld += audit_words.notes(run)
+        self._made.audit(run.workloads, left=run.left, total=len(self._read.workloads), whole=whole)
+        title = f"Audit of {f'namespace {scope.namespace}' if scope.namespace else 'all namespaces'}"
+        title += f", workloads with {scope.selector}" if scope.selector else ""
+        self._print(
+            recording.list_view(),
+            map(_ref, run.workloads),
+            title=title,
+            verdict=next(audit_words.summary(run)),
+        )
+
+    def lost(self, survival: ClusterSurvival, done: Disrupted, fail_on: Damage) -> None:
+        """Record the loss of one domain."""
+        report = survival.report([done.loss], fail_on=fail_on, unread=self._read.unread, stopped=False)
+        self._made.loss(done, replace(report, impacts=(done.loss.impact,)))
+
+    def print_losses(self, report: ClusterSurvivalReport, options: ClusterLossOptions) -> None:
+        """Print losses, opened at the only one, or at the list of all."""
+        audits = self._audit()
+        if options.domain is None:
+            # The answer on a single loss has its own.
+            self._made.withheld += cluster_words.notes(report)
+            action = cluster_words.any_loss(options.key, unreachable=options.unreachable)
+        else:
+            action = simulate_words.action_text(
+                recording.lost(options.key, options.domain, unreachable=options.unreachable)
+            )
+        hit = sorted(
+            chain.from_iterable(loss.workloads for loss in report.losses), key=lambda each: each.rank
+        )
+        self._print(
+            recording.loss_view(options.key, options.domain, unreachable=options.unreachable),
+            chain((each.ref for each in hit), map(_ref, audits)),
+            title="Cluster",
+            action=action,
+            verdict=cluster_words.verdict(report),
+        )
+
+    def _audit(self) -> list[WorkloadAudit]:
+        """Record the audit of all workloads; return it, by risk."""
+        workloads = self._made.cluster.objects.workloads
+        with progress("Auditing", long=self._is_long) as advance:
+            audits = []
+            for number, entry in enumerate(workloads.each()):
+                if entry is not None and entry.workload.kind.replicas is not None:
+                    audits.append(audit_audit.audit(entry, self._read.context))
+                advance((number + 1) / len(workloads))
+        audits.sort(key=lambda found: found.rank)
+        self._made.audit(audits, left=0, total=len(workloads), whole=True)
+        return audits
+
+    def _print(
+        self,
+        fragment: str,
+        opened: Iterable[workload_ref.WorkloadRef],
+        *,
+        title: str,
+        verdict: str,
+        action: str = "",
+    ) -> None:
+        with progress("Writing the page", long=self._is_long) as advance:
+            self._made.details(opened, advance)
+        about = report_about(self._options, title=title, action=action, verdict=verdict)
+        print_answer(self._made.document(fragment), HTML, "page", about)
+
+    @property
+    def _is_long(self) -> bool:
+        return self._read.cluster.node_count >= MANY_NODES
+
+
+def _ref(found: WorkloadAudit) -> workload_ref.WorkloadRef:
+    return workload_ref.WorkloadRef(found.namespace, found.kind, found.name)

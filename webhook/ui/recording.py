@@ -1,0 +1,175 @@
+"""The page as the file of a command: what a browser would ask about the same cluster, answered beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Final
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from policies.manifests.fields import FieldPath
+from policies.manifests.wire import dumps
+from policies.manifests.words import plural
+from policies.model.workload_ref import WorkloadRef
+from policies.placement.audit.audit import WorkloadAudit
+from policies.placement.core.actions import LoseDomain
+from policies.placement.survive.cluster_survival import Disrupted
+from policies.placement.survive.damage import ClusterSurvivalReport
+from webhook.kube.snapshot import without_secrets
+from webhook.ui.background_audit import MOST_SENT, audited_entry
+from webhook.ui.cluster import PageCluster
+from webhook.ui.cluster_map import cluster_map
+from webhook.ui.disrupting import cluster_outcome
+from webhook.ui.embedded import MOST_BYTES
+from webhook.ui.manifest import ProblemsError
+from webhook.ui.node_detail import node_detail
+from webhook.ui.pending import pending
+from webhook.ui.workload_detail import FoundObject, find_object, workload_detail
+
+#: Nodes that are evaluated for workloads that open in the file: an explanation takes 40 µs for each of many.
+_MOST_EVALUATED: Final = 250_000
+#: Workloads that open in the file however many nodes there are.
+_LEAST_OPEN: Final = 10
+#: Bytes for what the file names besides answers.
+_SPARE_BYTES: Final = 1 << 20
+#: What shows more than a file.
+_OPEN_PAGE: Final = "evenkeel ui shows it."
+_WITHOUT: Final = "what its containers are started with, such as their environment, is left out of this file"
+
+
+class Recording:
+    """The answers of the page's API about one cluster, as far as a file may hold them.
+
+    Attributes:
+        cluster: The cluster.
+        withheld: What the file does not have, a sentence each.
+    """
+
+    def __init__(self, cluster: PageCluster, withheld: Iterable[str] = ()) -> None:
+        """Record the map; what the command leaves out is said first."""
+        self.cluster = cluster
+        self.withheld = list(withheld)
+        self._answers: dict[str, orjson.Fragment] = {}
+        self._left = MOST_BYTES - _SPARE_BYTES
+        self._losses = self._losses_left = 0
+        self._record("/api/cluster", dumps(cluster_map(cluster)))
+
+    def loss(self, done: Disrupted, report: ClusterSurvivalReport) -> None:
+        """Record the loss of one domain, of a report that has no other."""
+        lose = lost(report.key, done.loss.impact.domain, unreachable=report.unreachable)
+        body: dict[str, object] = {"topologyKey": lose.key, "value": lose.value}
+        body |= {"unreachable": True} if lose.unreachable else {}
+        asked = orjson.dumps({"actions": [{"lose": body}]}).decode()
+        answer = dumps(cluster_outcome(self.cluster, [lose], done, report))
+        kept = self._losses < MOST_SENT and self._record(f"/api/disrupt {asked}", answer)
+        self._losses += kept
+        self._losses_left += not kept
+
+    def audit(self, audits: Sequence[WorkloadAudit], *, left: int, total: int, whole: bool) -> None:
+        """Record an audit.
+
+        Args:
+            audits: The workloads.
+            left: How many objects were not looked at, because the work was ended.
+            total: How many objects there are.
+            whole: Whether all workloads of the cluster were to be audited.
+        """
+        workloads = [orjson.Fragment(audited_entry(self.cluster, found)) for found in audits]
+        answer = {
+            "done": True,
+            "error": f"{plural(left, 'object')} of {total:,} not looked at" if left else "",
+            "audited": total - left,
+            "total": total,
+            "next": len(workloads),
+            "unaudited": len(self.cluster.workloads) - len(workloads) if whole else 0,
+            "workloads": workloads,
+        }
+        if not self._record("/api/workloads?after=0", orjson.dumps(answer)):
+            self.withheld.append("The audit, which is too large for a file: evenkeel audit prints it.")
+
+    def details(self, first: Iterable[WorkloadRef], advance: Callable[[float], None]) -> None:
+        """Record what else opens: pending pods, nodes, and workloads, those of most interest first.
+
+        Args:
+            first: The workloads that are recorded, by interest, as far as they may be.
+            advance: Called with the share that is done.
+        """
+        self._record("/api/pending", pending(self.cluster))
+        names = self.cluster.index.nodes.names()
+        for name in islice(names, MOST_SENT):
+            self._record(f"/api/node?{_query(name=name)}", node_detail(self.cluster, name))
+        if len(names) > MOST_SENT:
+            self.withheld.append(f"What is on {plural(len(names) - MOST_SENT, 'node')}: {_OPEN_PAGE}")
+        most = min(MOST_SENT, max(_LEAST_OPEN, _MOST_EVALUATED // max(len(names), 1)))
+        refs = list(dict.fromkeys(first))
+        opened = 0
+        for number, ref in enumerate(refs[:most]):
+            opened += self._workload(ref)
+            advance((number + 1) / min(most, len(refs)))
+        if opened < len(refs):
+            left = plural(len(refs) - opened, "workload")
+            self.withheld.append(f"What is known of the next pod of {left}: {_OPEN_PAGE}")
+
+    def document(self, fragment: str) -> bytes:
+        """Return what the file holds, JSON: the recording, and the view that it opens at."""
+        if self._losses_left:
+            domains = plural(self._losses_left, "domain")
+            self.withheld.append(f"The loss of {domains} more, with fewer pods: -o json has them.")
+        saved = {"fragment": fragment, "withheld": self.withheld, "answers": self._answers}
+        return orjson.dumps(saved)
+
+    def _workload(self, ref: WorkloadRef) -> bool:
+        try:
+            obj, notes = find_object(self.cluster, ref)
+            # A file is sent around, as a snapshot is.
+            kept = FoundObject(without_secrets(obj), [*notes, _WITHOUT])
+            found = workload_detail(self.cluster, ref, kept)
+        except ProblemsError:
+            # Its object cannot be shown, as on the page.
+            return False
+        query = _query(kind=ref.kind, namespace=ref.namespace, name=ref.name)
+        return self._record(f"/api/workload?{query}", found)
+
+    def _record(self, request: str, answer: bytes) -> bool:
+        """Keep an answer if there is room; return whether there was."""
+        if (size := len(answer) + len(request)) > self._left:
+            return False
+        self._left -= size
+        self._answers[request] = orjson.Fragment(answer)
+        return True
+
+
+def _query(**names: str) -> str:
+    """Return names as ``URLSearchParams`` of a browser writes them."""
+    return "&".join(f"{name}={_form(value)}" for name, value in names.items())
+
+
+def _form(value: str) -> str:
+    """Return a value as a browser's form has it.
+
+    >>> _form("a b~c*d/ü")
+    'a+b%7Ec*d%2F%C3%BC'
+    """
+    return quote(value, safe=" *").replace("~", "%7E").replace(" ", "+")
+
+
+def lost(key: str, domain: str, *, unreachable: bool) -> LoseDomain:
+    """Return the loss of a domain as an action."""
+    return LoseDomain(at=FieldPath(), key=key, value=domain, unreachable=unreachable)
+
+
+def list_view() -> str:
+    """Return the address of the list of workloads within the page."""
+    return "#/workloads"
+
+
+def loss_view(key: str, domain: str | None, *, unreachable: bool) -> str:
+    """Return the address of the loss of a domain within the page, or of all of a key."""
+    outage = {"losses": "outage"} if unreachable else {}
+    if domain is None:
+        return f"#/cluster?{urlencode({'rows': key, **outage})}"
+    parts = (part.replace("%", "%25").replace(":", "%3A") for part in (key, domain))
+    action = ":".join(("outage" if unreachable else "lose", *parts))
+    return f"#/cluster?{urlencode({'rows': key, 'do': action})}"
