@@ -25,6 +25,8 @@ PLACEHOLDER_UID = "00000000-0000-0000-0000-000000000000"
 REVISION_HASH = "controller-revision-hash"
 #: The label of applications that belong together: who selects by it means all of them.
 TOGETHER = "app.kubernetes.io/part-of"
+#: Digits of the largest ordinal of a StatefulSet's pod, which is a little more than an int32.
+MOST_DIGITS = 10
 #: The groups whose controllers are known to add no labels but those of ``controller_labels``.
 KNOWN_GROUPS = BUILT_IN_GROUPS | {"argoproj.io"}
 #: Where a Rollout keeps the labels that its pods have for a while: ``spec.strategy``, Argo Rollouts 1.8.
@@ -116,6 +118,17 @@ def pod_name(obj: Mapping[str, Any], kind: WorkloadKind, name: str) -> str:
         return f"{name}-{PLACEHOLDER}"
     start = member(member(obj, "spec"), "ordinals").get("start")
     return f"{name}-{start if type(start) is int and 0 <= start <= INT32_MAX else 0}"
+
+
+def ordinal_of(name: str, workload: str) -> int | None:
+    """Return the ordinal of a StatefulSet's pod by its name; None for the pod of something else.
+
+    >>> ordinal_of("web-10", "web"), ordinal_of("web-x", "web"), ordinal_of("web-01", "web")
+    (10, None, None)
+    """
+    base, _, last = name.rpartition("-")
+    is_number = last.isascii() and last.isdecimal() and (last == "0" or not last.startswith("0"))
+    return int(last) if base == workload and is_number and len(last) <= MOST_DIGITS else None
 
 
 def _added_labels(obj: Mapping[str, Any], kind: WorkloadKind, name: str) -> dict[str, str]:

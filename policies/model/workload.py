@@ -345,7 +345,7 @@ class Workload:
     @property
     def is_parallel(self) -> bool:
         """Whether the pods of a StatefulSet need not wait for each other (``podManagementPolicy``)."""
-        return member(self.obj, "spec").get("podManagementPolicy") == "Parallel"
+        return is_parallel(self.obj)
 
     @property
     def is_ordered(self) -> bool:
@@ -404,6 +404,11 @@ class Workload:
         if self.kind.kind == STATEFUL_SET[1] and member(self.obj, "spec").get("volumeClaimTemplates"):
             found.add(WorkloadPart.CLAIM_TEMPLATES)
         return frozenset(found)
+
+
+def is_parallel(obj: Mapping[str, Any]) -> bool:
+    """Return whether the pods of a StatefulSet need not wait for each other."""
+    return member(obj, "spec").get("podManagementPolicy") == "Parallel"
 
 
 def controller_of(metadata: Mapping[str, Any]) -> Owner | None:

@@ -67,6 +67,14 @@ class PodFacts:
         known = self.object_of(pod)
         return known is not None and (known.static or known.of_daemon_set)
 
+    def is_ordered(self, pod: PodOnNode) -> bool:
+        """Return whether a pod is created once those of its controller before it are ready."""
+        number = self.own(pod.namespace, pod.name)
+        if number is not None:
+            return self.workloads[number].workload.is_ordered
+        known = self.object_of(pod)
+        return known is not None and self._running.is_ordered(pod.namespace, known)
+
     def tolerates(self, pod: PodOnNode, taint: Taint) -> bool:
         """Return whether a pod stays on a node with a NoExecute taint for good; one not known does."""
         number = self.own(pod.namespace, pod.name)

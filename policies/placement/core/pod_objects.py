@@ -13,12 +13,12 @@ import orjson
 
 from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
 from policies.manifests.fields import member, object_items, text_member
-from policies.model.cluster_kinds import POD
+from policies.model.cluster_kinds import POD, STATEFUL_SET
 from policies.model.disruption_facts import DisruptionFacts, read_disruption_facts
 from policies.model.pod import FINISHED_PHASES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of
-from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
+from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of, is_parallel
 
 #: What is kept of a spec: all that decides where a pod goes, except for its node.
 _SPEC_FIELDS: Final = (
@@ -84,14 +84,21 @@ class PodObjects:
         self._read = read
         self._pods: dict[tuple[str, str], PodObject] = {}
         self._manifests: dict[bytes, bytes] = {}
+        self._parallel: set[tuple[str, str]] = set()
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
-        """Keep an object if it is a pod that runs; one that is broken is in no index either."""
+        """Keep an object if it is a pod that runs, or says of some how they are created.
+
+        One that is broken is in no index either.
+        """
         if self._read is None:
             self._keep(obj)
 
     def _keep(self, obj: Mapping[str, Any]) -> None:
         metadata, spec = member(obj, "metadata"), member(obj, "spec")
+        if kind_of(obj) == STATEFUL_SET and is_parallel(obj):
+            name = text_member(metadata, "name")
+            self._parallel.add((text_member(metadata, "namespace") or DEFAULT_NAMESPACE, name))
         if kind_of(obj) != POD or not spec.get("nodeName"):
             return
         if text_member(obj.get("status"), "phase") in FINISHED_PHASES:
@@ -123,6 +130,13 @@ class PodObjects:
         """Return a pod, or None if it was not shown."""
         self._read_all()
         return self._pods.get((namespace, name))
+
+    def is_ordered(self, namespace: str, pod: PodObject) -> bool:
+        """Return whether a pod is created once those before it are ready: as of a StatefulSet by default."""
+        owner = pod.owner
+        if owner is None or (owner.api_version, owner.kind) != STATEFUL_SET:
+            return False
+        return (namespace, owner.name) not in self._parallel
 
     def _read_all(self) -> None:
         """Read what is read when needed, once."""

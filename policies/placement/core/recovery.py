@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import chain, repeat
 from typing import Annotated, Any, Final, TypeAlias
 
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, SentAs, sent
+from policies.model.controller_labels import ordinal_of
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.placement.core.actions import Disruption
@@ -245,8 +248,7 @@ class Rescheduling:
         request = self.request_of(entry) if entry.outcome is PodOutcome.PENDING else None
         if request is None:
             return None
-        of_given = "" if entry.workload is None else self._workloads[entry.workload].workload.title
-        return QueuedPod(entry.pod.name, request, of_given or entry.owner)
+        return self._queued(entry, request)
 
     def request_of(self, entry: DisplacedPod) -> SchedulingRequest | None:
         """Return the request of a pod that was scheduled again; None for any other."""
@@ -271,7 +273,7 @@ class Rescheduling:
             _displaced(pod, self._facts, self._workloads, preemptor)
             for pod, preemptor in zip(pods, chain(preemptors, repeat("")), strict=False)
         ]
-        waiting = sorted(known, key=_turn)
+        waiting = self._by_ordinal(sorted(known, key=_turn))
         steps = {
             (step.namespace, step.name): step for step in self._simulation.schedule_all(self._queue(waiting))
         }
@@ -340,7 +342,30 @@ class Rescheduling:
                 continue
             self._displaced[key] = known
             self._unmodeled |= dict.fromkeys(request.unmodeled)
-            yield QueuedPod(entry.pod.name, request)
+            yield self._queued(entry, request)
+
+    def _queued(self, entry: DisplacedPod, request: SchedulingRequest) -> QueuedPod:
+        in_order = self._facts.is_ordered(entry.pod)
+        return QueuedPod(entry.pod.name, request, self._controller(entry), in_order)
+
+    def _controller(self, entry: DisplacedPod) -> str:
+        return entry.owner if entry.workload is None else self._workloads[entry.workload].workload.title
+
+    def _by_ordinal(self, waiting: list[DisplacedPod]) -> list[DisplacedPod]:
+        """Return pods in their order, with those of each StatefulSet that has one by their ordinals.
+
+        One that was created anew since comes before older ones of higher ordinals all the same.
+        """
+        turns = defaultdict[tuple[str, str], list[int]](list)
+        for turn, entry in enumerate(waiting):
+            if self._facts.is_ordered(entry.pod):
+                turns[entry.pod.namespace, self._controller(entry)].append(turn)
+        ordered = list(waiting)
+        for (_, controller), own in turns.items():
+            of_set = sorted((waiting[turn] for turn in own), key=partial(_ordinal, controller=controller))
+            for turn, entry in zip(own, of_set, strict=True):
+                ordered[turn] = entry
+        return ordered
 
     def _find(self, entry: DisplacedPod, *, is_new: bool) -> SchedulingRequest | str:
         """Return the replacement of a pod, or why there is none; one that had one is counted no more."""
@@ -351,6 +376,11 @@ class Rescheduling:
             if self._others_left < 0:
                 return f"only {self._others:,} pods of other workloads are tried"
         return self._requests.find(entry)
+
+
+def _ordinal(entry: DisplacedPod, *, controller: str) -> int:
+    """Return the ordinal of a pod, by the kind and name of its StatefulSet."""
+    return ordinal_of(entry.pod.name, controller.partition(" ")[2]) or 0
 
 
 def _turn(entry: DisplacedPod) -> tuple[int, str, str, str]:

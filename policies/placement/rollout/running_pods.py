@@ -9,12 +9,11 @@ from typing import Final
 
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
-from policies.model.controller_labels import REVISION_HASH
+from policies.model.controller_labels import REVISION_HASH, ordinal_of
 from policies.model.pod_template import RESTARTED_ANNOTATION
 from policies.model.workload import Workload
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare, read_workload
-from policies.placement.rollout.stateful_set_controller import ordinal_of
 from policies.placement.rollout.victims import Replica
 
 #: Stands for the revision of pods that are placed before a rollout begins: none of it runs.

@@ -7,17 +7,15 @@ Source, Kubernetes 1.36: ``updateStatefulSet`` and ``updateStatefulSetAfterInvar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from policies.manifests.fields import member
+from policies.model.controller_labels import ordinal_of
 from policies.model.scaling import resolve_share
 from policies.model.validation import INT32_MAX
 from policies.model.workload import Workload
 from policies.placement.rollout.replica_pods import ReplicaPods
 from policies.placement.rollout.victims import Replica
-
-#: Digits of the largest ordinal, which is a little more than an int32.
-MOST_DIGITS: Final = 10
 
 
 class StatefulUpdate(NamedTuple):
@@ -53,17 +51,6 @@ def stateful_update(workload: Workload, replicas: int) -> StatefulUpdate:
         partition=_number(rolling, "partition"),
         unavailable=None if resolved is None else max(resolved, 1),
     )
-
-
-def ordinal_of(name: str, workload: str) -> int | None:
-    """Return the ordinal of a StatefulSet's pod by its name; None for the pod of something else.
-
-    >>> ordinal_of("web-10", "web"), ordinal_of("web-x", "web"), ordinal_of("web-01", "web")
-    (10, None, None)
-    """
-    base, _, last = name.rpartition("-")
-    is_number = last.isascii() and last.isdecimal() and (last == "0" or not last.startswith("0"))
-    return int(last) if base == workload and is_number and len(last) <= MOST_DIGITS else None
 
 
 class StatefulSetController:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from policies.placement.core.recovery import PodOutcome
 from tests.builders import a_constraint, a_deployment
 from tests.policies.placement.what_ifs import (
@@ -101,6 +103,50 @@ def test_an_evicted_pod_of_a_daemon_set_waits_for_its_own_node() -> None:
     assert evicted.step is not None
     assert "1 Insufficient cpu" in evicted.step.message
     assert {"data": 2} == {name: len(table) for name, table in cluster.pod_tables()}
+
+
+_SET = ("apps/v1", "StatefulSet", "db")
+
+
+@pytest.mark.parametrize(
+    ("owner", "policy", "last"),
+    [
+        pytest.param(_SET, "OrderedReady", "pending", id="2 fits nowhere: 10 is not created"),
+        pytest.param(_SET, None, "pending", id="its object is not known: as by default"),
+        pytest.param(_SET, "Parallel", "n2", id="Parallel: 10 does not wait for 2"),
+        pytest.param(("apps/v1", "ReplicaSet", "db"), None, "n2", id="of another kind"),
+    ],
+)
+def test_pods_that_wait_for_those_before_them(
+    owner: tuple[str, str, str], policy: str | None, last: str
+) -> None:
+    """A StatefulSet creates a pod once those of lower ordinals are ready, however old each was."""
+    objects = [
+        *NODES[:2],
+        another_pod("db-10", "n1", "1", owner=owner, creationTimestamp="2026-01-01T00:00:00Z"),
+        another_pod("db-2", "n1", "5", owner=owner, creationTimestamp="2026-02-01T00:00:00Z"),
+    ]
+    if policy is not None:
+        metadata = {"name": "db", "namespace": "data"}
+        stored = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata}
+        objects.append({**stored, "spec": {"podManagementPolicy": policy}})
+    result, _ = try_out(objects, LOSE_A)
+    steps = {entry.pod.name: entry.step for entry in result.recovery.displaced}
+
+    assert {"db-2": "pending", "db-10": last} == outcomes_of(result)
+    waits = steps["db-10"] is not None and steps["db-10"].message.startswith("not created: db-2 is not ready")
+    assert waits is (last == "pending")
+
+
+def test_a_given_set_waits_too() -> None:
+    """The pods of the workload that the question is about are created in their order as well."""
+    web = a_deployment(cpu="3")
+    objects = [*NODES[:2], *its_pods(web, {"web-10": "n1", "web-2": "n1", "web-3": "n2"})]
+    result, _ = try_out(objects, LOSE_A, workload=web | {"kind": "StatefulSet"})
+    messages = [entry.step.message for entry in result.recovery.displaced if entry.step is not None]
+
+    assert [("web-2", "pending"), ("web-10", "pending")] == list(outcomes_of(result).items())
+    assert ["0/1 nodes are avail", "not created: web-2 "] == [message[:19] for message in messages]
 
 
 def test_stopped() -> None:
