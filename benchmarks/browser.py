@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.clusters import USUAL, write_list
 from tests.browser.chromium import launched, served_page
@@ -123,6 +123,13 @@ def _lose_zone(page: Page) -> None:
     page.get_by_test_id("damaged").wait_for()
 
 
+def _lose_another_zone(page: Page) -> None:
+    before = page.get_by_test_id("cluster-verdict").inner_text()
+    page.get_by_test_id("map-rows").get_by_role("button").last.click()
+    page.get_by_test_id("act-lose").click()
+    expect(page.get_by_test_id("cluster-verdict")).not_to_have_text(before, timeout=_PATIENCE_MS)
+
+
 def _list_workloads(page: Page) -> None:
     page.get_by_test_id("nav-workloads").click()
     page.get_by_test_id("workload").first.wait_for()
@@ -154,6 +161,7 @@ _STEPS: Final[dict[str, Callable[[Page], None]]] = {
     "select a pod": _select_pod,
     "search": _search,
     "lose a zone": _lose_zone,
+    "two zones lost": _lose_another_zone,
     "list workloads": _list_workloads,
     "filter": _filter,
     "open a workload": _open_workload,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from policies.autoscaler.cluster_facts import ClusterFacts
@@ -56,7 +56,6 @@ class NewNode:
         zone: Its zone; empty without one.
         instance_type: Its instance type; empty where no label says it.
         capacity_type: How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it.
-        labels: Its labels.
     """
 
     name: str
@@ -64,7 +63,6 @@ class NewNode:
     zone: str
     instance_type: str = ""
     capacity_type: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,5 +266,4 @@ def new_node(node: Node, group: ScaledGroup) -> NewNode:
         zone=node.labels.get(ZONE, ""),
         instance_type=node.labels.get(INSTANCE_TYPE, ""),
         capacity_type=node.labels.get(CAPACITY_TYPE, ""),
-        labels=node.labels,
     )

@@ -1,4 +1,4 @@
-"""The findings of axe-core, the field's judge of accessibility, on the page and on a report."""
+"""The findings of axe-core, the field's judge of accessibility, on the page and in its files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from tests.browser.test_reports import written
+
 SHOP = Path(__file__).parents[2] / "docs" / "examples" / "shop.json"
 #: The text of the editor takes the focus; axe does not count what is editable.
 OPTIONS = {"resultTypes": ["violations"], "rules": {"scrollable-region-focusable": {"enabled": False}}}
+
+#: How wide the page is that can be scrolled.
+WIDTH = "document.documentElement.scrollWidth"
 
 
 def shown_views(page: Page) -> Iterator[str]:
@@ -59,12 +64,48 @@ def shown_views(page: Page) -> Iterator[str]:
         yield tab
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_view_breaks_a_rule(page: Page, serve: Callable[[Path], str], scheme: str) -> None:
-    """Names, roles, order of headings, contrast: in light and in dark."""
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        pytest.param("light", 1280, id="light"),
+        pytest.param("dark", 1280, id="dark"),
+        pytest.param("light", 390, id="light, 390 pixels"),
+        pytest.param("dark", 390, id="dark, 390 pixels"),
+    ],
+)
+def test_no_view_breaks_a_rule(page: Page, serve: Callable[[Path], str], scheme: str, width: int) -> None:
+    """Names, roles, order of headings, contrast: in light and in dark, on a screen and on a telephone."""
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+    page.set_viewport_size({"width": width, "height": 900})
     page.goto(serve(SHOP))
     for view in shown_views(page):
         page.wait_for_load_state("networkidle")
         found = Axe().run(page, options=OPTIONS)
         assert 0 == found.violations_count, f"{view}: {found.generate_report()}"
+        assert page.evaluate(WIDTH) <= width, f"{view} scrolls to the side"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(
+    ("command", "awaited"),
+    [
+        pytest.param("audit --cluster shop.json", "workload", id="audit"),
+        pytest.param("survive zone --all --cluster shop.json", "landing-loss", id="each zone"),
+        pytest.param("survive zone=b --all --cluster shop.json", "damaged", id="one zone"),
+        pytest.param("survive zone deploy/indexer -n search --cluster shop.json", "losses-of", id="survive"),
+        pytest.param("explain deploy/indexer -n search --cluster shop.json", "report-about", id="explain"),
+        pytest.param("rollout deploy/web -n shop --cluster shop.json", "report-about", id="rollout"),
+        pytest.param("what-if deploy/web -n shop --lose zone=b --cluster shop.json", "outcome", id="what-if"),
+        pytest.param("plan web-next.yaml --from web.yaml --cluster cluster.yaml", "report-about", id="plan"),
+        pytest.param("lint cart.yaml", "lint-summary", id="lint"),
+    ],
+)
+def test_no_file_breaks_a_rule(page: Page, tmp_path: Path, command: str, awaited: str, width: int) -> None:
+    """Files of -o html are read by others, on whatever they have."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(written(tmp_path, command).as_uri())
+    page.get_by_test_id(awaited).first.wait_for()
+    found = Axe().run(page, options=OPTIONS)
+
+    assert 0 == found.violations_count, found.generate_report()
+    assert page.evaluate(WIDTH) <= width

@@ -212,3 +212,20 @@ def test_pending_pods_are_filtered(page: Page, serve: Callable[[Path], str], tmp
 
     expect(groups).to_have_count(0)
     expect(page.get_by_text("No pending pod is left by this filter.")).to_be_visible()
+
+
+def test_a_file_is_asked_for_once(page: Page, address: str) -> None:
+    """A snapshot does not change by itself: no minute of looking at it sends a request."""
+    asked: list[str] = []
+    page.clock.install()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    expect(page.get_by_test_id("refresh")).to_be_visible()
+    page.get_by_test_id("landing-loss").first.wait_for()
+    page.wait_for_load_state("networkidle")
+    before = len(asked)
+    page.clock.run_for(60_000)
+    page.wait_for_load_state("networkidle")
+
+    assert [] == asked[before:]
+    assert 1 == sum("/api/reading" in url for url in asked)

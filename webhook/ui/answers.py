@@ -9,6 +9,7 @@ from policies.manifests.findings import Severity
 from policies.manifests.json_patch import PatchOperation
 from policies.manifests.wire import INLINE, Count
 from policies.model.taints import Taint
+from policies.placement.core.actions import ChangedNodes
 from policies.placement.survive.damage import DomainImpact
 from policies.reports.audit.json import AuditedWorkload
 from policies.reports.explain.json import ExplainAnswer
@@ -314,6 +315,7 @@ class ClusterOutcome(TypedDict):
         damages: The damages of each of the result's workloads in words; empty where there is none.
         lostNodes: The positions of the nodes that are gone or unreachable.
         addedNodes: The names of new nodes.
+        changedNodes: New nodes, and those that are otherwise than before.
         moved: Where each pod goes.
         notes: What was assumed, and what was not read, not judged or not scheduled, as sentences.
         notModeled: What else a scheduler looks at, which may refuse more nodes.
@@ -329,6 +331,7 @@ class ClusterOutcome(TypedDict):
     damages: list[str]
     lostNodes: list[Count]
     addedNodes: list[str]
+    changedNodes: list[ChangedNodes]
     moved: MovedPods
     notes: list[str]
     notModeled: list[str]

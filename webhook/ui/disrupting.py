@@ -85,6 +85,7 @@ def cluster_outcome(
         "damages": [about(each) for each in done.loss.workloads],
         "lostNodes": sorted(positions[name] for name in done.lost),
         "addedNodes": list(done.added),
+        "changedNodes": list(done.changed),
         "moved": {
             "workload": [
                 cluster.workload_of_pod(each.pod.namespace, each.pod.name) for each in done.displaced

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from policies.manifests.fields import (
     ErrorKind,
@@ -19,7 +19,7 @@ from policies.manifests.wire import INTERNAL, SentAs
 from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.node import Node, uncordoned, without_taints
 from policies.model.taints import Taint, TaintEffect
-from policies.model.topology_keys import MISNAMED
+from policies.model.topology_keys import HOSTNAME, MISNAMED
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.pod_facts import PodFacts
 from policies.scheduler.index import ClusterIndex, PodOnNode
@@ -126,6 +126,34 @@ NodeAction: TypeAlias = DrainNode | CordonNode | UncordonNode | TaintNode | Unta
 Action: TypeAlias = LoseDomain | NodeAction | AddNodes
 
 
+class ChangedNodes(NamedTuple):
+    """Nodes that actions changed or added, all alike but for their names.
+
+    Attributes:
+        names: Their names.
+        cordoned: Whether they are unschedulable.
+        taints: Their taints.
+        labels: Their labels, but for ``kubernetes.io/hostname``: that is the name of a new node, and stays of
+            another.
+    """
+
+    names: list[str]
+    cordoned: bool
+    taints: tuple[Taint, ...]
+    labels: Mapping[str, str]
+
+
+def alike_nodes(nodes: Iterable[Node]) -> list[ChangedNodes]:
+    """Return nodes as they are, those that are alike together."""
+    alike: dict[Hashable, ChangedNodes] = {}
+    for node in nodes:
+        labels = {key: value for key, value in node.labels.items() if key != HOSTNAME}
+        kind = node.unschedulable, node.taints, tuple(labels.items())
+        found = alike.setdefault(kind, ChangedNodes([], node.unschedulable, node.taints, labels))
+        found.names.append(node.name)
+    return list(alike.values())
+
+
 @dataclass(slots=True)
 class Disruption:
     """The effect of some actions on a cluster.
@@ -134,11 +162,14 @@ class Disruption:
         evicted: The pods that lost their node.
         lost: The names of nodes that are gone or unreachable.
         added: The names of new nodes.
+        changed: New nodes, and those whose cordon or taints are others, as they are in the end; not those
+            that are lost.
     """
 
     evicted: Annotated[list[PodOnNode], INTERNAL] = field(default_factory=list)
     lost: Annotated[list[str], SentAs("lostNodes")] = field(default_factory=list)
     added: Annotated[list[str], SentAs("addedNodes")] = field(default_factory=list)
+    changed: Annotated[list[ChangedNodes], SentAs("changedNodes")] = field(default_factory=list)
 
 
 def apply_actions(
@@ -161,6 +192,7 @@ def apply_actions(
                 run.add(action)
             case _:
                 run.change(action)
+    run.done.changed = run.changed_nodes()
     return run.done
 
 
@@ -200,6 +232,7 @@ class _Run:
         self._facts = facts
         self._found = found
         self.done = Disruption()
+        self._changed: dict[str, None] = {}
 
     def lose(self, action: LoseDomain) -> None:
         domains = domains_of(self._cluster, action.key)
@@ -234,6 +267,8 @@ class _Run:
                 self._simulation.cordon(node)
             case CordonNode():
                 self._simulation.cordon(node)
+        if self._cluster.nodes.find(node.name) != node:
+            self._changed[node.name] = None
 
     def add(self, action: AddNodes) -> None:
         like, added = self._node(action.like, action.at), len(self.done.added) + action.count
@@ -245,6 +280,12 @@ class _Run:
             return
         model = without_taints(like, *action.without_taints)
         self.done.added += self._simulation.add(model, action.count)
+
+    def changed_nodes(self) -> list[ChangedNodes]:
+        """Return the nodes that were changed or added and are there, those that are alike together."""
+        gone = set(self.done.lost)
+        names = [name for name in [*self._changed, *self.done.added] if name not in gone]
+        return alike_nodes(filter(None, map(self._cluster.nodes.find, names)))
 
     def _evict(self, nodes: Iterable[str], goes: Callable[[PodOnNode], bool]) -> None:
         pods = self._cluster.pods_on(nodes)

@@ -11,12 +11,14 @@ from typing import Annotated, Final
 from policies.autoscaler.autoscaler import ClusterAutoscaler, Loop, NewNode, Unhelped, new_node
 from policies.autoscaler.balancing import similar
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.autoscaler.node_group import AutoscalerName, GroupState, RelaxedPreference
+from policies.autoscaler.node_group import AutoscalerName, GroupState, RelaxedPreference, ScaledGroup
 from policies.autoscaler.pod_groups import PendingPod
 from policies.manifests.wire import INLINE, INTERNAL, Count
 from policies.model.labels import LabelSelector
 from policies.model.pod import Pod
+from policies.model.node import Node
 from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.placement.core.actions import ChangedNodes, alike_nodes
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.scheduler.binding import Step
 from policies.scheduler.index import ClusterIndex
@@ -92,6 +94,7 @@ class Autoscaled:
         waves: How often the scheduler went on when new nodes were ready.
         groups: The node groups, or the NodePools.
         nodes: The new nodes, in the order in which they are added.
+        changed_nodes: The same as they are, those that are alike together.
         unhelped: The pods for which no node was added, with the reasons.
         complete: Whether another loop would add nothing.
         given_up: The preferences that Karpenter gave up; those of the last pods of a wave.
@@ -107,6 +110,7 @@ class Autoscaled:
     waves: Count
     groups: tuple[GroupSize, ...]
     nodes: tuple[NewNode, ...]
+    changed_nodes: tuple[ChangedNodes, ...]
     unhelped: tuple[Unhelped, ...]
     complete: bool
     given_up: tuple[RelaxedPreference, ...] = ()
@@ -126,6 +130,7 @@ class Autoscaled:
                 for first, then in zip(self.groups, other.groups, strict=True)
             ),
             nodes=(*self.nodes, *other.nodes),
+            changed_nodes=(*self.changed_nodes, *other.changed_nodes),
             given_up=(*self.given_up, *other.given_up),
             not_modeled=tuple(dict.fromkeys((*self.not_modeled, *other.not_modeled))),
             stopped=self.stopped or other.stopped,
@@ -183,7 +188,7 @@ def autoscale(
     Returns:
         What becomes of the pods then.
     """
-    steps, loops, nodes, current = list(steps), list[Loop](), list[NewNode](), autoscaler
+    steps, loops, made, current = list(steps), list[Loop](), list[tuple[Node, ScaledGroup]](), autoscaler
     waves, tried = 0, True
     given_up = Counter[str]()
     while tried:
@@ -197,9 +202,8 @@ def autoscale(
         waves += 1
         loops += found.loops
         given_up.update({each.preference: each.pods for each in found.given_up})
-        came = [new_node(node, group) for node, group in found.nodes]
-        nodes += came
-        current = current.grown(came)
+        made += found.nodes
+        current = current.grown(new_node(node, group) for node, group in found.nodes)
         for node, _ in found.nodes:
             simulation.put(node)
         again = simulation.schedule_all(queue[number] for number in waiting)
@@ -211,7 +215,8 @@ def autoscale(
         loops=tuple(loops),
         waves=waves,
         groups=tuple(map(_size, autoscaler.states(), current.states())),
-        nodes=tuple(nodes),
+        nodes=tuple(new_node(node, group) for node, group in made),
+        changed_nodes=tuple(alike_nodes(node for node, _ in made)),
         unhelped=found.unhelped,
         complete=found.complete and not found.nodes,
         stopped=found.stopped or not tried,

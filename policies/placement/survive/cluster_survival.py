@@ -16,7 +16,7 @@ from policies.model.cluster_kinds import BUDGET
 from policies.model.eviction_budget import EvictionBudget
 from policies.model.labels import LabelSelector
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.core.actions import Action, LoseDomain, apply_actions, domains_of
+from policies.placement.core.actions import Action, ChangedNodes, LoseDomain, apply_actions, domains_of
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_facts import PodFacts
@@ -66,12 +66,14 @@ class Disrupted(NamedTuple):
         displaced: Every pod that lost its node, in the order in which they were scheduled again.
         lost: The names of the nodes that are gone or unreachable.
         added: Those of new nodes.
+        changed: New nodes, and those that are otherwise than before.
     """
 
     loss: ClusterLoss
     displaced: tuple[DisplacedPod, ...]
     lost: tuple[str, ...]
     added: tuple[str, ...]
+    changed: tuple[ChangedNodes, ...]
 
 
 @dataclass(slots=True)
@@ -287,7 +289,13 @@ class ClusterSurvival:
         again.schedule(disruption.evicted)
         again.replace_preempted()
         loss = self._evaluate(impact, simulation.cluster, again, complete=not self._stop())
-        return Disrupted(loss, again.displaced, tuple(disruption.lost), tuple(disruption.added))
+        return Disrupted(
+            loss,
+            again.displaced,
+            tuple(disruption.lost),
+            tuple(disruption.added),
+            tuple(disruption.changed),
+        )
 
     def _evaluate(
         self, impact: DomainImpact, after: ClusterIndex, again: Rescheduling, *, complete: bool

@@ -9,6 +9,7 @@ import pytest
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.node import read_node
 from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
+from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.actions import (
     MOST_ADDED,
     Action,
@@ -178,3 +179,39 @@ def test_what_the_cluster_does_not_have(action: Action) -> None:
 
     assert [AT] == [error.path for error in found.errors]
     assert (Disruption(), 2, 6) == (done, cluster.node_count, cluster.pod_count)
+
+
+@pytest.mark.parametrize(
+    ("actions", "changed"),
+    [
+        pytest.param([CordonNode(at=AT, node="n1")], [(["n1"], True, [CORDON_TAINT.key])], id="a cordon"),
+        pytest.param(
+            [CordonNode(at=AT, node="n1"), UncordonNode(at=AT, node="n1")],
+            [(["n1"], False, [])],
+            id="taken back: as before",
+        ),
+        pytest.param(
+            [
+                TaintNode(at=AT, node="n1", taint=Taint("team", "", "NoSchedule")),
+                AddNodes(at=AT, like="n1", count=2),
+            ],
+            [(["n1", "n1-new-1", "n1-new-2"], False, ["team"])],
+            id="2 like one with a taint: alike",
+        ),
+        pytest.param(
+            [AddNodes(at=AT, like="n1", count=1), LoseDomain(at=AT, key=ZONE_KEY, value="a")],
+            [],
+            id="added and lost",
+        ),
+    ],
+)
+def test_how_nodes_are_then(actions: list[Action], changed: list[tuple[list[str], bool, list[str]]]) -> None:
+    """Nodes that were changed or added are told as they are in the end, those that are alike together."""
+    cluster, found = an_index([a_node("n1", "a"), a_node("n2", "b")]).fork(""), ErrorList()
+    done = apply_actions(actions, ClusterSimulation(cluster), PodFacts(cluster, ()), found)
+
+    assert changed == [
+        (each.names, each.cordoned, [taint.key for taint in each.taints]) for each in done.changed
+    ]
+    assert all({ZONE_KEY: "a"}.items() <= each.labels.items() for each in done.changed)
+    assert not any(HOSTNAME in each.labels for each in done.changed)

@@ -1418,6 +1418,8 @@ export interface WhatIf {
   lostNodes: string[];
   /** The names of new nodes. */
   addedNodes: string[];
+  /** New nodes, and those whose cordon or taints are others, as they are in the end; not those that are lost. */
+  changedNodes: ChangedNodes[];
   /** Every pod that lost its node, in the order in which they were scheduled again. */
   displaced: DisplacedPod[];
   /** Whether what was needed of every pod is known. */
@@ -1438,6 +1440,18 @@ export interface WhatIf {
   domains: DomainStages[];
   /** How many actions there were. */
   actions: number;
+}
+
+/** Nodes that actions changed or added, all alike but for their names. */
+export interface ChangedNodes {
+  /** Their names. */
+  names: string[];
+  /** Whether they are unschedulable. */
+  cordoned: boolean;
+  /** Their taints. */
+  taints: Taint[];
+  /** Their labels, but for "kubernetes.io/hostname": that is the name of a new node, and stays of another. */
+  labels: Record<string, string>;
 }
 
 /** A pod that lost its node. One that was scheduled again has the members of a step, others "why". */
@@ -1742,6 +1756,8 @@ export interface ClusterOutcome {
   lostNodes: number[];
   /** The names of new nodes. */
   addedNodes: string[];
+  /** New nodes, and those that are otherwise than before. */
+  changedNodes: ChangedNodes[];
   /** Where each pod goes. */
   moved: MovedPods;
   /** What was assumed, and what was not read, not judged or not scheduled, as sentences. */

@@ -26,7 +26,13 @@ const MAP = {
 const cluster = new Cluster(MAP);
 
 function outcome(part: Partial<ClusterOutcome>): ClusterOutcome {
-  return { lostNodes: [], addedNodes: [], moved: { workload: [], origin: [], node: [] }, ...part } as ClusterOutcome;
+  return {
+    lostNodes: [],
+    addedNodes: [],
+    changedNodes: [],
+    moved: { workload: [], origin: [], node: [] },
+    ...part,
+  } as ClusterOutcome;
 }
 
 function podsOf(moved: Cluster): number[] {
@@ -37,7 +43,6 @@ describe("a what-if of the whole cluster", () => {
   const lose: ActionBody[] = [{ lose: { topologyKey: ZONE, value: "a" } }];
   const lost = new Moves(
     cluster,
-    lose,
     outcome({ lostNodes: [0, 1], moved: { workload: [0, 1, 0], origin: [0, 0, 1], node: [2, -1, -2] } }),
   );
 
@@ -69,45 +74,32 @@ describe("a what-if of the whole cluster", () => {
     });
   });
 
-  test("adds nodes in the domain of the one that they are like", () => {
-    const added = new Moves(
+  test("adds nodes with their labels, and changes others as the server says", () => {
+    const team = { key: "team", value: "a", effect: "NoSchedule" } as const;
+    const after = new Moves(
       cluster,
-      [{ add: { like: "n2", count: 1 } }, { drain: "n2" }],
-      outcome({ addedNodes: ["n2-new-1"], moved: { workload: [0], origin: [2], node: [3] } }),
-    );
-    expect(podsOf(added.after)).toEqual([2, 1, 0, 1]);
-    expect(added.after.domainOf(3, ZONE)).toBe("b");
-    expect([...added.after.cordoned]).toEqual([2]);
-    expect(added.after.taintsOf(2)).toEqual([]);
-  });
-
-  test("shows what is taken back, and a new node without a taint", () => {
-    const team: ActionBody = { taint: { node: "n1", key: "team", effect: "NoSchedule" } };
-    const freed = new Moves(
-      cluster,
-      [
-        { cordon: "n1" },
-        { uncordon: "n1" },
-        team,
-        { taint: { node: "n1", key: "team", effect: "NoExecute" } },
-        { untaint: { node: "n1", key: "team", effect: "NoExecute" } },
-        { add: { like: "n1", count: 1, withoutTaints: ["team"] } },
-        { cordon: "n2" },
-        { taint: { node: "n2", key: "team", effect: "NoExecute" } },
-        { untaint: { node: "n2", key: "team" } },
-      ],
-      outcome({ addedNodes: ["n1-new-1"] }),
+      outcome({
+        addedNodes: ["n2-new-1", "n2-new-2"],
+        changedNodes: [
+          { names: ["n2"], cordoned: true, taints: [], labels: { [ZONE]: "b" } },
+          { names: ["n1"], cordoned: false, taints: [team], labels: { [ZONE]: "a" } },
+          { names: ["n2-new-1"], cordoned: false, taints: [], labels: { [ZONE]: "b" } },
+          { names: ["n2-new-2"], cordoned: false, taints: [], labels: { [ZONE]: "c" } },
+        ],
+        moved: { workload: [0], origin: [2], node: [3] },
+      }),
     ).after;
-    expect([...freed.cordoned]).toEqual([2]);
-    expect(freed.taintsOf(1)).toEqual([{ key: "team", value: "", effect: "NoSchedule" }]);
-    expect(freed.taintsOf(3)).toEqual([]);
-    expect(freed.taintsOf(2)).toEqual([]);
+    expect(podsOf(after)).toEqual([2, 1, 0, 1, 0]);
+    expect([2, 3, 4].map((node) => after.domainOf(node, ZONE))).toEqual(["b", "b", "c"]);
+    expect([...after.cordoned]).toEqual([2]);
+    expect(after.taintsOf(1)).toEqual([team]);
+    expect(cluster.map.nodes.labels[ZONE]?.values).toEqual(["a", "b"]);
   });
 
-  test("shows a taint in place of one of its key and effect", () => {
-    const action = (value: string): ActionBody => ({ taint: { node: "n1", key: "team", value, effect: "NoSchedule" } });
-    const tainted = new Moves(cluster, [action("a"), action("b")], outcome({}));
-    expect(tainted.after.taintsOf(1)).toEqual([{ key: "team", value: "b", effect: "NoSchedule" }]);
+  test("takes a cordon back", () => {
+    const closed = new Cluster({ ...MAP, nodes: { ...MAP.nodes, cordoned: [1, 2] } });
+    const changed = [{ names: ["n1"], cordoned: false, taints: [], labels: {} }];
+    expect([...new Moves(closed, outcome({ changedNodes: changed })).after.cordoned]).toEqual([2]);
   });
 });
 

@@ -1,5 +1,5 @@
 /** The cluster after what happens to its nodes in a what-if: where every pod is then, and which of them came from where. */
-import type { ActionBody, ClusterMap, ClusterOutcome, LabelValues, NewNode, NodeColumns, Taint } from "../api-types";
+import type { ActionBody, ClusterMap, ClusterOutcome, LabelValues, NodeColumns } from "../api-types";
 import { Cluster } from "./cluster";
 
 /** Where a pod is that stays pending, in the columns of an answer and of the cluster. */
@@ -9,9 +9,9 @@ const WORKLOADS = 2 ** 24;
 /** Pods that are seen to move: more are there at once. */
 const MOST_FLYING = 3_000;
 const HOSTNAME = "kubernetes.io/hostname";
-const CORDON: Taint = { key: "node.kubernetes.io/unschedulable", value: "", effect: "NoSchedule" };
-/** Taints of the control plane that a new node does not have. */
-const PASSING = "node.kubernetes.io/";
+
+/** What an answer says of nodes that are new or otherwise than before. */
+type ChangedParts = Pick<ClusterOutcome, "addedNodes" | "changedNodes">;
 
 /** A pod that moves: where its square was and is, as a node and a place among its pods. */
 export interface Flight {
@@ -43,12 +43,12 @@ export class Moves implements Motion {
   /** Pods that stay pending, the most first. */
   readonly stuck: readonly Stuck[];
 
-  constructor(before: Cluster, actions: readonly ActionBody[], outcome: ClusterOutcome) {
+  constructor(before: Cluster, outcome: ClusterOutcome) {
     const { workload, origin, node } = outcome.moved;
     this.after = new Cluster(
       {
         ...before.map,
-        nodes: nodesAfter(before, actions, outcome),
+        nodes: nodesAfter(before, outcome),
         pods: podsAfter(before.map, outcome),
       },
       new Set(outcome.lostNodes),
@@ -84,6 +84,15 @@ export class Moves implements Motion {
       }
     return 0;
   }
+}
+
+const MADE = new WeakMap<ClusterOutcome, Moves>();
+
+/** Return what an answer moves in its cluster, which is made once. */
+export function movesOf(before: Cluster, outcome: ClusterOutcome): Moves {
+  const found = MADE.get(outcome) ?? new Moves(before, outcome);
+  MADE.set(outcome, found);
+  return found;
 }
 
 /** Return how many nodes something happens to, and the pods on them and their workloads, known without the server. */
@@ -154,75 +163,46 @@ function podsAfter(map: ClusterMap, { moved }: ClusterOutcome): ClusterMap["pods
 }
 
 /** Return the nodes once things happened to them. */
-export function nodesAfter(
-  before: Cluster,
-  actions: readonly ActionBody[],
-  outcome: Pick<ClusterOutcome, "addedNodes">,
-): NodeColumns {
+export function nodesAfter(before: Cluster, { addedNodes, changedNodes }: ChangedParts): NodeColumns {
   const { nodes } = before.map;
-  const names = [...nodes.names, ...outcome.addedNodes];
-  const find = (name: string): number => names.indexOf(name);
-  const labels = Object.fromEntries(Object.entries(nodes.labels).map(([key, column]) => [key, copied(column)]));
+  if (changedNodes.length === 0) return nodes;
   const taints = { values: [...nodes.taints.values], of: [...nodes.taints.of] };
-  const taint = (node: number, change: (found: readonly Taint[]) => Taint[]): void => {
-    taints.values.push(change(taints.values[taints.of[node] ?? -1] ?? []));
-    taints.of[node] = taints.values.length - 1;
-  };
   const cordoned = new Set(nodes.cordoned);
-  let added = nodes.names.length;
-  for (const action of actions) {
-    const cordon = action.drain ?? action.cordon;
-    if (cordon !== undefined) {
-      cordoned.add(find(cordon));
-      taint(find(cordon), (found) => [...found, CORDON]);
-    }
-    if (action.taint) {
-      const { node, key, value, effect } = action.taint;
-      taint(find(node), (found) => [
-        ...found.filter((one) => one.key !== key || one.effect !== effect),
-        { key, value: value ?? "", effect },
-      ]);
-    }
-    if (action.uncordon !== undefined) {
-      cordoned.delete(find(action.uncordon));
-      taint(find(action.uncordon), (found) => found.filter(({ key }) => key !== CORDON.key));
-    }
-    if (action.untaint) {
-      const { node, key, effect } = action.untaint;
-      taint(find(node), (found) => found.filter((one) => one.key !== key || (effect ? one.effect !== effect : false)));
-    }
-    if (action.add) {
-      const without = action.add.withoutTaints ?? [];
-      const like = find(action.add.like);
-      for (let number = 0; number < (action.add.count ?? 1) && added < names.length; number += 1) {
-        for (const [key, column] of Object.entries(labels))
-          column.of.push(key === HOSTNAME ? column.values.push(names[added] ?? "") - 1 : (column.of[like] ?? -1));
-        taints.of.push(taints.of[like] ?? 0);
-        taint(added, (found) => found.filter(({ key }) => !key.startsWith(PASSING) && !without.includes(key)));
-        added += 1;
-      }
+  const added = new Map(addedNodes.map((name, at) => [name, nodes.names.length + at]));
+  const labels = added.size > 0 ? new Map(Object.entries(nodes.labels).map(([key, of]) => [key, grown(of)])) : null;
+  for (const { names, cordoned: closed, taints: given, labels: own } of changedNodes) {
+    const number = taints.values.push(given) - 1;
+    for (const name of names) {
+      const at = added.get(name) ?? before.positionOf(name);
+      taints.of[at] = number;
+      if (closed) cordoned.add(at);
+      else cordoned.delete(at);
+      if (added.has(name))
+        labels?.forEach((column, key) => (column.of[at] = column.find(own[key] ?? (key === HOSTNAME ? name : null))));
     }
   }
-  return { ...nodes, names, labels, taints, cordoned: [...cordoned] };
+  return {
+    ...nodes,
+    names: [...nodes.names, ...addedNodes],
+    taints,
+    cordoned: [...cordoned],
+    ...(labels
+      ? { labels: Object.fromEntries([...labels].map(([key, { values, of }]) => [key, { values, of }])) }
+      : {}),
+  };
 }
 
-/** Return the nodes with those that an autoscaler adds. */
-export function withNewNodes(nodes: NodeColumns, coming: readonly NewNode[]): NodeColumns {
-  if (coming.length === 0) return nodes;
-  const labels = Object.fromEntries(Object.entries(nodes.labels).map(([key, column]) => [key, copied(column)]));
-  for (const [key, column] of Object.entries(labels))
-    for (const node of coming) {
-      const value = key === HOSTNAME ? node.name : node.labels[key];
-      const known = value === undefined ? -1 : column.values.indexOf(value);
-      column.of.push(value === undefined || known >= 0 ? known : column.values.push(value) - 1);
-    }
-  const taints = { values: [...nodes.taints.values, []], of: [...nodes.taints.of] };
-  taints.of.push(...coming.map(() => taints.values.length - 1));
-  return { ...nodes, names: [...nodes.names, ...coming.map(({ name }) => name)], labels, taints };
-}
-
-function copied(column: LabelValues): LabelValues {
-  return { values: [...column.values], of: [...column.of] };
+/** Return a copy of a label to which nodes are added. */
+function grown({ values, of }: LabelValues): LabelValues & { find: (value: string | null) => number } {
+  const known = new Map(values.map((value, at) => [value, at]));
+  const copied = { values: [...values], of: [...of] };
+  const find = (value: string | null): number => {
+    if (value === null) return -1;
+    const found = known.get(value) ?? copied.values.push(value) - 1;
+    known.set(value, found);
+    return found;
+  };
+  return { ...copied, find };
 }
 
 /** Return which of two outcomes is worse, by the server's rank: negative for the first, positive for the second. */

@@ -84,8 +84,8 @@ function Workload({ answer, workload, at }: { answer: SurviveAnswer; workload: S
           <tr>
             <th scope="col">Lost {shortKey(answer.topologyKey)}</th>
             <th scope="col">Nodes</th>
-            <th scope="col">Replicas displaced</th>
-            <th scope="col">Run in the end</th>
+            <th scope="col">Displaced</th>
+            <th scope="col">Run then</th>
             {scaled && <th scope="col">With added nodes</th>}
             <th scope="col">Verdict</th>
           </tr>
@@ -125,11 +125,7 @@ function Workload({ answer, workload, at }: { answer: SurviveAnswer; workload: S
 }
 
 function LossBadge({ own }: { own: WorkloadLoss }) {
-  return own.survives ? (
-    <Badge tone="good">survives</Badge>
-  ) : (
-    <Badge tone="error">{count(own.missing, "replica")} missing</Badge>
-  );
+  return own.survives ? <Badge tone="good">survives</Badge> : <Badge tone="error">{number(own.missing)} missing</Badge>;
 }
 
 function Changes({ workload }: { workload: SurvivingWorkload }) {

@@ -6,7 +6,7 @@ import type { Cluster } from "../model/cluster";
 import { type ClusterState, type ColorBy, type PageState } from "../model/fragment";
 import { layOut, pitchFor } from "../model/layout";
 import { mapPicture } from "../model/mapPicture";
-import { Moves } from "../model/moves";
+import { movesOf } from "../model/moves";
 import { scenarioName } from "../model/scenarios";
 import { count, number, printable, shortKey } from "../model/words";
 import { Command } from "../parts/Command";
@@ -45,7 +45,7 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
   const shown = useDisruption(client, now, actions, cancelled);
   const kept = useDisruption(client, now, state.kept?.actions ?? NONE);
   const { key, data: outcome, error, loading } = shown;
-  const moves = useMemo(() => (outcome ? new Moves(now, actions, outcome) : null), [now, actions, outcome]);
+  const moves = useMemo(() => (outcome ? movesOf(now, outcome) : null), [now, outcome]);
   const cluster = moves?.after ?? now;
   const [row, setRow] = useState(-1);
   const node = state.node === null ? -1 : now.names.indexOf(state.node);

@@ -33,8 +33,11 @@ export function Reading({ client, shown, onReading }: Props) {
     const aborting = new AbortController();
     controller.current = aborting;
     let timer = 0;
+    let looking = false;
     const look = async (refresh: boolean): Promise<void> => {
-      let pause = LOOK;
+      looking = true;
+      // A file changes by itself no more than a button says; another tab may have read it.
+      let pause = 0;
       try {
         if (refresh || !document.hidden) {
           const found = await (refresh ? client.refresh(aborting.signal) : client.reading(aborting.signal));
@@ -42,16 +45,24 @@ export function Reading({ client, shown, onReading }: Props) {
           if (found.reading !== latest.current.shown) latest.current.onReading(found.reading);
           const due = latest.current.follows && found.changed.length > 0 && found.dueInS === 0 && !isTyping();
           if (due && !found.running) setStatus(await client.refresh(aborting.signal));
-          if (due || found.running) pause = LOOK_READING;
+          pause = due || found.running ? LOOK_READING : found.watched ? LOOK : 0;
         }
       } catch {
         // What the views ask says that the server is gone.
       }
-      if (!aborting.signal.aborted) timer = window.setTimeout(() => void look(false), pause);
+      looking = false;
+      if (!aborting.signal.aborted && pause > 0) timer = window.setTimeout(() => void look(false), pause);
     };
+    const onVisible = (): void => {
+      if (document.hidden || looking) return;
+      clearTimeout(timer);
+      void look(false);
+    };
+    document.addEventListener("visibilitychange", onVisible);
     void look(asked > 0);
     return () => {
       aborting.abort();
+      document.removeEventListener("visibilitychange", onVisible);
       clearTimeout(timer);
     };
   }, [client, asked]);

@@ -119,7 +119,7 @@ function StepMap({
   step: number;
   constraints: readonly { topologyKey: string }[];
 }) {
-  const nodes = useMemo(() => nodesAlone(cluster, [], null), [cluster]);
+  const nodes = useMemo(() => nodesAlone(cluster, null), [cluster]);
   const pods = useMemo(() => podsAtStep(trace, detail.pods, step), [trace, detail, step]);
   const beside = useMemo(() => mostHeld(trace, detail.pods), [trace, detail]);
   return (

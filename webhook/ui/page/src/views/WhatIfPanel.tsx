@@ -237,10 +237,7 @@ function AfterMap({
   state,
   go,
 }: Pick<Props, "cluster" | "detail" | "state" | "go"> & { answer: SimulateAnswer }) {
-  const nodes = useMemo(
-    () => nodesAlone(cluster, state.actions, answer.whatIf, answer.autoscaled?.nodes),
-    [cluster, state.actions, answer],
-  );
+  const nodes = useMemo(() => nodesAlone(cluster, answer.whatIf, answer.autoscaled), [cluster, answer]);
   const now = useMemo(() => held(runningPods(detail.pods, 0)), [detail]);
   const pods = useMemo(() => podsAfter(answer, detail.pods), [answer, detail]);
   if (!pods) return null;

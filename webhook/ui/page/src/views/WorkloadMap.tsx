@@ -1,10 +1,10 @@
 /** The pods of one workload on the nodes, as squares; those without a node are ghosts below. */
 import { useCallback, useMemo, useState } from "preact/hooks";
-import type { ActionBody, NewNode, WhatIf, WorkloadDetail } from "../api-types";
+import type { Autoscaled, WhatIf, WorkloadDetail } from "../api-types";
 import { Cluster } from "../model/cluster";
 import { START, type PageState, type WorkloadKey } from "../model/fragment";
 import { layOut, pitchFor, type Domain } from "../model/layout";
-import { nodesAfter, withNewNodes } from "../model/moves";
+import { nodesAfter } from "../model/moves";
 import { ownMap } from "../model/ownMap";
 import { held, runningPods, type Held, type OwnPods } from "../model/ownPods";
 import { count, number, shortKey } from "../model/words";
@@ -35,15 +35,18 @@ export function rowsFor(cluster: Cluster, constraints: readonly { topologyKey: s
 /** Return the nodes of a cluster after a what-if, without any pod. */
 export function nodesAlone(
   cluster: Cluster,
-  actions: readonly ActionBody[],
-  whatIf: Pick<WhatIf, "addedNodes" | "lostNodes"> | null,
-  coming: readonly NewNode[] = [],
+  whatIf: Pick<WhatIf, "addedNodes" | "changedNodes" | "lostNodes"> | null,
+  scaled: Autoscaled | null = null,
 ): Cluster {
-  const changed = whatIf ? nodesAfter(cluster, actions, whatIf) : cluster.map.nodes;
+  const [added, coming] = [whatIf?.addedNodes ?? [], scaled?.nodes.map(({ name }) => name) ?? []];
+  const nodes = nodesAfter(cluster, {
+    addedNodes: [...added, ...coming],
+    changedNodes: [...(whatIf?.changedNodes ?? []), ...(scaled?.changedNodes ?? [])],
+  });
+  const first = cluster.names.length + added.length;
   const lost = new Set(whatIf?.lostNodes.map((name) => cluster.positionOf(name)));
-  const nodes = withNewNodes(changed, coming);
-  const added = new Set(coming.map((_, at) => changed.names.length + at));
-  return new Cluster({ ...cluster.map, nodes, pods: { node: [], workload: [] } }, lost, added);
+  const dashed = new Set(coming.map((_, at) => first + at));
+  return new Cluster({ ...cluster.map, nodes, pods: { node: [], workload: [] } }, lost, dashed);
 }
 
 /** Nodes up to which those without a pod of the workload are drawn. */
@@ -139,7 +142,7 @@ export function RunningMap({
 }) {
   const replicas = detail.explain?.replicas;
   const missing = replicas ? replicas.wanted - replicas.placed : 0;
-  const nodes = useMemo(() => nodesAlone(cluster, [], null), [cluster]);
+  const nodes = useMemo(() => nodesAlone(cluster, null), [cluster]);
   const pods = useMemo(() => runningPods(detail.pods, missing), [detail.pods, missing]);
   return <WorkloadMap cluster={nodes} rows={rowsFor(cluster, constraints)} {...{ workload, pods, go }} />;
 }

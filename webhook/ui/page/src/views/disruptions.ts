@@ -2,6 +2,7 @@
 import type { ActionBody, ClusterOutcome } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
+import { movesOf } from "../model/moves";
 import { useRequest, type Request } from "../parts/request";
 
 /** Answers that are kept of a cluster; those of large ones have a number for each displaced pod. */
@@ -18,11 +19,22 @@ export async function disrupt(
   const answered = ANSWERED.get(cluster) ?? new Map<string, ClusterOutcome>();
   ANSWERED.set(cluster, answered);
   const key = JSON.stringify(actions);
-  const found = answered.get(key) ?? (await client.disrupt({ actions: [...actions] }, signal));
+  let found = answered.get(key);
+  if (!found) {
+    found = await client.disrupt({ actions: [...actions] }, signal);
+    // What is made of many pods gets a task of its own, so that what a person does meanwhile is answered.
+    await nextTask();
+    movesOf(cluster, found);
+    await nextTask();
+  }
   answered.delete(key);
   answered.set(key, found);
   for (const oldest of answered.keys()) if (answered.size > MOST_KEPT) answered.delete(oldest);
   return found;
+}
+
+function nextTask(): Promise<void> {
+  return new Promise((done) => setTimeout(done));
 }
 
 /** Milliseconds that a what-if waits for a further change. */
