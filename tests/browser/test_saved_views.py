@@ -41,9 +41,9 @@ _NODES = "#/workload/Deployment/search/indexer?tab=nodes"
             View("#/cluster", "landing-loss", "save-map", "save-map-html", "does not survive"), id="landing"
         ),
         pytest.param(View(_TWO, "difference", "save-map", "save-map-html", "Drill"), id="two scenarios"),
-        pytest.param(View("#/workloads", "save-view", "", "save-view", "catalog"), id="workloads"),
+        pytest.param(View("#/workloads", "save", "save", "save-view", "catalog"), id="workloads"),
         pytest.param(
-            View("#/pending", "first-fix", "", "save-view", "10 → 11 replicas fit"), id="pending pods"
+            View("#/pending", "first-fix", "save", "save-view", "10 → 11 replicas fit"), id="pending pods"
         ),
         pytest.param(View(_NODES, "verdicts", "save", "save-report", "node-c3"), id="nodes"),
     ],
@@ -86,3 +86,104 @@ def test_what_was_sent_opens_over_ones_own_cluster(page: Page, address: str, tmp
     page.get_by_test_id("open-pasted").click()
 
     expect(page.get_by_test_id("cluster-verdict")).to_contain_text("the cordon of node-b1")
+
+
+class Drawn(NamedTuple):
+    """A view that is pictured: what it waits for, the menu and its item, and words of the picture."""
+
+    fragment: str
+    awaited: str
+    menu: str
+    item: str
+    words: tuple[str, ...]
+
+
+_WEB = "#/workload/Deployment/shop/web"
+_TIME = "Cluster shop.json of 20"
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param(
+            Drawn(
+                "#/workloads",
+                "save",
+                "save",
+                "save",
+                ("Workloads", "with a risk", "✕ maxSkew violated", "zone 5 of 1"),
+            ),
+            id="workloads",
+        ),
+        pytest.param(
+            Drawn(
+                "#/workloads?filter=cart", "save", "save", "save", ("Filter: cart", "Deployment shop/cart")
+            ),
+            id="workloads, filtered",
+        ),
+        pytest.param(
+            Drawn(
+                "#/pending",
+                "pending-group",
+                "save",
+                "save",
+                ("1 pod without a node", "✕ 1 pod", "search/indexer"),
+            ),
+            id="pending pods",
+        ),
+        pytest.param(
+            Drawn(
+                _NODES,
+                "verdicts",
+                "save",
+                "save",
+                ("0 of 12 nodes take", "✕ refuses", "maxSkew 1", "node-c3"),
+            ),
+            id="nodes",
+        ),
+        pytest.param(
+            Drawn(
+                f"{_WEB}?tab=rollout",
+                "skew-chart",
+                "save",
+                "save",
+                ("rolled out", "It completes.", "zone ends at skew 3", "skew by step"),
+            ),
+            id="rollout",
+        ),
+        pytest.param(
+            Drawn(
+                f"{_WEB}?tab=what-if&replicas=12", "outcome", "save", "save", ("12 replicas", "with a node")
+            ),
+            id="what if",
+        ),
+        pytest.param(
+            Drawn("#/cluster", "landing-loss", "save-map", "save", ("Pods by topology.kubernetes.io/zone",)),
+            id="map",
+        ),
+        pytest.param(
+            Drawn(_TWO, "difference", "save-map", "save", ("What if: the loss of b", "does not survive")),
+            id="map of a what-if",
+        ),
+        pytest.param(
+            Drawn(
+                _TWO,
+                "difference",
+                "save-map",
+                "both",
+                ("Two scenarios", "Drill: ", "is worse", "short of 4 pods"),
+            ),
+            id="two scenarios",
+        ),
+    ],
+)
+def test_any_view_is_a_picture(page: Page, address: str, tmp_path: Path, view: Drawn) -> None:
+    """SVG with title, what happens, cluster, time, verdict and legend; PNG of the same."""
+    page.goto(f"{address}{view.fragment}")
+    page.get_by_test_id(view.awaited).first.wait_for()
+    end = "-both" if view.item == "both" else ""
+    svg = saved(page, tmp_path, menu=view.menu, item=f"save-svg{end}").read_text()
+    png = saved(page, tmp_path, menu=view.menu, item=f"save-png{end}").read_bytes()
+
+    assert [] == [words for words in (*view.words, _TIME) if words not in svg]
+    assert png.startswith(b"\x89PNG")

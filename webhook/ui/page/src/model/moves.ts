@@ -49,7 +49,7 @@ export class Moves implements Motion {
       {
         ...before.map,
         nodes: nodesAfter(before, outcome),
-        pods: podsAfter(before.map, outcome),
+        pods: podsAfter(before, outcome),
       },
       new Set(outcome.lostNodes),
     );
@@ -76,13 +76,7 @@ export class Moves implements Motion {
 
   /** Mark one more pod of a workload as new on a node; return its place there. */
   private arrive(node: number, workload: number): number {
-    const [first, end] = this.after.podsOn(node);
-    for (let pod = end - 1; pod >= first; pod -= 1)
-      if (this.after.podWorkload[pod] === workload && this.arrived[pod] === 0) {
-        this.arrived[pod] = 1;
-        return pod - first;
-      }
-    return 0;
+    return Math.max(0, take(this.after, node, workload, this.arrived) - this.after.podsOn(node)[0]);
   }
 }
 
@@ -135,30 +129,43 @@ function placeOf(cluster: Cluster, node: number, workload: number): number {
   return Math.max(0, cluster.podWorkload.subarray(...cluster.podsOn(node)).indexOf(workload));
 }
 
+/** Return the last pod of a workload on a node that is not taken, and take it; -1 if there is none. */
+function take(cluster: Cluster, node: number, workload: number, taken: Uint8Array): number {
+  const { podWorkload } = cluster;
+  const [first, end] = cluster.podsOn(node);
+  // A node's pods are sorted by workload.
+  let [low, high] = [first, end];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((podWorkload[middle] ?? 0) <= workload) low = middle + 1;
+    else high = middle;
+  }
+  let pod = low - 1;
+  while (pod >= first && taken[pod] === 1) pod -= 1;
+  if (pod < first || podWorkload[pod] !== workload) return -1;
+  taken[pod] = 1;
+  return pod;
+}
+
 /** Return where the pods are once some have moved. */
-function podsAfter(map: ClusterMap, { moved }: ClusterOutcome): ClusterMap["pods"] {
-  const [nodes, workloads] = [map.pods.node.slice(), map.pods.workload];
-  const leaving = new Map<number, number[]>();
-  moved.workload.forEach((workload, at) => {
-    const key = placeKey(moved.origin[at] ?? 0, workload);
-    const targets = leaving.get(key);
-    if (targets) targets.push(moved.node[at] ?? PENDING);
-    else leaving.set(key, [moved.node[at] ?? PENDING]);
-  });
-  const gone = new Set<number>();
-  const origins = new Set(moved.origin);
-  map.pods.node.forEach((node, pod) => {
-    if (!origins.has(node)) return;
-    const target = leaving.get(placeKey(node, workloads[pod] ?? -1))?.pop();
-    if (target === undefined) return;
+function podsAfter(before: Cluster, { moved }: ClusterOutcome): ClusterMap["pods"] {
+  const { node, workload } = before.map.pods;
+  const nodes = node.slice();
+  // Those without a node come first.
+  const placed = nodes.length - before.podWorkload.length;
+  const left = new Uint8Array(before.podWorkload.length);
+  const gone = new Uint8Array(nodes.length);
+  moved.workload.forEach((found, at) => {
+    const pod = take(before, moved.origin[at] ?? 0, found, left);
+    if (pod < 0) return;
+    const target = moved.node[at] ?? PENDING;
     // What nothing replaces is no pod any more; what was not tried has no place either.
-    if (target < PENDING) gone.add(pod);
-    else nodes[pod] = target;
+    if (target < PENDING) gone[placed + pod] = 1;
+    else nodes[placed + pod] = target;
   });
-  if (gone.size === 0) return { node: nodes, workload: workloads };
   return {
-    node: nodes.filter((_, pod) => !gone.has(pod)),
-    workload: workloads.filter((_, pod) => !gone.has(pod)),
+    node: nodes.filter((_, pod) => gone[pod] === 0),
+    workload: workload.filter((_, pod) => gone[pod] === 0),
   };
 }
 

@@ -12,6 +12,8 @@ export interface PicturedConstraint {
   hard: boolean;
   /** Domains with their pods before and after; those that are gone have null after. */
   domains: readonly { name: string; pods: number; after: number | null }[];
+  /** The skew after each step of a rollout, from its start; absent or empty without one. */
+  skews?: readonly number[];
 }
 
 export interface Picture {
@@ -24,6 +26,8 @@ const WIDTH = 760;
 const LABEL = 190;
 const BAR = 430;
 const ROW = 26;
+/** Pixels of a curve's height. */
+const CURVE = 70;
 /** Domains of a constraint that are drawn. */
 const MOST_ROWS = 60;
 
@@ -54,13 +58,13 @@ export function pictureOf(
       constraint.maxSkew,
     );
     const x = (pods: number): number => LABEL + (BAR * scale.at(pods)) / 100;
+    const above = constraint.hard ? theme.bad : theme.warn;
     const left = constraint.domains.length - MOST_ROWS;
     const domains = left > 0 ? foremost(constraint.domains).slice(0, MOST_ROWS) : constraint.domains;
     const [top, bottom] = [y, y + domains.length * ROW];
     for (const { name: value, pods, after } of domains) {
       const name = domainWords(value);
       const shown = after ?? 0;
-      const above = constraint.hard ? theme.bad : theme.warn;
       parts.push(text(24, y + 16, name.length > 24 ? `${name.slice(0, 23)}…` : name, theme.text, 13));
       parts.push(
         rect(LABEL, y + 5, BAR, 14, theme.node),
@@ -93,10 +97,35 @@ export function pictureOf(
       y += ROW;
     }
     y += 18;
+    if (constraint.skews && constraint.skews.length > 1) {
+      parts.push(...curve(constraint.skews, constraint.maxSkew, y, theme, above));
+      y += CURVE + 34;
+    }
   }
   const height = y + 12;
   const start = `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif">`;
   return { svg: `${start}${rect(0, 0, WIDTH, height, theme.surface)}${parts.join("")}</svg>`, width: WIDTH, height };
+}
+
+/** Return the skew over the steps of a rollout, against maxSkew. */
+function curve(skews: readonly number[], maxSkew: number, top: number, theme: Theme, above: string): string[] {
+  const most = Math.max(...skews, maxSkew, 1);
+  const x = (step: number): number => LABEL + (BAR * step) / (skews.length - 1);
+  const y = (skew: number): number => top + CURVE - (CURVE * skew) / most;
+  const steps = skews.map((skew, step) => `${step ? `H${x(step)}` : `M${x(0)} ${y(skew)}`}V${y(skew)}`).join("");
+  return [
+    text(24, top + 14, "skew by step", theme.text, 13),
+    `<path d="${steps}" fill="none" stroke="${theme.accent}" stroke-width="2"/>`,
+    `<line x1="${LABEL}" x2="${LABEL + BAR}" y1="${y(maxSkew)}" y2="${y(maxSkew)}" stroke="${above}" stroke-width="1.5"/>`,
+    text(LABEL + BAR + 12, y(maxSkew) + 4, `maxSkew ${number(maxSkew)}`, theme.muted, 12),
+    text(
+      LABEL,
+      top + CURVE + 18,
+      `start to step ${number(skews.length - 1)}, largest ${number(Math.max(...skews))}`,
+      theme.muted,
+      12,
+    ),
+  ];
 }
 
 function text(x: number, y: number, words: string, color: string, size: number, bold = false): string {

@@ -22,6 +22,14 @@ export interface Fate {
   damage: string;
 }
 
+/** Return the damage to a workload as a badge has it. */
+export function damageWords({ found, damage }: Fate): { text: string; tone: "good" | "warning" | "error" } {
+  if (found.damages.length > 0)
+    return { text: damage, tone: found.runningInTheEnd < found.runningBefore ? "error" : "warning" };
+  if (found.notTried > 0) return { text: "not judged: not scheduled again", tone: "warning" };
+  return { text: "none", tone: "good" };
+}
+
 /** A workload that loses pods in one of two scenarios; null in the one where it does not. */
 export interface ComparedWorkload {
   key: Pick<Damaged, "kind" | "namespace" | "name">;

@@ -1,5 +1,7 @@
 /** Saves what the page shows as files, made in the browser. */
 
+import type { Picture } from "../model/picture";
+
 /** Save text as a file. */
 export function saveText(name: string, type: string, text: string): void {
   saveBlob(name, new Blob([text], { type }));
@@ -23,7 +25,7 @@ export function saveBlob(name: string, blob: Blob): void {
 const MOST_SIDE = 8_000;
 
 /** Save a picture as PNG: of what is too large for a bitmap, a smaller one. */
-export async function savePng(name: string, svg: string, width: number, height: number): Promise<void> {
+async function savePng(name: string, svg: string, width: number, height: number): Promise<void> {
   const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   try {
     const image = new Image();
@@ -44,6 +46,12 @@ export async function savePng(name: string, svg: string, width: number, height: 
   } finally {
     URL.revokeObjectURL(url);
   }
+}
+
+/** Save a picture as PNG or SVG. */
+export async function savePicture(kind: "png" | "svg", name: string, { svg, width, height }: Picture): Promise<void> {
+  if (kind === "svg") saveText(`${name}.svg`, "image/svg+xml", svg);
+  else await savePng(`${name}.png`, svg, width, height);
 }
 
 /** Return a name as file systems take it. */

@@ -206,7 +206,7 @@ function View({ client, cluster, state, go, onManifest }: ViewProps) {
     case "cluster":
       return <ClusterView audit={audit} client={client} cluster={cluster} state={state} go={go} />;
     case "workloads":
-      return <WorkloadsView audit={audit} {...{ client, state, go, onManifest }} />;
+      return <WorkloadsView audit={audit} {...{ client, cluster, state, go, onManifest }} />;
     case "pending":
       return <PendingView client={client} cluster={cluster} go={go} />;
     case "workload":

@@ -5,7 +5,7 @@ import type { Cluster } from "../model/cluster";
 import { OTHER_POSITION } from "../model/colors";
 import { workloadState, type PageState } from "../model/fragment";
 import type { Moves } from "../model/moves";
-import type { Fate } from "../model/scenarios";
+import { damageWords, type Fate } from "../model/scenarios";
 import { count, number } from "../model/words";
 import { Link } from "../parts/Link";
 import { LostVolumes } from "../parts/LostVolumes";
@@ -115,11 +115,9 @@ export function Linked({ go, ...key }: { kind: string; namespace: string; name: 
 }
 
 /** What becomes of a workload: its damage with a tone. */
-export function Damage({ found, damage }: Fate) {
-  if (found.damages.length > 0)
-    return <Badge tone={found.runningInTheEnd < found.runningBefore ? "error" : "warning"}>{damage}</Badge>;
-  if (found.notTried > 0) return <Badge tone="warning">not judged: not scheduled again</Badge>;
-  return <Badge tone="good">none</Badge>;
+export function Damage(fate: Fate) {
+  const { text, tone } = damageWords(fate);
+  return <Badge tone={tone}>{text}</Badge>;
 }
 
 /** The workloads that lose pods, those with the worst damage first, as the server ranks them. */

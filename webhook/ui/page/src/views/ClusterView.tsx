@@ -7,11 +7,14 @@ import { type ClusterState, type ColorBy, type PageState } from "../model/fragme
 import { layOut, pitchFor } from "../model/layout";
 import { mapPicture } from "../model/mapPicture";
 import { movesOf } from "../model/moves";
-import { scenarioName } from "../model/scenarios";
+import type { Picture } from "../model/picture";
+import { differenceWords, scenarioName } from "../model/scenarios";
+import { tablePicture } from "../model/tablePicture";
+import { clusterWords, scenarioTable } from "../model/viewPictures";
 import { count, number, printable, shortKey } from "../model/words";
 import { Command } from "../parts/Command";
 import { Menu } from "../parts/Menu";
-import { fileName, savePng, saveText } from "../parts/save";
+import { fileName, saveText } from "../parts/save";
 import { Empty, Failure, Limits, Notice } from "../parts/text";
 import { useTheme } from "../parts/theme";
 import type { Audit } from "./audit";
@@ -24,7 +27,7 @@ import { NodePanel } from "./NodePanel";
 import { NodesTable } from "./NodesTable";
 import { useDisruption } from "./disruptions";
 import { ProblemsNow } from "./ProblemsNow";
-import { useSaveView } from "./SaveView";
+import { pictureChoices, useSaveView } from "./SaveView";
 import { Scenarios } from "./Scenarios";
 
 const AFTERWARDS = "Crossed out: lost. An outlined square has just come to its node; an empty one is where a pod was.";
@@ -85,14 +88,17 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
     const key = cluster.workloads[workload];
     go({ ...state, highlight: workload === highlight || !key ? null : key });
   };
-  const save = (kind: "svg" | "png"): void => {
-    const name = fileName("cluster", shortKey(rows));
-    const { source, kubernetesVersion } = cluster.map;
+  const guarded = (act: (signal: AbortSignal) => Promise<void>): void => {
+    act(new AbortController().signal).catch((error: unknown) => {
+      setSaving(String(error));
+    });
+  };
+  const mapAsPicture = (): Picture => {
     const about = [
-      `Cluster ${source.name || "live"} of ${source.readAt}, Kubernetes ${kubernetesVersion}`,
+      clusterWords(cluster),
       `${count(cluster.names.length, "node")}, ${count(cluster.podCount, "pod")}, ${number(cluster.pendingCount)} of them without a node`,
     ];
-    const { svg, width, height } = mapPicture(
+    return mapPicture(
       {
         cluster,
         layout,
@@ -108,13 +114,22 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
       outcome ? [outcome.verdict, ...about, AFTERWARDS] : about,
       legendOf(cluster, largestOf(now), colors, colorOf, highlight),
     );
-    if (kind === "svg") saveText(`${name}.svg`, "image/svg+xml", svg);
-    else
-      savePng(`${name}.png`, svg, width, height).catch((error: unknown) => {
-        setSaving(String(error));
-      });
   };
 
+  const other = kept.data;
+  const compared =
+    outcome && other && state.kept
+      ? (): Picture => {
+          const names = [scenarioName(state.kept ?? state), scenarioName(state)] as const;
+          const about = [
+            differenceWords(names, other, outcome),
+            `${names[0]}: ${other.verdict}`,
+            `${names[1]}: ${outcome.verdict}`,
+            clusterWords(now),
+          ];
+          return tablePicture("Two scenarios", about, scenarioTable(names, other, outcome), theme);
+        }
+      : null;
   const domain = domains[row];
   const open = (at: number): void => {
     // A node that is added in a what-if is none that the server knows.
@@ -218,20 +233,14 @@ export function ClusterView({ audit, client, cluster: now, state, go }: Props) {
                 view.save({ ...words, command: outcome?.command ?? "" }, state, audit);
               },
             },
-            {
-              label: "Picture (PNG)",
-              testId: "save-map-png",
-              act: () => {
-                save("png");
-              },
-            },
-            {
-              label: "Picture (SVG)",
-              testId: "save-map-svg",
-              act: () => {
-                save("svg");
-              },
-            },
+            ...pictureChoices(fileName("cluster", shortKey(rows)), mapAsPicture, guarded),
+            ...(compared
+              ? pictureChoices(fileName("cluster", "scenarios"), compared, guarded).map((choice) => ({
+                  ...choice,
+                  label: choice.label.replace("Picture", "Both scenarios"),
+                  testId: `${choice.testId}-both`,
+                }))
+              : []),
             {
               label: "Data (JSON)",
               act: () => {

@@ -5,10 +5,13 @@ import type { Client, RequestError } from "../client";
 import { suggestedAction } from "../model/actions";
 import type { Cluster } from "../model/cluster";
 import { encode, workloadState, type PageState, type WorkloadKey } from "../model/fragment";
+import { tablePicture } from "../model/tablePicture";
+import { clusterWords, pendingTable } from "../model/viewPictures";
 import { count, number } from "../model/words";
 import { Link } from "../parts/Link";
 import { asRequestError, useRequest, useSend } from "../parts/request";
 import { Badge, Empty, Failure, Limits, Name, Title, Waiting } from "../parts/text";
+import { useTheme } from "../parts/theme";
 import { SaveView } from "./SaveView";
 import { Suggestion } from "./SpreadPanel";
 
@@ -21,6 +24,7 @@ interface Props {
 export function PendingView({ client, cluster, go }: Props) {
   const { data, error } = useRequest("pending", (signal) => client.pending(signal));
   const [text, setText] = useState("");
+  const theme = useTheme();
   if (error) return <Failure error={error} />;
   if (!data) return <Waiting>Finding out why pods are pending…</Waiting>;
   if (data.pods === 0) return <None read={cluster.podCount > 0} />;
@@ -49,6 +53,9 @@ export function PendingView({ client, cluster, go }: Props) {
         verdict={`${count(data.pods, "pod")} without a node.`}
         state={{ view: "pending" }}
         audit={null}
+        picture={(title, about) =>
+          tablePicture(title, [...about, clusterWords(cluster)], pendingTable(shown, cluster), theme)
+        }
       />
       {data.groups.length > 1 && (
         <div class="toolbar">

@@ -4,6 +4,7 @@ import type { FieldEdit, TracedStep, WorkloadDetail } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import type { PageState, WorkloadState } from "../model/fragment";
+import type { Surroundings } from "../model/frames";
 import { mostHeld, podsAtStep } from "../model/ownPods";
 import { number } from "../model/words";
 import { EditedField } from "../parts/EditedField";
@@ -24,18 +25,21 @@ interface Props {
   onEdit: (edits: FieldEdit[]) => void;
 }
 
+/** Return what a rollout is played in. */
+export function surroundings(cluster: Cluster, detail: WorkloadDetail): Surroundings {
+  return {
+    domainOf: (name, topologyKey) => {
+      const node = cluster.positionOf(name);
+      return node < 0 ? null : cluster.domainOf(node, topologyKey);
+    },
+    running: detail.pods.map((pod) => ({ name: pod.name, node: pod.node })),
+  };
+}
+
 export function RolloutPanel({ client, cluster, detail, manifest, edited, state, onStep, onEdit, go }: Props) {
   const simulated = detail.rolledOut;
   const { data, error } = useRequest(simulated ? manifest : null, (signal) => client.rollout({ manifest }, signal));
-  const around = useMemo(() => {
-    return {
-      domainOf: (name: string, topologyKey: string): string | null => {
-        const node = cluster.positionOf(name);
-        return node < 0 ? null : cluster.domainOf(node, topologyKey);
-      },
-      running: detail.pods.map((pod) => ({ name: pod.name, node: pod.node })),
-    };
-  }, [cluster, detail]);
+  const around = useMemo(() => surroundings(cluster, detail), [cluster, detail]);
   if (!detail.inCluster)
     return (
       <Notice tone="note" title="Nothing runs that it would replace.">

@@ -28,6 +28,21 @@ const OUTCOMES: Record<RolloutFields["outcome"], { tone: Tone; title: string }> 
   pending: { tone: "error", title: "It ends with pending pods." },
   deadlock: { tone: "error", title: "It deadlocks: old pods are left over for ever." },
 };
+/** Return how a course ends, in words. */
+export function outcomeWords(outcome: RolloutFields["outcome"]): string {
+  return OUTCOMES[outcome].title;
+}
+
+/** Return a sentence for each DoNotSchedule constraint whose skew is above maxSkew at the end of a course. */
+export function overWords({ domains }: SimulateAnswer, course: RolloutFields["likely"]): string[] {
+  return domains.flatMap(({ topologyKey, whenUnsatisfiable, maxSkew }, position) => {
+    const skew = course.skews[position] ?? 0;
+    return whenUnsatisfiable === "DoNotSchedule" && skew > maxSkew
+      ? [`${shortKey(topologyKey)} ends at skew ${number(skew)}, above maxSkew ${number(maxSkew)}.`]
+      : [];
+  });
+}
+
 /** Milliseconds that a step is shown. */
 const PACE = 700;
 /** Milliseconds that all steps together take at most. */
@@ -43,10 +58,7 @@ export function RolloutView({ answer, rollout, around, step, onStep, map }: Prop
     [course, constraint, at, around],
   );
   const { tone, title } = OUTCOMES[course.outcome];
-  const over = answer.domains.flatMap((found, position) => {
-    const skew = course.skews[position] ?? 0;
-    return found.whenUnsatisfiable === "DoNotSchedule" && skew > found.maxSkew ? [{ found, skew }] : [];
-  });
+  const over = overWords(answer, course);
   const other = rollout.worst && (worst ? rollout.likely : rollout.worst);
   return (
     <div class="stack">
@@ -64,10 +76,8 @@ export function RolloutView({ answer, rollout, around, step, onStep, map }: Prop
             other.outcome !== course.outcome &&
             ` ${worst ? "The likely course ends otherwise" : "The worst course ends otherwise"}: ${OUTCOMES[other.outcome].title}`}
         </p>
-        {over.map(({ found, skew }) => (
-          <p key={found.constraint}>
-            {shortKey(found.topologyKey)} ends at skew {number(skew)}, above maxSkew {number(found.maxSkew)}.
-          </p>
+        {over.map((words) => (
+          <p key={words}>{words}</p>
         ))}
         {course.condition !== "" && (
           <p>

@@ -3,7 +3,9 @@ import { useState } from "preact/hooks";
 import type { ShownBody } from "../api-types";
 import type { Client, RequestError } from "../client";
 import type { PageState } from "../model/fragment";
-import { fileName } from "../parts/save";
+import type { Picture } from "../model/picture";
+import { Menu, type Choice } from "../parts/Menu";
+import { fileName, savePicture } from "../parts/save";
 import { asRequestError, useSend } from "../parts/request";
 import { Failure } from "../parts/text";
 import type { Audit } from "./audit";
@@ -35,29 +37,73 @@ export function useSaveView(client: Client): Saving {
   };
 }
 
+/** Return the choices of a menu that save a picture, which is made when one is chosen. */
+export function pictureChoices(
+  name: string,
+  make: (signal: AbortSignal) => Picture | Promise<Picture>,
+  guarded: (act: (signal: AbortSignal) => Promise<void>) => void,
+): Choice[] {
+  return (["png", "svg"] as const).map((kind) => ({
+    label: `Picture (${kind.toUpperCase()})`,
+    testId: `save-${kind}`,
+    act: () => {
+      guarded(async (signal) => {
+        await savePicture(kind, name, await make(signal));
+      });
+    },
+  }));
+}
+
 interface Props {
   client: Client;
   title: string;
   verdict: string;
   state: PageState;
   audit: Audit | null;
+  /** Return the picture of what is listed. */
+  picture: (title: string, about: readonly string[]) => Picture;
 }
 
-/** A button that saves the view; nothing in a view that is saved already. */
-export function SaveView({ client, title, verdict, state, audit }: Props) {
+/** A menu that saves the view, or a picture of it. */
+export function SaveView({ client, title, verdict, state, audit, picture }: Props) {
   const { save, failed } = useSaveView(client);
-  if (!client.served) return null;
+  const [refused, setRefused] = useState<RequestError | null>(null);
+  const send = useSend();
+  const choices = pictureChoices(
+    fileName("evenkeel", title),
+    () => picture(title, [verdict]),
+    (act) => {
+      void send((signal) =>
+        act(signal).then(
+          () => {
+            setRefused(null);
+          },
+          (error: unknown) => {
+            setRefused(asRequestError(error));
+          },
+        ),
+      );
+    },
+  );
+  const error = failed ?? refused;
   return (
     <div class="save-view">
-      <button
-        data-testid="save-view"
-        onClick={() => {
-          save({ title, verdict, action: "" }, state, audit);
-        }}
-      >
-        Save this view (HTML)
-      </button>
-      {failed && <Failure error={failed} />}
+      <Menu
+        label="Save"
+        testId="save"
+        choices={[
+          {
+            label: "This view (HTML)",
+            testId: "save-view",
+            disabled: !client.served,
+            act: () => {
+              save({ title, verdict, action: "" }, state, audit);
+            },
+          },
+          ...choices,
+        ]}
+      />
+      {error && <Failure error={error} />}
     </div>
   );
 }

@@ -4,17 +4,15 @@ import type { ExplainAnswer, FieldEdit, SimulateAnswer, WorkloadDetail } from ".
 import type { Client, RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
 import { encode, MOST_EDITED, TABS, type PageState, type Tab, type WorkloadState } from "../model/fragment";
-import { actionSentence, suggestedAction } from "../model/actions";
-import { comparedDomains } from "../model/compared";
-import { pictureOf } from "../model/picture";
-import { minimumOf } from "../model/skew";
-import { editedRequest, endsOf, rebalanceCommand, reportBody, whatIfBody, type WhatIfRequest } from "../model/whatif";
-import { count, shortKind } from "../model/words";
+import { suggestedAction } from "../model/actions";
+import type { Picture } from "../model/picture";
+import { editedRequest, rebalanceCommand, reportBody, whatIfBody, type WhatIfRequest } from "../model/whatif";
+import { shortKind } from "../model/words";
 import { announce } from "../parts/live";
 import { Link } from "../parts/Link";
 import { Menu } from "../parts/Menu";
 import { asRequestError, useRequest, useSend } from "../parts/request";
-import { fileName, savePng, saveText } from "../parts/save";
+import { fileName, saveText } from "../parts/save";
 import { Failure, Limits, Name, Notice, Waiting } from "../parts/text";
 import { useTheme } from "../parts/theme";
 import { CopyBar } from "./CopyBar";
@@ -22,9 +20,11 @@ import { ManifestPanel } from "./ManifestPanel";
 import { NodesPanel } from "./NodesPanel";
 import { RolloutPanel } from "./RolloutPanel";
 import { saveView } from "./savedView";
+import { pictureChoices } from "./SaveView";
 import { SpreadPanel } from "./SpreadPanel";
 import { WhatIfPanel } from "./WhatIfPanel";
 import { RunningMap } from "./WorkloadMap";
+import { workloadPicture } from "./workloadPicture";
 
 interface Props {
   client: Client;
@@ -345,33 +345,8 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
       : editedRequest(manifest, state, detail.rolledOut, cluster.map.autoscale);
   const simulate = (signal: AbortSignal): Promise<SimulateAnswer> =>
     "rollout" in request ? client.rollout(request.rollout, signal) : client.simulate(request.simulate, signal);
-  const picture = async (signal: AbortSignal): Promise<ReturnType<typeof pictureOf>> => {
-    const answer = await simulate(signal);
-    const constraints = comparedDomains(answer, explain).map((found) => ({
-      title: `${found.topologyKey}, ${found.whenUnsatisfiable}, maxSkew ${found.maxSkew}`,
-      maxSkew: found.maxSkew,
-      minimum: minimumOf(found, found.after),
-      hard: found.whenUnsatisfiable === "DoNotSchedule",
-      domains: Object.keys({ ...found.before, ...found.after }).map((name) => ({
-        name,
-        pods: found.before[name] ?? 0,
-        after: found.after[name] ?? null,
-      })),
-    }));
-    const { source, kubernetesVersion } = cluster.map;
-    const ends = endsOf(answer);
-    const happens = [
-      ...(state.edited === null ? [] : ["an edited copy is rolled out"]),
-      ...state.actions.map(actionSentence),
-      ...(state.replicas === null ? [] : [`${state.replicas} replicas`]),
-    ];
-    const about = [
-      ...(happens.length ? [`What if: ${happens.join(", ")}`] : []),
-      `${count(ends.running, "replica")} with a node, ${ends.pending} pending`,
-      `Cluster ${source.name || "live"} of ${source.readAt}, Kubernetes ${kubernetesVersion}`,
-    ];
-    return pictureOf(`${shortKind(state.kind)} ${state.namespace}/${state.name}`, about, constraints, theme);
-  };
+  const picture = (signal: AbortSignal): Promise<Picture> =>
+    workloadPicture({ client, cluster, state, detail, manifest, explain, theme, simulate }, signal);
   return (
     <div class="saving">
       <button
@@ -456,23 +431,7 @@ function Saving({ client, cluster, state, detail, manifest, explain, onFail, set
               });
             },
           },
-          {
-            label: "Domains (PNG)",
-            act: () => {
-              guarded(async (signal) => {
-                const { svg, width, height } = await picture(signal);
-                await savePng(`${name}.png`, svg, width, height);
-              });
-            },
-          },
-          {
-            label: "Domains (SVG)",
-            act: () => {
-              guarded(async (signal) => {
-                saveText(`${name}.svg`, "image/svg+xml", (await picture(signal)).svg);
-              });
-            },
-          },
+          ...pictureChoices(name, picture, guarded),
         ]}
       />
     </div>

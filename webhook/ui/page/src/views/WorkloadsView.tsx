@@ -2,9 +2,13 @@
 import { useMemo } from "preact/hooks";
 import type { Client } from "../client";
 import { type ListState, type PageState } from "../model/fragment";
-import { byRisk } from "../model/risk";
+import type { Cluster } from "../model/cluster";
+import { byRisk, CHOICES, filtered } from "../model/risk";
+import { tablePicture } from "../model/tablePicture";
+import { clusterWords, workloadTable } from "../model/viewPictures";
 import { count, number } from "../model/words";
 import { Failure, Notice, Waiting } from "../parts/text";
+import { useTheme } from "../parts/theme";
 import type { Audit } from "./audit";
 import { OpenManifest } from "./OpenManifest";
 import { SaveView } from "./SaveView";
@@ -12,6 +16,7 @@ import { WorkloadList } from "./WorkloadList";
 
 interface Props {
   client: Client;
+  cluster: Cluster;
   audit: Audit;
   state: ListState;
   go: (state: PageState, replace?: boolean) => void;
@@ -19,7 +24,8 @@ interface Props {
   onManifest: (text: string) => void;
 }
 
-export function WorkloadsView({ client, audit, state, go, onManifest }: Props) {
+export function WorkloadsView({ client, cluster, audit, state, go, onManifest }: Props) {
+  const theme = useTheme();
   const workloads = useMemo(() => byRisk(audit.workloads), [audit.workloads]);
   const troubled = workloads.filter(({ problems }) => problems.length > 0).length;
   const others = audit.unaudited;
@@ -45,6 +51,13 @@ export function WorkloadsView({ client, audit, state, go, onManifest }: Props) {
       {audit.done && (
         <SaveView
           client={client}
+          picture={(title, about) => {
+            const chosen = CHOICES.find(({ choice }) => choice === state.risk)?.choice ?? null;
+            const listed = filtered(workloads, { text: state.filter, risk: chosen });
+            const filter = [state.filter, chosen ?? ""].filter(Boolean).join(", ");
+            const lines = [...about, ...(filter ? [`Filter: ${filter}`] : []), clusterWords(cluster)];
+            return tablePicture(title, lines, workloadTable(listed), theme);
+          }}
           title="Workloads"
           verdict={`${number(troubled)} of ${count(audit.workloads.length, "workload")} with a risk.`}
           {...{ state, audit }}
