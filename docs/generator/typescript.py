@@ -17,7 +17,7 @@ from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT
 from policies.reports.lint.json import LintReport
 from policies.reports.plan.json import PlanReport
 from policies.reports.survive.json import SurviveAnswer
-from webhook.requests.actions import MOST_ACTIONS, MOST_TAINTS
+from webhook.requests.actions import MOST_ACTIONS, MOST_LABELS, MOST_TAINTS
 from webhook.ui.answers import PageError
 from webhook.ui.embedded import RECORDING, EmbeddedReport
 from webhook.ui.routes import ROUTES
@@ -57,6 +57,7 @@ def _constants() -> Iterator[str]:
         ("MOST_KEY", "Characters of the longest key of a label or taint", KEY_LENGTH),
         ("MOST_ACTIONS", "As many actions as one request may have", MOST_ACTIONS),
         ("MOST_TAINTS", "As many taints as an action may leave out", MOST_TAINTS),
+        ("MOST_LABELS", "As many labels as an action may give new nodes", MOST_LABELS),
         ("MOST_ADDED", "As many nodes as one action may add", MOST_ADDED),
         ("MOST_PODS", "As many replicas as are scheduled", MOST_PODS),
         ("MOST_ROLLED_OUT", "As many replicas as are rolled out or scaled", MOST_ROLLED_OUT),

@@ -344,4 +344,6 @@ def nodes_like(action: AddNodes) -> str:
     '2 nodes like n1 without the taint team'
     """
     without = f" without {taints_text(action.without_taints)}" if action.without_taints else ""
-    return f"{plural(action.count, 'node')} like {one_line(action.like)}{without}"
+    labels = listed((f"{key}={value}" for key, value in action.labels), IN_SENTENCE)
+    with_labels = f" with {labels}" if labels else ""
+    return f"{plural(action.count, 'node')} like {one_line(action.like)}{with_labels}{without}"

@@ -60,12 +60,20 @@ _OPTIONS: Final = (
         help="Remove the taints of a key from a node, of one effect or of all.",
     ),
     click.option(
+        "--label", multiple=True, nargs=2, metavar="NODE KEY=VALUE",
+        help="Label a node, in place of a label of the same key.",
+    ),
+    click.option(
         "--add", multiple=True, nargs=3, metavar="N like NODE",
         help="Add N nodes like one: its labels, taints and capacity, without pods.",
     ),
     click.option(
         "--without-taint", multiple=True, metavar="KEY",
         help="The nodes of the --add before it do not have the taints of this key.",
+    ),
+    click.option(
+        "--with-label", multiple=True, metavar="KEY=VALUE",
+        help="The nodes of the --add before it have this label, such as zone=d.",
     ),
     click.option(
         "--unreachable", is_flag=True,
@@ -106,7 +114,7 @@ class Happening:
         Raises:
             UsageError: One of them is not what it should be; has a line for each.
         """
-        left = {name: iter(values.pop(name)) for name in (*_READERS, "without_taint")}
+        left = {name: iter(values.pop(name)) for name in (*_READERS, *_OF_ADDED)}
         actions: list[core_actions.Action] = []
         problems = []
         for name in context.meta[OPTION_ORDER]:
@@ -116,7 +124,7 @@ class Happening:
                 if name in _READERS:
                     actions.append(_READERS[name](next(left[name])))
                 else:
-                    actions.append(_without_taint(actions, next(left[name])))
+                    actions.append(_OF_ADDED[name](_last_added(actions), next(left[name])))
             except UsageError as error:
                 problems.append(f"--{name.replace('_', '-')}: {error}")
         if problems:
@@ -148,10 +156,8 @@ class Happening:
 
 
 def _lose(text: str) -> core_actions.Action:
-    key, equals, value = text.partition("=")
-    if not key or not equals:
-        raise UsageError(f"Invalid value: {shown(text)}: must be KEY=VALUE, such as zone=a")
-    return core_actions.LoseDomain(at=FieldPath(("--lose",)), key=core_actions.topology_key(key), value=value)
+    key, value = _key_value(text)
+    return core_actions.LoseDomain(at=FieldPath(("--lose",)), key=key, value=value)
 
 
 def _drain(node: str) -> core_actions.Action:
@@ -190,13 +196,34 @@ def _no_taint(text: str, form: str) -> UsageError:
     return UsageError(f"Invalid value: {shown(text)}: must be {form}; the effects are {effects}")
 
 
-def _without_taint(actions: list[core_actions.Action], key: str) -> core_actions.Action:
-    """Take the last action, which must add nodes; return it with a taint less."""
-    added = actions[-1] if actions else None
-    if not isinstance(added, core_actions.AddNodes):
-        raise UsageError(f"Invalid value: {shown(key)}: must follow the --add whose nodes lack the taint")
+def _last_added(actions: list[core_actions.Action]) -> core_actions.AddNodes:
+    """Take the last action, which must add nodes."""
+    if not actions or not isinstance(added := actions[-1], core_actions.AddNodes):
+        raise UsageError("must follow the --add whose nodes it is about")
     del actions[-1]
+    return added
+
+
+def _without_taint(added: core_actions.AddNodes, key: str) -> core_actions.Action:
     return replace(added, without_taints=(*added.without_taints, key))
+
+
+def _with_label(added: core_actions.AddNodes, text: str) -> core_actions.Action:
+    return replace(added, labels=(*added.labels, _key_value(text)))
+
+
+def _label(given: tuple[str, str]) -> core_actions.Action:
+    node, text = given
+    key, value = _key_value(text)
+    return core_actions.LabelNode(at=FieldPath(("--label",)), node=node, key=key, value=value)
+
+
+def _key_value(text: str) -> tuple[str, str]:
+    """Return the topology key, which may be written short, and value of a label."""
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise UsageError(f"Invalid value: {shown(text)}: must be KEY=VALUE, such as zone=a")
+    return core_actions.topology_key(key), value
 
 
 def _add(given: tuple[str, str, str]) -> core_actions.Action:
@@ -216,5 +243,11 @@ _READERS: Final[dict[str, Callable[[Any], core_actions.Action]]] = {
     "uncordon": _uncordon,
     "taint": _taint,
     "untaint": _untaint,
+    "label": _label,
     "add": _add,
+}
+#: What gives the nodes of the action before it what each option says.
+_OF_ADDED: Final[dict[str, Callable[[core_actions.AddNodes, str], core_actions.Action]]] = {
+    "without_taint": _without_taint,
+    "with_label": _with_label,
 }

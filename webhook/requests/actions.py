@@ -15,6 +15,7 @@ from policies.placement.core.actions import (
     AddNodes,
     CordonNode,
     DrainNode,
+    LabelNode,
     LoseDomain,
     TaintNode,
     UncordonNode,
@@ -27,6 +28,8 @@ from webhook.requests.frame import Name
 MOST_ACTIONS: Final = 100
 #: Taints that new nodes may do without: nodes have a few.
 MOST_TAINTS: Final = 100
+#: Labels that new nodes may have besides.
+MOST_LABELS: Final = 100
 #: The rule that an action breaks which is none, or several.
 ACTION_INVALID: Final = "action-invalid"
 
@@ -79,6 +82,30 @@ class UntaintedNode(Received):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NodeLabel(Received):
+    """A label of a node.
+
+    Attributes:
+        key: Its key.
+        value: Its value.
+    """
+
+    key: Name
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabeledNode(NodeLabel):
+    """A node that gets a label, in place of one of the same key.
+
+    Attributes:
+        node: The node.
+    """
+
+    node: Name
+
+
+@dataclass(frozen=True, kw_only=True)
 class AddedNodes(Received):
     """More nodes like one: its labels, taints and capacity, without pods.
 
@@ -86,11 +113,13 @@ class AddedNodes(Received):
         like: The node.
         count: How many.
         without_taints: Keys of taints that the new nodes do not have.
+        labels: Labels that they have besides, or in place of others, such as another zone.
     """
 
     like: Name
     count: Annotated[int, Keywords(minimum=1, maximum=MOST_ADDED)] = 1
     without_taints: Annotated[list[Name], Keywords(maxItems=MOST_TAINTS)] | None = None
+    labels: Annotated[list[NodeLabel], Keywords(maxItems=MOST_LABELS)] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +133,7 @@ class ActionBody(Received):
         uncordon: A node that takes pods again.
         taint: A node is tainted.
         untaint: A node loses taints.
+        label: A node gets a label.
         add: Nodes are added.
     """
 
@@ -113,6 +143,7 @@ class ActionBody(Received):
     uncordon: Annotated[Name | None, OPTIONAL] = None
     taint: Annotated[TaintedNode | None, OPTIONAL] = None
     untaint: Annotated[UntaintedNode | None, OPTIONAL] = None
+    label: Annotated[LabeledNode | None, OPTIONAL] = None
     add: Annotated[AddedNodes | None, OPTIONAL] = None
 
     def check(self, path: FieldPath, found: ErrorList) -> None:
@@ -157,7 +188,11 @@ def _given(body: ActionBody, at: FieldPath) -> Iterator[Action]:
     if (freed := body.untaint) is not None:
         where = at.child("untaint", "node")
         yield UntaintNode(at=where, node=freed.node, key=freed.key, effect=freed.effect)
+    if (labeled := body.label) is not None:
+        where = at.child("label", "node")
+        yield LabelNode(at=where, node=labeled.node, key=labeled.key, value=labeled.value)
     if (added := body.add) is not None:
         without = tuple(added.without_taints or ())
+        labels = tuple((label.key, label.value) for label in added.labels or ())
         where = at.child("add", "like")
-        yield AddNodes(at=where, like=added.like, count=added.count, without_taints=without)
+        yield AddNodes(at=where, like=added.like, count=added.count, without_taints=without, labels=labels)

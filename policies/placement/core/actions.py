@@ -1,4 +1,4 @@
-"""Actions on nodes: a domain is lost, a node drained, cordoned, tainted, freed of either, or added."""
+"""Actions on nodes: a domain is lost, a node drained, cordoned, tainted, freed of these, labeled or added."""
 
 from __future__ import annotations
 
@@ -105,6 +105,16 @@ class UntaintNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LabelNode:
+    """A node gets a label, in place of one of the same key."""
+
+    at: FieldPath
+    node: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddNodes:
     """There are more nodes like one: its labels, lasting taints and capacity, without pods and images.
 
@@ -113,16 +123,18 @@ class AddNodes:
         like: The node.
         count: How many.
         without_taints: Keys of taints that the new nodes do not have.
+        labels: Labels that they have besides, or in place of others.
     """
 
     at: FieldPath
     like: str
     count: int
     without_taints: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 #: What changes one node, whose pods stay unless it says otherwise.
-NodeAction: TypeAlias = DrainNode | CordonNode | UncordonNode | TaintNode | UntaintNode
+NodeAction: TypeAlias = DrainNode | CordonNode | UncordonNode | TaintNode | UntaintNode | LabelNode
 Action: TypeAlias = LoseDomain | NodeAction | AddNodes
 
 
@@ -250,6 +262,11 @@ class _Run:
         node = self._node(action.node, action.at)
         if node is None:
             return
+        self._apply(action, node)
+        if self._cluster.nodes.find(node.name) != node:
+            self._changed[node.name] = None
+
+    def _apply(self, action: NodeAction, node: Node) -> None:
         match action:
             case TaintNode(taint=taint):
                 if taint.effect == TaintEffect.NO_EXECUTE:
@@ -267,8 +284,8 @@ class _Run:
                 self._simulation.cordon(node)
             case CordonNode():
                 self._simulation.cordon(node)
-        if self._cluster.nodes.find(node.name) != node:
-            self._changed[node.name] = None
+            case LabelNode(key=key, value=value):
+                self._simulation.put(node._replace(labels={**node.labels, key: value}))
 
     def add(self, action: AddNodes) -> None:
         like, added = self._node(action.like, action.at), len(self.done.added) + action.count
@@ -279,6 +296,7 @@ class _Run:
         if like is None:
             return
         model = without_taints(like, *action.without_taints)
+        model = model._replace(labels={**model.labels, **dict(action.labels)})
         self.done.added += self._simulation.add(model, action.count)
 
     def changed_nodes(self) -> list[ChangedNodes]:

@@ -12,6 +12,7 @@ from policies.placement.core.actions import (
     AddNodes,
     CordonNode,
     DrainNode,
+    LabelNode,
     LoseDomain,
     TaintNode,
     UncordonNode,
@@ -46,6 +47,8 @@ def action_text(action: Action) -> str:
             return f"{one_line(node)} gets the taint {one_line(str(taint))}"
         case UncordonNode(node=node):
             return f"{one_line(node)} is uncordoned"
+        case LabelNode(node=node, key=key, value=value):
+            return f"{one_line(node)} gets the label {one_line(f'{key}={value}')}"
         case UntaintNode(node=node, taint=taint):
             return f"{one_line(node)} loses the taint {one_line(taint)}"
         case AddNodes(count=count):

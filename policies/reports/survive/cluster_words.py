@@ -13,6 +13,7 @@ from policies.placement.core.actions import (
     AddNodes,
     CordonNode,
     DrainNode,
+    LabelNode,
     LoseDomain,
     TaintNode,
     UncordonNode,
@@ -68,6 +69,8 @@ def _disruption(action: Action) -> str:
             return f"the taint {one_line(str(taint))} of {one_line(node)}"
         case UncordonNode(node=node):
             return f"the end of the cordon of {one_line(node)}"
+        case LabelNode(node=node, key=key, value=value):
+            return f"the label {one_line(f'{key}={value}')} of {one_line(node)}"
         case UntaintNode(node=node, taint=taint):
             return f"the removal of the taint {one_line(taint)} of {one_line(node)}"
         case AddNodes():

@@ -17,6 +17,7 @@ from policies.placement.core.actions import (
     AddNodes,
     CordonNode,
     DrainNode,
+    LabelNode,
     LoseDomain,
     TaintNode,
     UncordonNode,
@@ -64,6 +65,19 @@ def test_the_order() -> None:
     assert () == _read()
 
 
+def test_labels() -> None:
+    """A node gets one; those of new nodes belong to the --add before them. Topology keys may be short."""
+    zone, added = "topology.kubernetes.io/zone", AddNodes(at=FieldPath(("--add",)), like="n1", count=2)
+
+    assert (
+        LabelNode(at=FieldPath(("--label",)), node="n1", key="example.com/rack", value="r=1"),
+        replace(added, labels=((zone, "d"), ("example.com/rack", "")), without_taints=("team",)),
+    ) == _read(
+        *("--label", "n1", "example.com/rack=r=1", "--add", "2", "like", "n1", "--with-label", "zone=d"),
+        *("--without-taint", "team", "--with-label", "example.com/rack="),
+    )
+
+
 def test_what_is_taken_back() -> None:
     """A taint is named as for kubectl; a taint that new nodes lack belongs to the --add before it."""
     at, added = FieldPath(("--untaint",)), AddNodes(at=FieldPath(("--add",)), like="n1", count=1)
@@ -99,10 +113,11 @@ def test_what_is_wrong() -> None:
             *("--add", "3", "as", "n1", "--add", "0", "like", "n1", "--add", "9" * 5000, "like", "n1"),
             *("--add", "3", "like", "n1", "--drain", "n1", "--without-taint", "team"),
             *("--untaint", "n1", "team=x", "--untaint", "n1", "team:Never"),
+            *("--label", "n1", "zone", "--with-label", "zone=d"),
         )
 
     named = [line.partition(":")[0] for line in str(caught.value).splitlines()]
-    assert ["--lose"] * 2 + ["--taint"] * 2 + ["--add"] * 3 + ["--without-taint"] + ["--untaint"] * 2 == named
+    assert ["--lose"] * 2 + ["--taint"] * 2 + ["--add"] * 3 + ["--without-taint"] + ["--untaint"] * 2 + ["--label", "--with-label"] == named
 
 
 def test_too_few_words() -> None:

@@ -14,6 +14,7 @@ from policies.placement.core.actions import (
     AddNodes,
     CordonNode,
     DrainNode,
+    LabelNode,
     LoseDomain,
     TaintNode,
     UncordonNode,
@@ -38,9 +39,11 @@ def test_every_action() -> None:
         {"untaint": {"node": "n3", "key": "team"}},
         {"untaint": {"node": "n3", "key": "team", "effect": "NoSchedule"}},
         {"add": {"like": "n1", "withoutTaints": ["team"]}},
+        {"label": {"node": "n3", "key": "rack", "value": ""}},
+        {"add": {"like": "n1", "labels": [{"key": "rack", "value": "r2"}]}},
     ]
     found = ErrorList()
-    zone, paths = "topology.kubernetes.io/zone", [AT.index(position) for position in range(10)]
+    zone, paths = "topology.kubernetes.io/zone", [AT.index(position) for position in range(12)]
 
     assert (
         LoseDomain(at=paths[0].child("lose", "value"), key=zone, value="a", unreachable=True),
@@ -55,6 +58,8 @@ def test_every_action() -> None:
             at=paths[8].child("untaint", "node"), node="n3", key="team", effect=TaintEffect.NO_SCHEDULE
         ),
         AddNodes(at=paths[9].child("add", "like"), like="n1", count=1, without_taints=("team",)),
+        LabelNode(at=paths[10].child("label", "node"), node="n3", key="rack", value=""),
+        AddNodes(at=paths[11].child("add", "like"), like="n1", count=1, labels=(("rack", "r2"),)),
     ) == actions_of(read(SimulationFields, {"actions": raw}, FieldPath(), found).actions or [], AT)
     assert [] == found.errors
 

@@ -17,6 +17,7 @@ from policies.placement.core.actions import (
     CordonNode,
     Disruption,
     DrainNode,
+    LabelNode,
     LoseDomain,
     TaintNode,
     UncordonNode,
@@ -197,6 +198,16 @@ def test_what_the_cluster_does_not_have(action: Action) -> None:
             ],
             [(["n1", "n1-new-1", "n1-new-2"], False, ["team"])],
             id="2 like one with a taint: alike",
+        ),
+        pytest.param(
+            [LabelNode(at=AT, node="n2", key=ZONE_KEY, value="a")],
+            [(["n2"], False, [])],
+            id="in another zone",
+        ),
+        pytest.param(
+            [AddNodes(at=AT, like="n2", count=1, labels=((ZONE_KEY, "a"),))],
+            [(["n2-new-1"], False, [])],
+            id="like one of another zone",
         ),
         pytest.param(
             [AddNodes(at=AT, like="n1", count=1), LoseDomain(at=AT, key=ZONE_KEY, value="a")],

@@ -12,6 +12,9 @@ export const MOST_ACTIONS = 100 as const;
 /** As many taints as an action may leave out. */
 export const MOST_TAINTS = 100 as const;
 
+/** As many labels as an action may give new nodes. */
+export const MOST_LABELS = 100 as const;
+
 /** As many nodes as one action may add. */
 export const MOST_ADDED = 5000 as const;
 
@@ -1226,6 +1229,8 @@ export interface ActionBody {
   taint?: TaintedNode;
   /** A node loses taints. */
   untaint?: UntaintedNode;
+  /** A node gets a label. */
+  label?: LabeledNode;
   /** Nodes are added. */
   add?: AddedNodes;
 }
@@ -1262,6 +1267,16 @@ export interface UntaintedNode {
   effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute" | null;
 }
 
+/** A node that gets a label, in place of one of the same key. */
+export interface LabeledNode {
+  /** Its key. */
+  key: string;
+  /** Its value. */
+  value: string;
+  /** The node. */
+  node: string;
+}
+
 /** More nodes like one: its labels, taints and capacity, without pods. */
 export interface AddedNodes {
   /** The node. */
@@ -1270,6 +1285,16 @@ export interface AddedNodes {
   count?: number;
   /** Keys of taints that the new nodes do not have. */
   withoutTaints?: string[] | null;
+  /** Labels that they have besides, or in place of others, such as another zone. */
+  labels?: NodeLabel[] | null;
+}
+
+/** A label of a node. */
+export interface NodeLabel {
+  /** Its key. */
+  key: string;
+  /** Its value. */
+  value: string;
 }
 
 /** The outcome for pods that are scheduled one after another. */

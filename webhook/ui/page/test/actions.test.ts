@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ActionBody, ClusterMap, SuggestedChange } from "../src/api-types";
-import { actionOptions, actionSentence, suggestedAction } from "../src/model/actions";
+import { actionOptions, actionSentence, suggestedActions } from "../src/model/actions";
 import { Cluster } from "../src/model/cluster";
 
 const ZONE = "topology.kubernetes.io/zone";
@@ -31,6 +31,12 @@ describe("an action in words, and as options of evenkeel what-if", () => {
       "Add 1 node like n1 without the taint team, gpu",
       "--add 1 like n1 --without-taint team --without-taint gpu",
     ],
+    [
+      { add: { like: "n1", count: 1, labels: [{ key: "zone", value: "d" }] } },
+      "Add 1 node like n1 with zone=d",
+      "--add 1 like n1 --with-label zone=d",
+    ],
+    [{ label: { node: "n1", key: "zone", value: "a" } }, "Label n1 with zone=a", "--label n1 zone=a"],
   ];
   test.each(cases)("%j", (action, sentence, options) => {
     expect([actionSentence(action), actionOptions(action)]).toEqual([sentence, options]);
@@ -43,20 +49,33 @@ describe("a suggested change of the cluster as an action", () => {
       kinds: [kind],
       inCluster: { nodes: ["n1"], count: 1, key: null, value: null, withoutTaints: [], ...part },
     }) as unknown as SuggestedChange;
-  const cases: [string, SuggestedChange, ActionBody | null][] = [
-    ["a cordon ends", made("cordon", {}), { uncordon: "n1" }],
-    ["a node in any domain", made("newNode", {}), { add: { like: "n1", count: 1 } }],
+  const cases: [string, SuggestedChange, ActionBody[] | string][] = [
+    ["a cordon ends", made("cordon", {}), [{ uncordon: "n1" }]],
+    ["a node in any domain", made("newNode", {}), [{ add: { like: "n1", count: 1 } }]],
     [
       "2 nodes in the domain of the one that they are like, without its taint",
       made("newNode", { key: ZONE, value: "a", count: 2, withoutTaints: ["team"] }),
-      { add: { like: "n1", count: 2, withoutTaints: ["team"] } },
+      [{ add: { like: "n1", count: 2, withoutTaints: ["team"] } }],
     ],
-    ["a node in a domain that is lost", made("newNode", { key: ZONE, value: "b" }), null],
-    ["a node in a new domain", made("newNode", { key: ZONE }), null],
-    ["a label", made("nodeLabel", { key: ZONE, value: "a" }), null],
-    ["an edit of the manifest", { kinds: ["maxSkew"], inCluster: null } as unknown as SuggestedChange, null],
+    [
+      "a node in a domain that is lost",
+      made("newNode", { key: ZONE, value: "b" }),
+      [{ add: { like: "n1", count: 1, labels: [{ key: ZONE, value: "b" }] } }],
+    ],
+    [
+      "2 nodes, each in a new domain",
+      made("newNode", { key: ZONE, count: 2 }),
+      ["new-1", "new-2"].map((value) => ({ add: { like: "n1", count: 1, labels: [{ key: ZONE, value }] } })),
+    ],
+    ["a label", made("nodeLabel", { key: ZONE, value: "a" }), [{ label: { node: "n1", key: ZONE, value: "a" } }]],
+    ["an edit of the manifest", { kinds: ["maxSkew"], edits: [{}], inCluster: null } as unknown as SuggestedChange, []],
+    [
+      "no time can be tried",
+      made("termination", {}),
+      "It is only a matter of time: pods that are being deleted hold the room.",
+    ],
   ];
   test.each(cases)("%s", (_name, change, action) => {
-    expect(suggestedAction(change, cluster)).toEqual(action);
+    expect(suggestedActions(change, cluster)).toEqual(action);
   });
 });

@@ -36,6 +36,8 @@ describe("a link restores the state", () => {
           { untaint: { node: "n3", key: "team", effect: "NoExecute" } },
           { add: { like: "n1", count: 3 } },
           { add: { like: "n1", count: 1, withoutTaints: ["team", "example.com/a:b"] } },
+          { add: { like: "n1", count: 1, withoutTaints: ["team"], labels: [{ key: "rack", value: "r:2=b" }] } },
+          { label: { node: "n1", key: "example.com/rack", value: "" } },
         ],
         edited: "kind: Deployment\n# ünïcode & ampersand\n",
         step: 7,

@@ -1,5 +1,15 @@
 /** What happens to nodes in a what-if: as the API takes it, as a link writes it, and in words. */
-import { MOST_ADDED, MOST_KEY, MOST_TAINTS, TAINT_EFFECTS, type ActionBody, type SuggestedChange } from "../api-types";
+import {
+  MOST_ADDED,
+  MOST_KEY,
+  MOST_LABELS,
+  MOST_TAINTS,
+  TAINT_EFFECTS,
+  type ActionBody,
+  type AddedNodes,
+  type NodeLabel,
+  type SuggestedChange,
+} from "../api-types";
 import type { Cluster } from "./cluster";
 import { shortKey } from "./words";
 
@@ -22,9 +32,17 @@ function encodeParts(action: ActionBody): string[] {
       action.untaint.key,
       ...(action.untaint.effect ? [action.untaint.effect] : []),
     ];
+  if (action.label) return ["label", action.label.node, action.label.key, action.label.value];
   if (action.taint)
     return ["taint", action.taint.node, action.taint.key, action.taint.value ?? "", action.taint.effect];
-  if (action.add) return ["add", action.add.like, String(action.add.count ?? 1), ...(action.add.withoutTaints ?? [])];
+  if (action.add)
+    return [
+      "add",
+      action.add.like,
+      String(action.add.count ?? 1),
+      ...(action.add.withoutTaints ?? []),
+      ...(action.add.labels ?? []).map(({ key, value }) => `${key}=${value}`),
+    ];
   return [];
 }
 
@@ -54,6 +72,8 @@ export function decodeAction(text: string): ActionBody | null {
       if (second === "" || (parts.length !== 3 && !(known && parts.length === 4))) return null;
       return { untaint: { node: first, key: second, ...(known ? { effect: known } : {}) } };
     }
+    case "label":
+      return second !== "" && parts.length === 4 ? { label: { node: first, key: second, value } } : null;
     case "taint": {
       const known = TAINT_EFFECTS.find((name) => name === effect);
       return known && second !== "" && parts.length === 5
@@ -62,14 +82,24 @@ export function decodeAction(text: string): ActionBody | null {
     }
     case "add": {
       const count = Number(second);
-      const withoutTaints = parts.slice(3);
+      // No key has an equals sign.
+      const withoutTaints = parts.slice(3).filter((part) => !part.includes("="));
+      const labels = parts.slice(3).flatMap((part): NodeLabel[] => {
+        const at = part.indexOf("=");
+        return at < 0 ? [] : [{ key: part.slice(0, at), value: part.slice(at + 1) }];
+      });
       const valid = parts.length >= 3 && Number.isInteger(count) && count >= 1 && count <= MOST_ADDED;
-      if (!valid || withoutTaints.length > MOST_TAINTS || withoutTaints.includes("")) return null;
-      return { add: { like: first, count, ...(withoutTaints.length ? { withoutTaints } : {}) } };
+      const many = withoutTaints.length > MOST_TAINTS || labels.length > MOST_LABELS;
+      if (!valid || many || withoutTaints.includes("") || labels.some(({ key }) => key === "")) return null;
+      return { add: added(first, count, withoutTaints, labels) };
     }
     default:
       return null;
   }
+}
+
+function added(like: string, count: number, withoutTaints: string[], labels: NodeLabel[]): AddedNodes {
+  return { like, count, ...(withoutTaints.length ? { withoutTaints } : {}), ...(labels.length ? { labels } : {}) };
 }
 
 /** An action in words around a name of the cluster, which is shown apart from the text. */
@@ -96,8 +126,13 @@ export function actionWords(action: ActionBody): ActionWords {
     const { node, key, effect } = action.untaint;
     return { before: "Remove from ", name: node, after: ` the taint ${key}${effect ? `:${effect}` : ""}` };
   }
-  const { count = 1, like = "", withoutTaints } = action.add ?? {};
-  const after = withoutTaints?.length ? ` without the taint ${withoutTaints.join(", ")}` : "";
+  if (action.label)
+    return { before: "Label ", name: action.label.node, after: ` with ${action.label.key}=${action.label.value}` };
+  const { count = 1, like = "", withoutTaints, labels } = action.add ?? {};
+  const after = [
+    ...(labels?.length ? [` with ${labels.map(({ key, value }) => `${key}=${value}`).join(", ")}`] : []),
+    ...(withoutTaints?.length ? [` without the taint ${withoutTaints.join(", ")}`] : []),
+  ].join("");
   return { before: `Add ${count} ${count === 1 ? "node" : "nodes"} like `, name: like, after };
 }
 
@@ -122,25 +157,46 @@ export function actionOptions(action: ActionBody): string {
     const { node, key, effect } = action.untaint;
     return `--untaint ${quoted(node)} ${quoted(`${key}${effect ? `:${effect}` : ""}`)}`;
   }
-  const { count = 1, like = "", withoutTaints } = action.add ?? {};
+  if (action.label)
+    return `--label ${quoted(action.label.node)} ${quoted(`${action.label.key}=${action.label.value}`)}`;
+  const { count = 1, like = "", withoutTaints, labels } = action.add ?? {};
   return [
     `--add ${count} like ${quoted(like)}`,
+    ...(labels ?? []).map(({ key, value }) => `--with-label ${quoted(`${key}=${value}`)}`),
     ...(withoutTaints ?? []).map((key) => `--without-taint ${quoted(key)}`),
   ].join(" ");
 }
 
-/**
- * Return the action that a suggested change of the cluster comes to; null where none does: a label is not known, nor a
- * domain that there is not yet.
- */
-export function suggestedAction({ kinds, inCluster }: SuggestedChange, cluster: Cluster): ActionBody | null {
-  const [node] = inCluster?.nodes ?? [];
-  if (!inCluster || node === undefined) return null;
-  if (kinds.includes("cordon")) return { uncordon: node };
+/** Return the actions that a suggested change of the cluster comes to, or why none do. */
+export function suggestedActions(
+  { kinds, edits, inCluster }: SuggestedChange,
+  cluster: Cluster,
+): ActionBody[] | string {
+  if (!inCluster) return edits.length > 0 ? [] : "It is changed where it is defined, which this page cannot try.";
+  const [node] = inCluster.nodes;
   const { key, value, count, withoutTaints } = inCluster;
-  const there = key === null || (value !== null && cluster.domainOf(cluster.names.indexOf(node), key) === value);
-  if (!kinds.includes("newNode") || !there) return null;
-  return { add: { like: node, count, ...(withoutTaints.length ? { withoutTaints } : {}) } };
+  if (node !== undefined && kinds.includes("cordon")) return [{ uncordon: node }];
+  if (node !== undefined && kinds.includes("nodeLabel") && key !== null && value !== null)
+    return [{ label: { node, key, value } }];
+  if (node === undefined || !kinds.includes("newNode"))
+    return kinds.includes("termination")
+      ? "It is only a matter of time: pods that are being deleted hold the room."
+      : "A what-if changes nodes, and no volumes, claims or classes: this cannot be tried here.";
+  const there = cluster.domainOf(cluster.positionOf(node), key ?? "");
+  if (key === null || key === "" || value === there) return [{ add: added(node, count, withoutTaints, []) }];
+  if (value !== null) return [{ add: added(node, count, withoutTaints, [{ key, value }]) }];
+  // Each in a domain of its own.
+  return newDomains(cluster, key, count).map((name) => ({
+    add: added(node, 1, withoutTaints, [{ key, value: name }]),
+  }));
+}
+
+/** Return names of domains that there are not yet. */
+function newDomains(cluster: Cluster, key: string, count: number): string[] {
+  const known = new Set(cluster.map.nodes.labels[key]?.values);
+  const names: string[] = [];
+  for (let at = 1; names.length < count; at += 1) if (!known.has(`new-${at}`)) names.push(`new-${at}`);
+  return names;
 }
 
 /** Return a word as a POSIX shell takes it. */

@@ -176,7 +176,7 @@ export function nodesAfter(before: Cluster, { addedNodes, changedNodes }: Change
   const taints = { values: [...nodes.taints.values], of: [...nodes.taints.of] };
   const cordoned = new Set(nodes.cordoned);
   const added = new Map(addedNodes.map((name, at) => [name, nodes.names.length + at]));
-  const labels = added.size > 0 ? new Map(Object.entries(nodes.labels).map(([key, of]) => [key, grown(of)])) : null;
+  const labels = new Map(Object.entries(nodes.labels).map(([key, of]) => [key, grown(of)]));
   for (const { names, cordoned: closed, taints: given, labels: own } of changedNodes) {
     const number = taints.values.push(given) - 1;
     for (const name of names) {
@@ -184,8 +184,11 @@ export function nodesAfter(before: Cluster, { addedNodes, changedNodes }: Change
       taints.of[at] = number;
       if (closed) cordoned.add(at);
       else cordoned.delete(at);
-      if (added.has(name))
-        labels?.forEach((column, key) => (column.of[at] = column.find(own[key] ?? (key === HOSTNAME ? name : null))));
+      labels.forEach((column, key) => {
+        // What a node of its own name is called stays.
+        if (key !== HOSTNAME) column.of[at] = column.find(own[key] ?? null);
+        else if (added.has(name)) column.of[at] = column.find(name);
+      });
     }
   }
   return {
@@ -193,9 +196,7 @@ export function nodesAfter(before: Cluster, { addedNodes, changedNodes }: Change
     names: [...nodes.names, ...addedNodes],
     taints,
     cordoned: [...cordoned],
-    ...(labels
-      ? { labels: Object.fromEntries([...labels].map(([key, { values, of }]) => [key, { values, of }])) }
-      : {}),
+    labels: Object.fromEntries([...labels].map(([key, { values, of }]) => [key, { values, of }])),
   };
 }
 

@@ -28,9 +28,16 @@ const VERBS = [
   { verb: "uncordon", label: "Uncordon a node" },
   { verb: "taint", label: "Taint a node" },
   { verb: "untaint", label: "Remove a taint" },
+  { verb: "label", label: "Label a node" },
   { verb: "add", label: "Add nodes" },
 ] as const;
 type Verb = (typeof VERBS)[number]["verb"];
+/** What is written of a taint or label of a node. */
+const MARKS: Partial<Record<Verb, { words: string; example: string }>> = {
+  taint: { words: "Taint key[=value]", example: "team=data" },
+  untaint: { words: "Taint key", example: "team" },
+  label: { words: "Label key=value", example: "example.com/rack=r2" },
+};
 /** Values that a field offers; any other may be typed. */
 const MOST_OFFERED = 300;
 
@@ -161,15 +168,15 @@ export function ActionsForm({ cluster, actions, onChange }: Props) {
             ))}
           </datalist>
         </label>
-        {(verb === "taint" || verb === "untaint") && (
+        {verb in MARKS && (
           <>
             <label class="field">
-              <span>{verb === "taint" ? "Taint key[=value]" : "Taint key"}</span>
+              <span>{MARKS[verb]?.words}</span>
               <input
                 value={taint}
                 required
                 maxLength={MOST_KEY + MOST_NAME}
-                placeholder={verb === "taint" ? "team=data" : "team"}
+                placeholder={MARKS[verb]?.example}
                 data-testid="taint"
                 autocomplete="off"
                 spellcheck={false}
@@ -237,6 +244,10 @@ function make(verb: Verb, entry: Entry): ActionBody | null {
       return Number.isInteger(entry.amount)
         ? { add: { like: entry.target, count: Math.min(MOST_ADDED, Math.max(1, entry.amount)) } }
         : null;
+    case "label": {
+      const [key = "", ...value] = entry.taint.split("=");
+      return key === "" || value.length === 0 ? null : { label: { node: entry.target, key, value: value.join("=") } };
+    }
     case "taint": {
       const [key = "", ...value] = entry.taint.split("=");
       return key === "" ? null : { taint: { node: entry.target, key, value: value.join("="), effect: entry.effect } };

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { MOST_NAME, type PendingGroup, type SuggestedChange } from "../api-types";
 import type { Client, RequestError } from "../client";
-import { suggestedAction } from "../model/actions";
+import { suggestedActions } from "../model/actions";
 import type { Cluster } from "../model/cluster";
 import { encode, workloadState, type PageState, type WorkloadKey } from "../model/fragment";
 import { tablePicture } from "../model/tablePicture";
@@ -159,13 +159,13 @@ function FirstFix({
             apply(found, data.manifest);
           }}
           onTry={(found) => {
-            const action = suggestedAction(found, cluster);
-            return (
-              action &&
-              (() => {
-                go({ ...workloadState(workload, "what-if"), actions: [action] });
-              })
-            );
+            const actions = suggestedActions(found, cluster);
+            if (typeof actions === "string") return actions;
+            return actions.length === 0
+              ? null
+              : () => {
+                  go({ ...workloadState(workload, "what-if"), actions });
+                };
           }}
         />
       </ul>

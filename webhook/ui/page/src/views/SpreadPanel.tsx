@@ -22,8 +22,8 @@ interface Props {
 interface Buttons {
   /** Applies it to a copy. */
   onApply?: ((change: SuggestedChange) => void) | undefined;
-  /** Tries a change of the cluster in a what-if; null for one that is no action. */
-  onTry?: ((change: SuggestedChange) => (() => void) | null) | undefined;
+  /** Return what tries a change of the cluster in a what-if, or why nothing does; null for one of the manifest alone. */
+  onTry?: ((change: SuggestedChange) => (() => void) | string | null) | undefined;
 }
 
 export function SpreadPanel({ explain, map, rebalance, onApply, onTry }: Props & Buttons) {
@@ -429,7 +429,12 @@ export function Suggestion({
           Apply to a copy
         </button>
       )}
-      {tried && (
+      {typeof tried === "string" && (
+        <p class="quiet" data-testid={`no-try-${at}`}>
+          {tried}
+        </p>
+      )}
+      {typeof tried === "function" && (
         <button class="primary" data-testid={`try-${at}`} onClick={tried}>
           Try it in a what-if
         </button>

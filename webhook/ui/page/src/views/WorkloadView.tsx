@@ -4,7 +4,7 @@ import type { ExplainAnswer, FieldEdit, SimulateAnswer, WorkloadDetail } from ".
 import type { Client, RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
 import { encode, MOST_EDITED, TABS, type PageState, type Tab, type WorkloadState } from "../model/fragment";
-import { suggestedAction } from "../model/actions";
+import { suggestedActions } from "../model/actions";
 import type { Picture } from "../model/picture";
 import { editedRequest, rebalanceCommand, reportBody, whatIfBody, type WhatIfRequest } from "../model/whatif";
 import { shortKind } from "../model/words";
@@ -253,13 +253,13 @@ function Panel(props: PanelProps) {
             onEdit(found.edits);
           }}
           onTry={(found) => {
-            const action = suggestedAction(found, cluster);
-            return (
-              action &&
-              (() => {
-                change({ tab: "what-if", actions: [...state.actions, action] });
-              })
-            );
+            const actions = suggestedActions(found, cluster);
+            if (typeof actions === "string") return actions;
+            return actions.length === 0
+              ? null
+              : () => {
+                  change({ tab: "what-if", actions: [...state.actions, ...actions] });
+                };
           }}
         />
       );
