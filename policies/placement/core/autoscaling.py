@@ -15,8 +15,8 @@ from policies.autoscaler.node_group import AutoscalerName, GroupState, RelaxedPr
 from policies.autoscaler.pod_groups import PendingPod
 from policies.manifests.wire import INLINE, INTERNAL, Count
 from policies.model.labels import LabelSelector
-from policies.model.pod import Pod
 from policies.model.node import Node
+from policies.model.pod import Pod
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.core.actions import ChangedNodes, alike_nodes
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound

@@ -117,7 +117,10 @@ def test_what_is_wrong() -> None:
         )
 
     named = [line.partition(":")[0] for line in str(caught.value).splitlines()]
-    assert ["--lose"] * 2 + ["--taint"] * 2 + ["--add"] * 3 + ["--without-taint"] + ["--untaint"] * 2 + ["--label", "--with-label"] == named
+    assert ["--lose"] * 2 + ["--taint"] * 2 + ["--add"] * 3 + ["--without-taint"] + ["--untaint"] * 2 + [
+        "--label",
+        "--with-label",
+    ] == named
 
 
 def test_too_few_words() -> None:

@@ -479,6 +479,8 @@ export interface WithNewNodes {
   groups: GroupSize[];
   /** The new nodes, in the order in which they are added. */
   nodes: NewNode[];
+  /** The same as they are, those that are alike together. */
+  changedNodes: ChangedNodes[];
   /** The pods for which no node was added, with the reasons. */
   unhelped: Unhelped[];
   /** Whether another loop would add nothing. */
@@ -581,7 +583,17 @@ export interface NewNode {
   instanceType: string;
   /** How it is bought: spot, on-demand or reserved; empty where Karpenter does not say it. */
   capacityType: string;
-  /** Its labels. */
+}
+
+/** Nodes that actions changed or added, all alike but for their names. */
+export interface ChangedNodes {
+  /** Their names. */
+  names: string[];
+  /** Whether they are unschedulable. */
+  cordoned: boolean;
+  /** Their taints. */
+  taints: Taint[];
+  /** Their labels, but for "kubernetes.io/hostname": that is the name of a new node, and stays of another. */
   labels: Record<string, string>;
 }
 
@@ -1467,18 +1479,6 @@ export interface WhatIf {
   actions: number;
 }
 
-/** Nodes that actions changed or added, all alike but for their names. */
-export interface ChangedNodes {
-  /** Their names. */
-  names: string[];
-  /** Whether they are unschedulable. */
-  cordoned: boolean;
-  /** Their taints. */
-  taints: Taint[];
-  /** Their labels, but for "kubernetes.io/hostname": that is the name of a new node, and stays of another. */
-  labels: Record<string, string>;
-}
-
 /** A pod that lost its node. One that was scheduled again has the members of a step, others "why". */
 export interface DisplacedPod {
   /** Its controller, as kind and name; empty if it has none or that is not known. */
@@ -1677,6 +1677,8 @@ export interface Autoscaled {
   groups: GroupSize[];
   /** The new nodes, in the order in which they are added. */
   nodes: NewNode[];
+  /** The same as they are, those that are alike together. */
+  changedNodes: ChangedNodes[];
   /** The pods for which no node was added, with the reasons. */
   unhelped: Unhelped[];
   /** Whether another loop would add nothing. */
@@ -2651,6 +2653,8 @@ export interface LossWithNewNodes {
   groups: GroupSize[];
   /** The new nodes, in the order in which they are added. */
   nodes: NewNode[];
+  /** The same as they are, those that are alike together. */
+  changedNodes: ChangedNodes[];
   /** The pods for which no node was added, with the reasons. */
   unhelped: Unhelped[];
   /** Whether another loop would add nothing. */
