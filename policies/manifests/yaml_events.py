@@ -24,6 +24,8 @@ _NESTED = "exceeded maximum nesting depth"
 _REFUSED = "found unexpected ':'"
 #: Colons before what ends a plain text in brackets.
 _COLONS = re.compile(r"(?<!:):+(?=[][{},])")
+#: Any text with such a colon, and few others: libyaml may refuse it.
+_MAY_BE_REFUSED = re.compile(r":[][{},]")
 #: An alias or an anchor that ends where a colon is, as in ``{*key:[1]}``: then the colon is no text.
 _NAME = re.compile(r"(?:^|[\s,\[{])[*&][0-9A-Za-z_-]*\Z")
 #: Characters before a colon in which the start of such a name is looked for; bounds the cost.
@@ -67,17 +69,23 @@ _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 def events(text: str) -> Iterator[Any]:
-    """Yield the events of a stream.
+    """Return the events of a stream.
 
     Raises:
-        YAMLError: It is no YAML.
+        YAMLError: It is no YAML, here or where an event is read.
     """
     # The fallback is PyYAML without libyaml.
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    if _MAY_BE_REFUSED.search(text):
+        return _with_colons(text, loader)
+    return iter(loader(text).get_event, None)
+
+
+def _with_colons(text: str, loader: Any) -> Iterator[Any]:
+    """Yield the events of a stream that libyaml may refuse for its colons."""
     given = 0
     try:
-        next_event = loader(text).get_event
-        while (event := next_event()) is not None:
+        for event in iter(loader(text).get_event, None):
             given += 1
             yield event
     except yaml.scanner.ScannerError as error:

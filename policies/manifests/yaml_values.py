@@ -70,8 +70,8 @@ def read(text: str, file: str, *, lines_before: int = 0) -> Iterator[YamlValue]:
         DocumentError: No YAML, or a value that JSON and so Kubernetes does not have.
     """
     start, line = 0, lines_before + 1
-    given = events(text)
     try:
+        given = events(text)
         for event in given:
             if type(event) is yaml.DocumentStartEvent:
                 builder = _Builder(lines_before + 1)

@@ -27,6 +27,7 @@ ANYWHERE = {
     "policies.manifests.json_values._ESCAPED_SURROGATE": re.Pattern.search,
     "policies.manifests.node_builder._JSON_TOKEN": re.Pattern.finditer,
     "policies.manifests.yaml_events._COLONS": re.Pattern.finditer,
+    "policies.manifests.yaml_events._MAY_BE_REFUSED": re.Pattern.search,
     "policies.manifests.yaml_events._LINE_BREAK": re.Pattern.finditer,
     "webhook.lint.field_origins._BREAK": re.Pattern.finditer,
     "webhook.requests.screen._STEERING": re.Pattern.finditer,
