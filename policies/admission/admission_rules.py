@@ -155,6 +155,7 @@ class RuleResults(NamedTuple):
 
 def rule_violations(
     cost: ReviewCost,
+    given: Context,
     context: AdmissionContext,
     policies: Sequence[SpreadPolicy],
     within: TimeLimit | None,
@@ -164,6 +165,7 @@ def rule_violations(
     Args:
         cost: The object as it would be stored, and what it costs to run rules on it; for an update with the
             stored object, whose broken rules are not run.
+        given: What the rules are given besides.
         context: What is decided by.
         policies: Those whose scope it is in.
         within: Keeps advice of rules that look at every node to the time that is left; None for not looking.
@@ -172,7 +174,6 @@ def rule_violations(
     if cost.before and (workload.kind.is_pod or _same_pods(workload, cost.before.workload)):
         # The constraints of a pod that is there cannot change; nor have those of this workload.
         return RuleResults([])
-    given = context.for_rules()
     runner = _Runner(cost, given, context, merged_settings(policies), strictest_of(policies))
     inventory = given.inventory
     looks_at_nodes = inventory is not None and inventory.nodes is not None

@@ -104,9 +104,10 @@ def _of_person(
     """Decide on an object that a person applies: rules run on it, and the person reads their findings."""
     strictest = strictest_of(policies)
     exempting = Exempting.of(workload, policies, by_controller=False, today=limits.today)
-    inventory = context.for_rules().inventory
+    given = context.for_rules()
+    inventory = given.inventory
     cost = ReviewCost(workload, inventory, None if old is None else ReviewCost(old, inventory))
-    reviewed = rule_violations(cost, context, policies, limits.rules)
+    reviewed = rule_violations(cost, given, context, policies, limits.rules)
     errors = _new(workload.errors, old)
     found = api_violations(errors, policies, strictest) if errors else []
     judged, skipped = _evaluated(found + reviewed.violations, exempting), reviewed.skipped
