@@ -246,11 +246,14 @@ def _lint_one(
     of_workload = chain.from_iterable(rules for subject, rules in runs if subject is workload)
     _add_withdrawn(workload, of_workload, policies, given, result, found=found)
     is_annotated = IGNORE_ANNOTATION in workload.annotations
-    if found or is_annotated or IGNORE_ANNOTATION in workload.template.annotations:
+    if is_annotated or IGNORE_ANNOTATION in workload.template.annotations or (found and policies):
         way = FieldPath() if is_annotated else workload.pod_path
         by_controller = context.made_by_controller(workload)
         exempting = Exempting.of(workload, policies, by_controller=by_controller, today=today)
         _record(found, exempting, result, AnnotatedObject(workload.manifest, way, workload.title))
+    else:
+        # Nothing could exempt it.
+        result.findings += found
 
 
 def _count(workload: ManifestWorkload, result: LintResult) -> None:

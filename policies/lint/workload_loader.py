@@ -54,14 +54,14 @@ class ManifestWorkload(Workload):
     def errors(self) -> tuple[FieldError, ...]:
         """The errors in the fields that rules read, also those that the API server alone would report."""
         found = self._found
-        if not found or has_placeholder(self.template.labels):
+        if not found or self._has_open_labels:
             return ()
         return tuple(error for error in found if not self._is_open(error))
 
     @cached_property
     def constraints(self) -> tuple[ConstraintEntry, ...]:
         """Its constraints; of one that the API server refuses, what can be read of it."""
-        if has_placeholder(self.template.labels):
+        if self._has_open_labels:
             return ()
         # What a patch leaves out is elsewhere.
         despite = _READ_OF_PATCHES if self.is_patch else API_RULES
@@ -98,6 +98,11 @@ class ManifestWorkload(Workload):
         way = self.pod_path.segments
         told = any(error.path.segments == way[: len(error.path.segments)] for error in self.errors)
         return None if told else SkipReason.NO_POD_TEMPLATE
+
+    @cached_property
+    def _has_open_labels(self) -> bool:
+        """Whether the labels of its pods have placeholders."""
+        return has_placeholder(self.template.labels)
 
     @cached_property
     def _found(self) -> tuple[FieldError, ...]:

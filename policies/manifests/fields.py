@@ -37,6 +37,10 @@ class Key(str):
     __slots__ = ()
 
 
+#: The segments that paths print in brackets.
+_IN_BRACKETS: Final = (int, Key)
+
+
 @dataclass(frozen=True, slots=True)
 class FieldPath:
     """The way from the root of a document to one field.
@@ -71,7 +75,7 @@ class FieldPath:
     def __str__(self) -> str:
         text = ""
         for segment in self.segments:
-            if isinstance(segment, int | Key):
+            if isinstance(segment, _IN_BRACKETS):
                 text += f"[{segment}]"
             else:
                 text += f".{segment}" if text else segment
@@ -130,6 +134,10 @@ NAME_TAKEN = "name-taken"
 UNKNOWN_FIELD = "unknown-field"
 
 
+#: The writers of JSON in messages; ``json.dumps`` makes one for each call.
+_TEXT, _VALUE = json.JSONEncoder(ensure_ascii=False), json.JSONEncoder(default=str)
+
+
 def shown(value: object) -> str:
     """Return a user's value as one short line of printable JSON.
 
@@ -138,12 +146,12 @@ def shown(value: object) -> str:
     """
     if isinstance(value, str):
         # Cut first: a value may be megabytes long.
-        text = one_line(json.dumps(value[:SHOWN_VALUE_LENGTH], ensure_ascii=False))
+        text = one_line(_TEXT.encode(value[:SHOWN_VALUE_LENGTH]))
         return text if len(value) <= SHOWN_VALUE_LENGTH else f'{text[:-1]}…"'
     if isinstance(value, dict | list) and len(value) > SHOWN_VALUE_LENGTH:
         return f"{type_name(value)} of {len(value)} entries"
     try:
-        text = json.dumps(value, ensure_ascii=True, default=str)
+        text = _VALUE.encode(value)
     except (ValueError, RecursionError):
         # More digits than Python converts, or more levels than it descends.
         return type_name(value)

@@ -131,9 +131,9 @@ def constraint_errors(
                 rule = ApiRule.NODE_INCLUSION_POLICY_UNKNOWN
                 _check_choice(entry, where.child(name), INCLUSION_POLICIES, rule, found)
         if entry.get("matchLabelKeys"):
-            _check_match_label_keys(entry, where.child("matchLabelKeys"), found)
-            carried = {} if of_template else labels
             keys_path = where.child("matchLabelKeys")
+            _check_match_label_keys(entry, keys_path, found)
+            carried = {} if of_template else labels
             check_merge(entry, keys_path, found, labels=carried, merge=merge, of_template=of_template)
         _check_selector(entry.get("labelSelector"), where, found)
     return found.errors
@@ -226,9 +226,10 @@ def _check_max_skew(
     *,
     detail: str = "must be greater than zero",
 ) -> None:
-    value = found.integer(entry.get("maxSkew"), where.child("maxSkew"))
+    path = where.child("maxSkew")
+    value = found.integer(entry.get("maxSkew"), path)
     if value is not None and value < 1:
-        found.add(invalid_value(where.child("maxSkew"), value, detail, ApiRule.MAX_SKEW_NOT_POSITIVE))
+        found.add(invalid_value(path, value, detail, ApiRule.MAX_SKEW_NOT_POSITIVE))
 
 
 def _check_topology_key(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:

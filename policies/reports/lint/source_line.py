@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from policies.manifests.fields import FieldPath
 
@@ -12,6 +13,8 @@ from policies.manifests.fields import FieldPath
 WIDTH = 100
 #: Columns that are shown on the left of the caret where a line is cut.
 LEAD = 40
+#: Names whose patterns are kept: findings are about a few fields.
+_KEPT = 256
 #: The sign where characters were left out, and for a character that cannot be printed.
 CUT, UNPRINTABLE = "…", "\ufffd"
 
@@ -68,6 +71,7 @@ def span(line: str, path: FieldPath) -> tuple[int, int]:
     return word.span() if word else (0, 1)
 
 
+@lru_cache(_KEPT)
 def _key(name: str) -> re.Pattern[str]:
     """Return a pattern that finds a key of a block mapping, a flow mapping or JSON."""
     quoted = rf"""(?P<key>(?P<quote>["'])?{re.escape(name)}(?(quote)(?P=quote)))"""

@@ -105,15 +105,15 @@ def skipped(run: LintRun) -> str:
 
 def _finding(finding: Finding, run: LintRun, style: Details) -> str:
     margin = style(_margin(finding), dim=True)
-    lines = [*_head(finding, style), *_source(finding, run, style)]
+    lines = [*_head(finding, style), *_source(finding, run, style, margin)]
     if finding.title:
         lines.append(f"{margin} in {one_line(finding.title)}")
     if told := overlays(finding):
         lines.append(f"{margin} {told}")
     rule = run.rules.get(finding.rule)
-    if rule is not None and how_to_fix(rule):
+    if rule is not None and (sentence := how_to_fix(rule)):
         how = "fix (evenkeel fix writes it)" if finding.fixable else "fix"
-        lines += style.wrapped(f"{margin} {style(how, bold=True)}:", how_to_fix(rule), further=f"{margin}   ")
+        lines += style.wrapped(f"{margin} {style(how, bold=True)}:", sentence, further=f"{margin}   ")
     return "\n".join(lines)
 
 
@@ -131,14 +131,14 @@ def _place(text: str) -> str:
     return f"./{text}" if text.lstrip().startswith("::") else text
 
 
-def _source(finding: Finding, run: LintRun, style: Details) -> Iterator[str]:
+def _source(finding: Finding, run: LintRun, style: Details, margin: str) -> Iterator[str]:
     lines, number = run.source(finding.location.file), finding.location.line
     if not 1 <= number <= len(lines):
         return
     marked = mark(lines[number - 1], finding.path)
     caret = style("^" * marked.carets, fg=_COLORS[finding.severity], bold=True)
     yield f"{style(_margin(finding, number), dim=True)} {marked.text}"
-    yield f"{style(_margin(finding), dim=True)} {' ' * marked.blanks}{caret}"
+    yield f"{margin} {' ' * marked.blanks}{caret}"
 
 
 def _margin(finding: Finding, number: int | None = None) -> str:
