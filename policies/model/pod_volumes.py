@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, NamedTuple
 
 from policies.manifests.fields import list_member, object_items
+from policies.manifests.wire import INTERNAL
 
 #: What stands for a part of an in-tree disk's id that is not known: ``UnspecifiedValue``.
 _UNSPECIFIED: Final = "UNSPECIFIED"
@@ -20,6 +22,25 @@ _MANAGED: Final = "managed"
 _ESCAPE: Final = re.compile("%([0-9A-Fa-f]{2})")
 _NO_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 _QUERY: Final = re.compile("[?#]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostVolume:
+    """A volume of a pending pod that no node reaches: its zone is lost, or its node.
+
+    Attributes:
+        pod: The name of the pod.
+        claim: The claim that is bound to the volume.
+        volume: Its name.
+        reached_from: Which nodes would reach it, as requirements of their labels.
+        label: The label that alone decides it, and its value; None where it takes more than one.
+    """
+
+    pod: str
+    claim: str
+    volume: str
+    reached_from: str
+    label: Annotated[tuple[str, str] | None, INTERNAL]
 
 
 class ClaimVolume(NamedTuple):

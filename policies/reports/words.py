@@ -14,6 +14,7 @@ from rich.text import Text
 from policies.manifests.sanitize import MAX_LENGTH, one_line
 from policies.manifests.words import IN_MESSAGE, IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.model.constraint import NodeInclusionPolicy
+from policies.model.pod_volumes import LostVolume
 from policies.model.replica_number import ReplicaOrigin
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
@@ -26,7 +27,6 @@ from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout import Rollout
 from policies.scheduler.releases import newer_than_known
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
-from policies.scheduler.volume_deadlocks import LostVolume
 
 #: The placeholder for the name of an object that has none.
 NO_NAME: Final = "(no name)"

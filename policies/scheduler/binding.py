@@ -13,6 +13,7 @@ from typing import Annotated, TypeAlias
 from policies.manifests.wire import OPTIONAL, Count
 from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm
 from policies.model.pod import Pod
+from policies.model.pod_volumes import LostVolume
 from policies.model.storage_objects import (
     PersistentVolume,
     PersistentVolumeClaim,
@@ -27,7 +28,7 @@ from policies.scheduler.pod_claims import with_claims
 from policies.scheduler.repeated import RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
-from policies.scheduler.volume_deadlocks import LostVolume, find_lost_volumes
+from policies.scheduler.volume_deadlocks import find_lost_volumes
 
 #: Chooses one of the nodes with the best total, of which there is at least one, sorted by name.
 TieBreaker: TypeAlias = Callable[[Sequence[str]], str]

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import numpy as np
 
-from policies.manifests.wire import INTERNAL, Count, SentAs
+from policies.manifests.wire import Count, SentAs
 from policies.model.node_affinity import NodeOperator
+from policies.model.pod_volumes import LostVolume
 from policies.model.storage_objects import PersistentVolume
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
@@ -36,25 +37,6 @@ class VolumeDeadlock:
     reached_from: str
     reaching: Annotated[Count, SentAs("reachingNodes")]
     constraints: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostVolume:
-    """A volume of a pending pod that no node reaches: its zone is lost, or its node.
-
-    Attributes:
-        pod: The name of the pod.
-        claim: The claim that is bound to the volume.
-        volume: Its name.
-        reached_from: Which nodes would reach it, as requirements of their labels.
-        label: The label that alone decides it, and its value; None where it takes more than one.
-    """
-
-    pod: str
-    claim: str
-    volume: str
-    reached_from: str
-    label: Annotated[tuple[str, str] | None, INTERNAL]
 
 
 def find_lost_volumes(result: SchedulingResult, index: ClusterIndex, name: str) -> tuple[LostVolume, ...]:

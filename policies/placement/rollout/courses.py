@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
 
 from policies.manifests.wire import INTERNAL, Count, SentAs, sent
+from policies.model.pod_volumes import LostVolume
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.rollout.choices import (
     Choices,
@@ -17,7 +18,6 @@ from policies.placement.rollout.choices import (
 )
 from policies.placement.rollout.replica_pods import RolloutStep
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.volume_deadlocks import LostVolume
 
 #: Courses that a search takes at most, and steps of all of them together, each as dear as so many nodes more
 #: than there are: together about half a second.

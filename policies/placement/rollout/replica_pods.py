@@ -16,6 +16,7 @@ from typing import Annotated
 
 from policies.manifests.wire import INTERNAL, OPTIONAL, sent
 from policies.model.controller_labels import PLACEHOLDER
+from policies.model.pod_volumes import LostVolume
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.recovery import DisplacedPod, Rescheduling
 from policies.placement.rollout.choices import Choices
@@ -24,7 +25,6 @@ from policies.scheduler.binding import Step
 from policies.scheduler.domain_tally import DomainTally
 from policies.scheduler.index import PodOnNode
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.volume_deadlocks import LostVolume
 
 
 class PodAction(StrEnum):

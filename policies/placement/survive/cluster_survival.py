@@ -15,6 +15,7 @@ from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.cluster_kinds import BUDGET
 from policies.model.eviction_budget import EvictionBudget
 from policies.model.labels import LabelSelector
+from policies.model.pod_volumes import LostVolume
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.core.actions import Action, ChangedNodes, LoseDomain, apply_actions, domains_of
 from policies.placement.core.cluster_simulation import ClusterSimulation
@@ -36,7 +37,6 @@ from policies.scheduler.evaluate import count_spread
 from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.skew import skew
-from policies.scheduler.volume_deadlocks import LostVolume
 
 _NOWHERE: Final = FieldPath()
 

@@ -10,9 +10,9 @@ from typing import Annotated, Final
 
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.model.constraint import WhenUnsatisfiable
+from policies.model.pod_volumes import LostVolume
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
-from policies.scheduler.volume_deadlocks import LostVolume
 
 
 class Damage(StrEnum):

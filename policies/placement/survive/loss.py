@@ -9,11 +9,11 @@ from typing import Annotated, NamedTuple, Self
 
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
+from policies.model.pod_volumes import LostVolume
 from policies.placement.core.autoscaling import Autoscaled, autoscale
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.recovery import DisplacedPod, PodOutcome, Recovery
 from policies.scheduler.binding import Step
-from policies.scheduler.volume_deadlocks import LostVolume
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from policies.model.pod_volumes import LostVolume
 from policies.reports.words import lost_volumes_text
-from policies.scheduler.volume_deadlocks import LostVolume
 
 _OF_NODE = ("kubernetes.io/hostname", "n1")
 _OF_ZONE = ("topology.ebs.csi.aws.com/zone", "eu-1a")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from policies.model.pod_volumes import LostVolume
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout import Rollout
-from policies.scheduler.volume_deadlocks import LostVolume
 from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.placement.rollouts import a_context, a_stateful_set, names, roll
 from tests.policies.scheduler import storage_objects as storage
