@@ -9,6 +9,7 @@ import click
 from policies.manifests.errors import UsageError
 from policies.placement.core.limits import MOST_ROLLED_OUT
 from webhook.cli.action_options import Happening
+from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, answer_option
 from webhook.cli.placement_options import PlacementOptions, placement_options
@@ -45,9 +46,16 @@ evenkeel scale deploy/web -n shop --replicas 3 --deletion-costs
     is_flag=True,
     help="With --deletion-costs: bring ScheduleAnyway constraints within maxSkew, too.",
 )
+@autoscale_option
 @answer_option(HTML, text=HTML_NOTE)
 def command(
-    *, replicas: int, deletion_costs: bool, soft: bool, form: str, **values: Any
+    *,
+    replicas: int,
+    deletion_costs: bool,
+    soft: bool,
+    autoscale: str | None,
+    form: str,
+    **values: Any,
 ) -> None:  # the common options
     """Scale a workload up or down on paper: where new replicas go, which pods are deleted, what the skew is.
 
@@ -63,7 +71,9 @@ def command(
         if soft:
             raise UsageError("--soft may only be set with --deletion-costs")
         asked = requests_simulate.SimulateRequest(scale=replicas)
-        finish(simulate.report(options, asked, Happening(), form=form))
+        finish(simulate.report(options, asked, Happening(autoscale=Autoscale(autoscale)), form=form))
+    if autoscale is not None:
+        raise UsageError("--autoscale and --deletion-costs exclude each other")
     if form == HTML:
         raise UsageError("--deletion-costs has no page: -o text, json or yaml")
     finish(rebalance.print_answer_of(rebalance.rank(options, replicas, soft=soft), form))

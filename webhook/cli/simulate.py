@@ -24,6 +24,8 @@ from webhook.cli.terminal import SENTENCES, ExitCode, finish, interruptible, pro
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from policies.config.context import AdmissionContext
     from policies.manifests.documents import ManifestObject
 
@@ -227,7 +229,7 @@ def report(
             return ExitCode.of(clean=fits)
     simulated: scheduling_queue.SimulatedQueue | rollout_suggestions.SimulatedRollout
     if asked.rolls_out:
-        simulated, entry, *_ = _roll_out(options, asked)
+        simulated, entry, *_ = _roll_out(options, asked, happening.autoscale)
     else:
         if not happening.reads_all:
             happening = replace(happening, running=snapshot.pod_objects(options.cluster))
@@ -256,13 +258,20 @@ def _queue(
 
 
 def _roll_out(
-    options: PlacementOptions, asked: simulate.SimulateRequest
+    options: PlacementOptions, asked: simulate.SimulateRequest, autoscale: Autoscale
 ) -> placement.PlacementAnswer[rollout_suggestions.SimulatedRollout]:
     known = _known(options)
     settings = asked.rollout_settings(known)
-    return placement.evaluate_object(
-        options, partial(rollout_suggestions.roll_out, settings=settings), known, everything=True
-    )
+
+    def judge(
+        obj: Mapping[str, Any], context: AdmissionContext, *, namespace: str
+    ) -> rollout_suggestions.SimulatedRollout:
+        autoscaler = None if context.cluster is None else autoscale.read(context.cluster)
+        return rollout_suggestions.roll_out(
+            obj, context, settings, namespace=namespace, autoscaler=autoscaler
+        )
+
+    return placement.evaluate_object(options, judge, known, everything=True)
 
 
 def _known(options: PlacementOptions) -> known_pods.KnownPods:

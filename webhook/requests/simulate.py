@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
     FIELD_MISSING,
@@ -25,6 +26,7 @@ from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
+from policies.placement.rollout.nodes_for_rollout import MOST_AGAIN
 from policies.placement.rollout.rollout import RolloutSettings
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
 from policies.placement.simulate.scheduling_queue import (
@@ -64,8 +66,8 @@ FIELDS_EXCLUDE: Final = "fields-exclude"
 
 #: The attributes that must not be set together with another; the first of these that is set counts.
 _EXCLUDED: Final = {
-    "rollout": ("queue", "replicas", "runs", "nodes_to_score", "actions", "scale", "autoscale", "scale_down"),
-    "scale": ("queue", "replicas", "runs", "nodes_to_score", "actions", "autoscale", "scale_down"),
+    "rollout": ("queue", "replicas", "runs", "nodes_to_score", "actions", "scale", "scale_down"),
+    "scale": ("queue", "replicas", "runs", "nodes_to_score", "actions", "scale_down"),
     "queue": ("workload", "replicas", "scale_down"),
 }
 
@@ -212,7 +214,7 @@ def run(
     if request.rolls_out:
         for obj in objects:
             known(obj)
-        return _roll_out(request, context, known, found)
+        return _roll_out(request, context, known, autoscaler, found)
     groups = 0 if autoscaler is None else autoscaler.width
     queue = _queue(request, context, groups, found)
     others = min(request.most_pods(queue.cluster.node_count, groups) - len(queue.pods), MOST_OTHERS)
@@ -269,14 +271,18 @@ def _queue(
 
 
 def _roll_out(
-    request: SimulateRequest, context: AdmissionContext, known: KnownPods, found: ErrorList
+    request: SimulateRequest,
+    context: AdmissionContext,
+    known: KnownPods,
+    autoscaler: NodeAutoscaler | None,
+    found: ErrorList,
 ) -> SimulatedRollout:
     """Roll the workload of a request out, or scale it.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    nodes, most = _nodes(context), most_rolled_out(context)
+    nodes, most = _nodes(context), most_rolled_out(context, autoscaler)
     if (request.scale or 0) > most:
         text = f"must be from 0 to {most:,} with {nodes:,} nodes"
         found.add(invalid_value(_SCALE, request.scale, text, VALUE_INVALID))
@@ -285,16 +291,22 @@ def _roll_out(
         replace(request.rollout_settings(known), most=most),
         filled_in(request.workload or {}),
     )
-    place = partial(roll_out, workload, context, settings, tolerated=SCORED_RULES)
+    place = partial(roll_out, workload, context, settings, tolerated=SCORED_RULES, autoscaler=autoscaler)
     rolled_out = try_placing(place, _WORKLOAD, found)
     if rolled_out is None:
         raise RequestError(tuple(found.errors))
     return rolled_out
 
 
-def most_rolled_out(context: AdmissionContext) -> int:
-    """Return the most replicas of a rollout or a scale that one request may have."""
-    return min(MOST_WORK // (_nodes(context) + POD_COST) // COURSES, MOST_ROLLED_OUT)
+def most_rolled_out(context: AdmissionContext, autoscaler: NodeAutoscaler | None = None) -> int:
+    """Return the most replicas of a rollout or a scale that one request may have.
+
+    One for which nodes are added is simulated again with them, and the nodes are chosen among the groups.
+    """
+    cost = (_nodes(context) + POD_COST) * COURSES
+    if autoscaler is not None:
+        cost = (cost + autoscaler.width * GROUP_COST) * (1 + MOST_AGAIN)
+    return min(MOST_WORK // cost, MOST_ROLLED_OUT)
 
 
 def _nodes(context: AdmissionContext) -> int:

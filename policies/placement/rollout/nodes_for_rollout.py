@@ -15,6 +15,8 @@ from policies.scheduler.binding import Step
 
 #: How often a rollout is simulated again with further nodes.
 MOST_AGAIN: Final = 5
+#: What differs from a cluster in which nodes come.
+_FROM_THE_BEGINNING: Final = "nodes that come while a rollout is under way: they are there from its beginning"
 
 
 def nodes_for_rollout(
@@ -51,6 +53,8 @@ def nodes_for_rollout(
             break
         autoscaler = autoscaler.grown(scaled.nodes)
         rollout = again()
+    if found is not None and found.nodes:
+        found = replace(found, not_modeled=(*found.not_modeled, _FROM_THE_BEGINNING))
     return rollout, found
 
 

@@ -7,15 +7,20 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from policies.autoscaler.node_group import AutoscalerName
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, member
 from policies.manifests.wire import INTERNAL, Count, SentAs
 from policies.model.workload import Workload
+from policies.placement.core.autoscaling import Autoscaled
+from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.given_up import GivenUp, given_up_by
 from policies.placement.core.placement import Placement, PreparedPod
 from policies.placement.core.suggestion_edits import EditSearch, constraint_candidates, edits_of
 from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.nodes_for_rollout import nodes_for_rollout
 from policies.placement.rollout.rollout import PLAIN_ROLLOUT, Rollout, RolloutSettings, simulate_rollout
 from policies.scheduler.binding import first_by_name
 from policies.scheduler.candidates import find_candidates, max_skew_change
@@ -93,10 +98,25 @@ class RolloutSuggestions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedRollout:
-    """A rollout or a scale, and what would make it complete."""
+    """A rollout or a scale, and what would make it complete.
+
+    Attributes:
+        rollout: The rollout, with the nodes that an autoscaler adds.
+        suggestions: What would make it complete, with these nodes.
+        autoscaler: What adds nodes; None for nothing.
+        autoscaled: The nodes; None where no pod is pending without.
+    """
 
     rollout: Rollout
     suggestions: RolloutSuggestions
+    autoscaler: AutoscalerName | None = None
+    autoscaled: Autoscaled | None = None
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there were before any was added."""
+        new = () if self.autoscaled is None else self.autoscaled.nodes
+        return self.rollout.prepared.cluster.node_count - len(new)
 
     @property
     def pending(self) -> int:
@@ -122,17 +142,28 @@ def roll_out(
     *,
     namespace: str = "",
     tolerated: frozenset[str] = frozenset(),
+    autoscaler: NodeAutoscaler | None = None,
 ) -> SimulatedRollout:
     """Roll out or scale an object; find what would make a rollout complete that does not.
 
-    Arguments and errors are those of ``simulate_rollout``.
+    Arguments and errors are those of ``simulate_rollout``. Pods that would stay pending get nodes where there
+    is an autoscaler.
     """
     # Later events must not change what suggestions are verified on.
     frozen = context if context.cluster is None else replace(context, cluster=context.cluster.fork(namespace))
-    rollout = simulate_rollout(obj, frozen, settings, namespace=namespace, tolerated=tolerated)
+
+    def play() -> Rollout:
+        return simulate_rollout(obj, frozen, settings, namespace=namespace, tolerated=tolerated)
+
+    rollout, autoscaled = play(), None
+    if autoscaler is not None and frozen.cluster is not None:
+        simulation = ClusterSimulation(cluster=frozen.cluster)
+        rollout, autoscaled = nodes_for_rollout(rollout, play, simulation, autoscaler)
     return SimulatedRollout(
         rollout=rollout,
         suggestions=find_rollout_suggestions(rollout, frozen, settings, tolerated=tolerated),
+        autoscaler=None if autoscaler is None else autoscaler.name,
+        autoscaled=autoscaled,
     )
 
 

@@ -15,7 +15,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_PHRASE, IN_TABLE, listed, plural
 from policies.placement.rollout.courses import Course, Outcome
 from policies.placement.rollout.rollout import Rollout
-from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, SimulatedRollout
+from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.reports.domains import bar, bar_room
 from policies.reports.rollout.trace import trace_lines, trace_table
 from policies.reports.rollout.words import (
@@ -26,6 +26,7 @@ from policies.reports.rollout.words import (
     suggestion_cost,
     waits_for,
 )
+from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import edit_text, given_up_text
 from policies.reports.words import (
@@ -61,11 +62,12 @@ def render(simulated: SimulatedRollout, *, width: int, color: bool) -> str:
         width: Columns of the terminal; no line but the scheduler's sentences is longer.
         color: Whether to use the terminal's colors.
     """
-    return print_all(_parts(simulated.rollout, simulated.suggestions, width), width=width, color=color)
+    return print_all(_parts(simulated, width), width=width, color=color)
 
 
-def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Iterator[RenderableType]:
-    yield headline(rollout)
+def _parts(simulated: SimulatedRollout, width: int) -> Iterator[RenderableType]:
+    rollout, suggestions = simulated.rollout, simulated.suggestions
+    yield headline(simulated)
     if not rollout.scaled:
         yield from replica_origin_text(rollout.prepared.workload)
     yield Text(_summary(rollout))
@@ -75,13 +77,16 @@ def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Ite
     evicts, at_worst = (evictions_text(course.evicted) for course in (likely, worst))
     if worst.outcome is not likely.outcome or evicts != at_worst:
         yield from _course(f"What can happen {_OTHER_CHOICES}", worst, rollout)
+    if simulated.autoscaled is not None:
+        yield from autoscaled_text(simulated.autoscaled)
     if suggestions.found or (not rollout.scaled and rollout.outcome in {Outcome.PENDING, Outcome.DEADLOCK}):
-        yield from _suggestions(suggestions, rollout)
-    yield from _notes(rollout)
+        yield from _suggestions(simulated)
+    yield from _notes(simulated)
 
 
-def headline(rollout: Rollout) -> Text:
+def headline(simulated: SimulatedRollout) -> Text:
     """Return how a rollout ends."""
+    rollout = simulated.rollout
     likely, worst = rollout.courses.likely.outcome, rollout.outcome
     unmodeled = " as far as the pods are modeled" if rollout.unmodeled else ""
     text = Text(f"{workload_title(rollout.prepared)}: ")
@@ -94,9 +99,9 @@ def headline(rollout: Rollout) -> Text:
         text.append(f"; {evicts}", "bold yellow")
     if at_worst not in {"", evicts}:
         text.append(f"; possibly {at_worst}", "bold yellow")
-    text.append(
-        f" ({plural(rollout.prepared.cluster.node_count, 'node')}, Kubernetes {rollout.prepared.version})"
-    )
+    if simulated.autoscaled is not None and simulated.autoscaled.nodes:
+        text.append(f", with {plural(len(simulated.autoscaled.nodes), 'new node')}")
+    text.append(f" ({plural(simulated.nodes, 'node')}, Kubernetes {rollout.prepared.version})")
     return text
 
 
@@ -208,7 +213,8 @@ def _why_stuck(course: Course, rollout: Rollout) -> str:
     return f"{stay}: at least {least:,} must be available (maxUnavailable {update.unavailable})."
 
 
-def _suggestions(suggestions: RolloutSuggestions, rollout: Rollout) -> Iterator[RenderableType]:
+def _suggestions(simulated: SimulatedRollout) -> Iterator[RenderableType]:
+    suggestions, rollout = simulated.suggestions, simulated.rollout
     namespace = one_line(rollout.prepared.workload.namespace)
     complete = rollout.outcome is Outcome.COMPLETE
     yield from (
@@ -236,18 +242,22 @@ def _suggestions(suggestions: RolloutSuggestions, rollout: Rollout) -> Iterator[
         for given_up in suggestion.given_up:
             yield Padding(Text(given_up_text(given_up), "yellow"), (0, 0, 0, 3))
     if suggestions.found:
-        yield Text("Each was verified alone: rolled out on this cluster. The first gives up least.", "dim")
+        new = " with the new nodes" if simulated.autoscaled is not None and simulated.autoscaled.nodes else ""
+        yield Text(
+            f"Each was verified alone: rolled out on this cluster{new}. The first gives up least.", "dim"
+        )
     if suggestions.found and (waits := waits_for(rollout)):
         yield Text(waits, "dim")
     if not suggestions.complete:
         yield search_ended(plural(suggestions.tried, "rollout"))
 
 
-def _notes(rollout: Rollout) -> Iterator[RenderableType]:
+def _notes(simulated: SimulatedRollout) -> Iterator[RenderableType]:
     """Yield notes on what the numbers leave out."""
+    rollout = simulated.rollout
     yield ""
     for text in assumptions(rollout):
         yield Text(text, "dim")
     if unmodeled := rollout.unmodeled:
         yield Text(unmodeled_note(unmodeled), "yellow")
-    yield Text(f"Not looked at: {', '.join(not_looked_at(rollout))}.", "dim")
+    yield Text(f"Not looked at: {', '.join(not_looked_at(simulated))}.", "dim")

@@ -11,9 +11,13 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
 from policies.placement.rollout.courses import Course
 from policies.placement.rollout.rollout import Rollout
-from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, StrategyChange
+from policies.placement.rollout.rollout_suggestions import (
+    RolloutSuggestion,
+    SimulatedRollout,
+    StrategyChange,
+)
 from policies.placement.rollout.stateful_set_controller import StatefulUpdate
-from policies.placement.simulate.simulate import NOT_LOOKED_AT, not_replaced
+from policies.placement.simulate.simulate import NOT_LOOKED_AT, NOT_LOOKED_AT_BESIDE, not_replaced
 from policies.reports.suggestion.text import cost_of
 from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
 
@@ -32,10 +36,11 @@ _COSTS: Final = {
 }
 
 
-def not_looked_at(rollout: Rollout) -> tuple[str, ...]:
+def not_looked_at(simulated: SimulatedRollout) -> tuple[str, ...]:
     """Return influences on a real rollout that are not part of this one."""
-    evicted = (entry for course in rollout.ends for entry in course.evicted)
-    return (*NOT_LOOKED_AT, *NOT_OF_CONTROLLERS, *not_replaced(evicted))
+    evicted = (entry for course in simulated.rollout.ends for entry in course.evicted)
+    of_nodes = NOT_LOOKED_AT if simulated.autoscaler is None else NOT_LOOKED_AT_BESIDE
+    return (*of_nodes, *NOT_OF_CONTROLLERS, *not_replaced(evicted))
 
 
 def strategy(rollout: Rollout) -> str:

@@ -79,7 +79,7 @@ class SimulateAnswer:
         rollout: How the workload was rolled out or scaled, the rest being of the likely course; null if
             neither was requested.
         autoscaled: What the autoscaler does for the pods, the first time; null where that was not
-            requested.
+            requested. In a rollout, for those that its end leaves pending; null where it leaves none.
         new_nodes: Which nodes come for the pods, and why no node comes for others, a sentence each.
         scaled_down: The nodes that the autoscaler then removes, and where their pods go, the first time; null
             where that was not requested.
@@ -160,13 +160,12 @@ def _replicas(queue: SchedulingQueue) -> ReplicasBefore | None:
 def _of_rollout(simulated: SimulatedRollout) -> SimulateAnswer:
     rollout = simulated.rollout
     prepared, likely = rollout.prepared, rollout.courses.likely
-    size = prepared.cluster.node_count
     wanted_from = None if rollout.scaled else prepared.workload.replica_number
     return SimulateAnswer(
         kubernetes_version=prepared.version,
         judged_as=judged_as(prepared.version).exact,
-        nodes=size,
-        nodes_to_find=size,
+        nodes=simulated.nodes,
+        nodes_to_find=simulated.nodes,
         revision=None if rollout.scaled else prepared.revision,
         replicas=ReplicasBefore(rollout.replicas, wanted_from, rollout.running),
         ends=ReplicaEnds(likely.running, len(likely.pending)),
@@ -184,7 +183,8 @@ def _of_rollout(simulated: SimulatedRollout) -> SimulateAnswer:
             for position, applied in enumerate(prepared.request.constraints)
         ],
         rollout=rollout_fields(simulated),
+        autoscaled=simulated.autoscaled,
         evicted=likely.evicted,
         not_modeled=rollout.unmodeled,
-        not_looked_at=not_looked_at(rollout),
+        not_looked_at=not_looked_at(simulated),
     )

@@ -78,7 +78,7 @@ def happening_text(actions: Iterable[Action], change: Change) -> str:
 def verdict(found: SimulatedQueue | SimulatedRollout) -> str:
     """Return how a simulation ends, in a sentence."""
     if isinstance(found, SimulatedRollout):
-        return rollout_text.headline(found.rollout).plain
+        return rollout_text.headline(found).plain
     ends, happened = found.ends, found.what_if
     if ends is None or happened is None:
         return simulate_text.headline(found).plain

@@ -269,8 +269,8 @@ def test_without_the_option_nothing_is_added(folder: Path) -> None:
     [
         pytest.param(("--autoscale", "missing.yaml"), id="no such file"),
         pytest.param(("--autoscale", "web.yaml"), id="no node groups"),
-        pytest.param(("--autoscale", "deduced", "--rollout"), id="of a rollout"),
-        pytest.param(("--autoscale", "deduced", "--scale", "3"), id="of a scale"),
+        pytest.param(("--autoscale", "missing.yaml", "--rollout"), id="no such file for a rollout"),
+        pytest.param(("--autoscale", "deduced", "--scale-down", "--scale", "3"), id="nodes go after a scale"),
     ],
 )
 def test_bad_input(folder: Path, arguments: tuple[str, ...]) -> None:
@@ -336,3 +336,37 @@ def test_what_is_displaced_gets_nodes(folder: Path, pods: str, added: int) -> No
     assert (added, added) == (len(nodes), len(set(nodes)))
     assert set(moved) <= set(nodes)
     assert answer["newNodes"][0].startswith(f"Cluster Autoscaler adds {added} nodes: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [("rollout", ()), ("scale", ("--replicas", "6")), ("simulate", ("--rollout",))],
+    ids=["rollout", "scale", "simulate --rollout"],
+)
+def test_rollout(folder: Path, command: str, arguments: tuple[str, ...]) -> None:
+    """Pods that would be pending at the end get nodes; the nodes that there were are counted apart."""
+    web = yaml.safe_load((folder / "web.yaml").read_text())
+    web["spec"]["replicas"] = 2
+    web["spec"]["strategy"] = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    (folder / "web.yaml").write_text(yaml.safe_dump(web))
+    given = (*arguments, "--autoscale", "groups.yaml")
+    without, text, _ = _run(folder, *arguments, command=command)
+    code, with_nodes, _ = _run(folder, *given, command=command)
+    _, out, _ = _run(folder, *given, "-o", "json", command=command)
+    answer = json.loads(out)
+
+    assert (1, 0) == (without, code)
+    assert "Nodes that Cluster Autoscaler adds" not in text
+    assert "Nodes that Cluster Autoscaler adds" in with_nodes
+    assert (2, 0) == (answer["nodes"], answer["pending"])
+    assert answer["autoscaled"]["nodes"]
+    assert "nodes that an autoscaler adds" not in answer["notLookedAt"]
+
+
+def test_deletion_costs_add_no_node(folder: Path) -> None:
+    """Ranking pods and adding nodes exclude each other."""
+    code, _, errors = _run(
+        folder, "--replicas", "1", "--deletion-costs", "--autoscale", "deduced", command="scale"
+    )
+
+    assert (2, True) == (code, "--autoscale and --deletion-costs exclude each other" in errors)

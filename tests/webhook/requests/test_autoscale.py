@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.explain.explain import Explained
 from policies.scheduler.rejections import EXAMPLES
 from tests.builders import a_constraint, a_node, a_workload
@@ -55,6 +56,15 @@ def test_pending_replicas_get_nodes(autoscale: object) -> None:
     assert {"pending": 4, "autoscaled": None}.items() <= _answer(_request()).items()
 
 
+def test_a_scale_gets_nodes() -> None:
+    """Replicas that a scale adds get nodes as well."""
+    answer = _answer(_request(scale=8, autoscale=[GROUPS]))
+
+    assert 0 == answer["pending"]
+    assert answer["autoscaled"]["nodes"]
+    assert {"autoscaled": None}.items() <= _answer(_request(scale=8)).items()
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -72,8 +82,14 @@ def test_pending_replicas_get_nodes(autoscale: object) -> None:
         ),
         pytest.param({"autoscale": [NODE_POOL]}, ["autoscale"], id="no instance type is known"),
         pytest.param({"autoscale": [GROUPS, NODE_POOL]}, ["autoscale[1].kind"], id="both autoscalers"),
-        pytest.param({"autoscale": "deduced", "rollout": True}, ["autoscale"], id="with a rollout"),
-        pytest.param({"autoscale": "deduced", "scale": 3}, ["autoscale"], id="with a scale"),
+        pytest.param(
+            {"autoscale": "deduced", "scaleDown": True, "rollout": True},
+            ["scaleDown"],
+            id="a rollout after which nodes go",
+        ),
+        pytest.param(
+            {"autoscale": [GROUPS], "scale": MOST_ROLLED_OUT}, ["scale"], id="more than is scaled with groups"
+        ),
     ],
 )
 def test_what_is_wrong(fields: dict[str, Any], expected: list[str]) -> None:
@@ -142,4 +158,4 @@ def test_scale_down() -> None:
     assert "autoscale: Required value: the autoscaler that removes nodes" == refusals[0]
     assert "scale_down" not in refusals[1]
     assert "scaleDown: Forbidden: must not be set together with queue" == refusals[1]
-    assert refusals[2].startswith("autoscale: Forbidden")
+    assert refusals[2].startswith("scaleDown: Forbidden")

@@ -1345,7 +1345,7 @@ export interface SimulateAnswer {
   whatIf: WhatIf | null;
   /** How the workload was rolled out or scaled, the rest being of the likely course; null if neither was requested. */
   rollout: RolloutFields | null;
-  /** What the autoscaler does for the pods, the first time; null where that was not requested. */
+  /** What the autoscaler does for the pods, the first time; null where that was not requested. In a rollout, for those that its end leaves pending; null where it leaves none. */
   autoscaled: Autoscaled | null;
   /** Which nodes come for the pods, and why no node comes for others, a sentence each. */
   newNodes: string[];
