@@ -184,6 +184,7 @@ def _of_rollout(simulated: SimulatedRollout) -> SimulateAnswer:
         ],
         rollout=rollout_fields(simulated),
         autoscaled=simulated.autoscaled,
+        new_nodes=list(new_node_lines(simulated.autoscaled)),
         evicted=likely.evicted,
         not_modeled=rollout.unmodeled,
         not_looked_at=not_looked_at(simulated),
