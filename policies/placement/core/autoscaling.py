@@ -20,6 +20,7 @@ from policies.model.pod import Pod
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.core.actions import ChangedNodes, alike_nodes
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
+from policies.placement.core.recovery import Rescheduling
 from policies.scheduler.binding import Step
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
@@ -226,6 +227,29 @@ def autoscale(
         ),
         karpenter_nodes=autoscaler.karpenter_nodes,
     )
+
+
+def autoscale_again(
+    again: Rescheduling, simulation: ClusterSimulation, autoscaler: NodeAutoscaler
+) -> Autoscaled | None:
+    """Add nodes for pods that lost their node and stay pending, and let the scheduler place them.
+
+    Args:
+        again: What has scheduled them again; gets what becomes of them then.
+        simulation: The cluster, as for ``autoscale``.
+        autoscaler: What adds the nodes.
+
+    Returns:
+        The steps of the autoscaler; None where no pod is pending.
+    """
+    entries = zip(again.displaced, again.waiting, strict=True)
+    waiting = [(pod, entry.step) for entry, pod in entries if pod is not None and entry.step is not None]
+    if not waiting:
+        return None
+    queue, pending = zip(*waiting, strict=True)
+    steps, scaled = autoscale(queue, list(pending), simulation, autoscaler)
+    again.record(steps)
+    return scaled
 
 
 def _size(before: GroupState, after: GroupState) -> GroupSize:

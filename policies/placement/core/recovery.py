@@ -10,14 +10,12 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Annotated, Any, Final, TypeAlias
 
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, SentAs, sent
 from policies.model.controller_labels import ordinal_of
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.placement.core.actions import Disruption
-from policies.placement.core.autoscaling import Autoscaled, autoscale
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod, prepare, read_workload
 from policies.placement.core.pod_facts import PodFacts
@@ -121,8 +119,6 @@ class Recovery:
         complete: Whether what was needed of every pod is known.
         unmodeled: What else a scheduler looks at in the replacements, as the API names it.
         waiting: What was scheduled in place of each of these pods and stays pending; None for all else.
-        autoscaled: The nodes that an autoscaler added for what stayed pending; None where none did, or no
-            autoscaler is given.
     """
 
     disruption: Annotated[Disruption, INLINE]
@@ -130,7 +126,6 @@ class Recovery:
     complete: Annotated[bool, SentAs("podsKnown")]
     unmodeled: Annotated[tuple[str, ...], INTERNAL] = ()
     waiting: Annotated[tuple[QueuedPod | None, ...], INTERNAL] = ()
-    autoscaled: Annotated[Autoscaled | None, INTERNAL] = None
 
     @property
     @sent
@@ -170,7 +165,7 @@ def recover(
     *,
     others: int = MOST_OTHERS,
     made: MadeRequests | None = None,
-    autoscaler: NodeAutoscaler | None = None,
+    then: Callable[[Rescheduling], object] = lambda _again: None,
 ) -> Recovery:
     """Schedule again what lost its node, each pod beside those that stayed and those before it.
 
@@ -188,19 +183,18 @@ def recover(
         others: How many pods of other workloads are scheduled again, too.
         made: Requests of pods that other recoveries have prepared, with the same context on forks of the same
             cluster; has those of this one, too, afterwards. None for a single recovery.
-        autoscaler: What adds nodes for those that stay pending; None for nothing.
+        then: Is called when all are scheduled, and may go on with those that stay pending.
     """
     again = Rescheduling(simulation, facts, workloads, context, others=others, made=made)
     again.schedule(disruption.evicted)
     again.replace_preempted()
-    scaled = None if autoscaler is None else again.add_nodes(autoscaler)
+    then(again)
     return Recovery(
         disruption=disruption,
         displaced=again.displaced,
         complete=facts.complete,
         unmodeled=again.unmodeled,
         waiting=again.waiting,
-        autoscaled=scaled,
     )
 
 
@@ -302,17 +296,11 @@ class Rescheduling:
         waiting = [entry for entry in self.displaced if entry.outcome is PodOutcome.PENDING]
         self.schedule([entry.pod for entry in waiting], [entry.preemptor for entry in waiting])
 
-    def add_nodes(self, autoscaler: NodeAutoscaler) -> Autoscaled | None:
-        """Add nodes for those that stayed pending, and schedule them there; None if none did."""
-        pairs = zip(self._displaced, self.waiting, strict=True)
-        waiting = {key: pod for key, pod in pairs if pod is not None}
-        if not waiting:
-            return None
-        pending = [step for key in waiting if (step := self._displaced[key].step) is not None]
-        steps, scaled = autoscale(list(waiting.values()), pending, self._simulation, autoscaler)
-        for key, step in zip(waiting, steps, strict=True):
+    def record(self, steps: Iterable[Step]) -> None:
+        """Record what has become since of pods that were scheduled again."""
+        for step in steps:
+            key = step.namespace, step.name
             self._displaced[key] = replace(self._displaced[key], step=step)
-        return scaled
 
     def leave(self, namespace: str, selector: LabelSelector, why: str) -> None:
         """Schedule those no more that stayed pending and are selected, and say why."""

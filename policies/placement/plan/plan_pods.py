@@ -12,7 +12,7 @@ from policies.manifests.fields import member
 from policies.manifests.wire import INTERNAL, Count, SentAs, sent
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
-from policies.placement.core.autoscaling import Autoscaled, autoscale
+from policies.placement.core.autoscaling import Autoscaled, autoscale, autoscale_again
 from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod
@@ -176,7 +176,7 @@ class PodChanger:
             return pods
         found = pods.autoscaled
         autoscaler = self._autoscaler if found is None else self._autoscaler.grown(found.nodes)
-        if (more := self._again.add_nodes(autoscaler)) is not None:
+        if (more := autoscale_again(self._again, self._simulation, autoscaler)) is not None:
             autoscaler = autoscaler.grown(more.nodes)
             found = more if found is None else found.then(more)
         self._autoscaler = autoscaler

@@ -305,7 +305,7 @@ def simulate_queue(
                 others=planned.others,
                 autoscaler=autoscaler,
             )
-            scaled = happened.recovery.autoscaled
+            scaled = happened.autoscaled
             autoscaler = _grown(autoscaler, scaled)
         workloads = () if queue.prepared is None else (queue.prepared,)
         facts = PodFacts(simulation.cluster, workloads, planned.running)

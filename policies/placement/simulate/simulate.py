@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.placement.core.autoscaling import Autoscaled, autoscale
+from policies.placement.core.autoscaling import Autoscaled, autoscale, autoscale_again
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.placement.core.domain_changes import (
     DomainChange,
@@ -93,7 +93,7 @@ def simulate(
     if again is not None:
         again.replace_preempted()
         if autoscaled is not None and autoscaler is not None:
-            more = again.add_nodes(autoscaler.grown(autoscaled.nodes))
+            more = autoscale_again(again, simulation, autoscaler.grown(autoscaled.nodes))
             autoscaled = autoscaled if more is None else autoscaled.then(more)
     after = count_domains(counted, simulation)
     of_queue = (name for entry in queue for name in entry.request.unmodeled)

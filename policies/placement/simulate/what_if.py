@@ -12,11 +12,12 @@ from policies.manifests.errors import EvenkeelError
 from policies.manifests.fields import ErrorList, FieldError
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.placement.core.actions import Action, Disruption, apply_actions
+from policies.placement.core.autoscaling import Autoscaled, autoscale_again
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.placement import PreparedPod
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import MOST_OTHERS, Recovery, recover
+from policies.placement.core.recovery import MOST_OTHERS, Recovery, Rescheduling, recover
 from policies.scheduler.request import AppliedConstraint
 
 
@@ -57,6 +58,7 @@ class WhatIf:
         stayed: How many pods kept theirs.
         own_stayed: How many of them belong to the given workload; None without one.
         domains: Of each constraint in force for the given workload.
+        autoscaled: The nodes that an autoscaler added for what stayed pending; None for none.
     """
 
     actions: Annotated[tuple[Action, ...], INTERNAL]
@@ -64,6 +66,7 @@ class WhatIf:
     stayed: Count
     own_stayed: Count | None
     domains: tuple[DomainStages, ...]
+    autoscaled: Annotated[Autoscaled | None, INTERNAL] = None
 
     @property
     @sent
@@ -104,9 +107,14 @@ def what_if(
         raise ActionError(tuple(found.errors))
     stages.append(_counts(prepared, simulation))
     stayed, own_stayed = cluster.pod_count, None if prepared is None else _own_stayed(facts, disruption)
-    recovery = recover(
-        disruption, simulation, facts, workloads, context, others=others, autoscaler=autoscaler
-    )
+    scaled: Autoscaled | None = None
+
+    def add_nodes(again: Rescheduling) -> None:
+        nonlocal scaled
+        if autoscaler is not None:
+            scaled = autoscale_again(again, simulation, autoscaler)
+
+    recovery = recover(disruption, simulation, facts, workloads, context, others=others, then=add_nodes)
     stages.append(_counts(prepared, simulation))
     gone = [entry for entry in recovery.displaced if entry.preemptor]
     constraints = () if prepared is None else prepared.request.constraints
@@ -119,6 +127,7 @@ def what_if(
             DomainStages(constraint=number, applied=applied, before=was, disrupted=lost, recovered=now)
             for number, (applied, was, lost, now) in enumerate(zip(constraints, *stages, strict=True))
         ),
+        autoscaled=scaled,
     )
 
 
