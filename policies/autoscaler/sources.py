@@ -26,7 +26,7 @@ from policies.autoscaler.node_group import (
 from policies.autoscaler.scale_up import MOST_NODES, AutoscalerSettings
 from policies.config import instance_types, node_groups
 from policies.config.node_groups import CloudProvider, GroupEntry, NodeGroups
-from policies.config.node_groups_loader import build_node_groups, node_groups_errors
+from policies.config.node_groups_loader import read_node_groups
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
@@ -114,12 +114,12 @@ class AutoscalerReader:
         found = ErrorList()
         kind, api_group = text_member(value, "kind"), text_member(value, "apiVersion").partition("/")[0]
         if kind == node_groups.KIND:
-            found.extend(node_groups_errors(value))
+            document = read_node_groups(value, found)
             if self._document is not None:
                 found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
             elif not found.errors:
-                self._document = build_node_groups(value)
-                for position, entry in enumerate(self._document.groups):
+                self._document = document
+                for position, entry in enumerate(document.groups):
                     group = _group_of(entry, self._cluster)
                     self._add(group, FieldPath(("groups",)).index(position).child("name"), found)
         elif api_group == _CAPI_GROUP and kind in _CAPI_KINDS:

@@ -240,7 +240,7 @@ def load_context(
 def _load_policies(names: tuple[str, ...], read: Callable[[str], bytes]) -> tuple[SpreadPolicy, ...]:
     if not names:
         return ()
-    # Only a program with policies pays for jsonschema.
+    # Only a program with policies pays for reading them.
     from policies.config.loader import load_policies  # noqa: PLC0415
 
     return load_policies(names, read)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from policies.config.policy_status import PolicyStatus
-from policies.config.schema import spec_schema
 from policies.config.spread_policy import API_VERSION, CRD_NAME, GROUP, KIND, PLURAL, SpreadPolicy
 from policies.config.type_schema import Schema, class_schema, summary
 
@@ -93,7 +92,7 @@ def build_crd() -> dict[str, Any]:
         "apiVersion": {"description": "The version of the document.", "type": "string"},
         "kind": {"description": "The kind of the document.", "type": "string"},
         "metadata": {"type": "object"},
-        "spec": _structural(spec_schema(), "spec"),
+        "spec": _structural(class_schema(SpreadPolicy), "spec"),
         "status": _structural(class_schema(PolicyStatus), "status"),
     }
     version = {

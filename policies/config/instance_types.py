@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from policies.manifests.wire import DocumentFields, Keywords
+from policies.model.labels import NAME_LENGTH
 
 #: The kind of the document.
 KIND: Final = "InstanceTypes"
@@ -15,7 +18,7 @@ MOST_OFFERINGS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfferingEntry:
+class OfferingEntry(DocumentFields):
     """Zones in which an instance type can be had at one price.
 
     Attributes:
@@ -25,13 +28,15 @@ class OfferingEntry:
             taken, not the cheapest.
     """
 
-    zones: tuple[str, ...] = field(default=(), metadata={"examples": [["eu-west-1a", "eu-west-1b"]]})
-    capacity_type: str = "on-demand"
-    price: float | None = None
+    zones: Annotated[
+        tuple[str, ...], Keywords(maxItems=MOST_OFFERINGS, examples=[["eu-west-1a", "eu-west-1b"]])
+    ] = ()
+    capacity_type: Literal["on-demand", "spot", "reserved"] = "on-demand"
+    price: Annotated[float | None, Keywords(minimum=0)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceTypeEntry:
+class InstanceTypeEntry(DocumentFields):
     """One instance type.
 
     Attributes:
@@ -43,19 +48,19 @@ class InstanceTypeEntry:
         offerings: Where it can be had.
     """
 
-    name: str = field(metadata={"examples": ["m6i.xlarge"]})
+    name: Annotated[str, Keywords(minLength=1, maxLength=NAME_LENGTH, examples=["m6i.xlarge"])]
     labels: Mapping[str, str] = field(default_factory=dict)
-    allocatable: Mapping[str, Any] = field(metadata={"examples": [{"cpu": "3920m", "memory": "14Gi"}]})
+    allocatable: Annotated[Mapping[str, Any], Keywords(examples=[{"cpu": "3920m", "memory": "14Gi"}])]
     capacity: Mapping[str, Any] | None = None
-    offerings: tuple[OfferingEntry, ...]
+    offerings: Annotated[tuple[OfferingEntry, ...], Keywords(minItems=1, maxItems=MOST_OFFERINGS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceTypes:
+class InstanceTypes(DocumentFields):
     """The instance types that Karpenter may choose among.
 
     Attributes:
         instance_types: The instance types.
     """
 
-    instance_types: tuple[InstanceTypeEntry, ...]
+    instance_types: Annotated[tuple[InstanceTypeEntry, ...], Keywords(minItems=1, maxItems=MOST_TYPES)]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from policies.config.build_document import build_document
-from policies.config.instance_types import InstanceTypes
+from policies.config.instance_types import KIND, InstanceTypes
 from policies.config.node_groups_loader import amount_errors, label_errors
-from policies.config.schema import validator
-from policies.config.schema_errors import schema_errors
+from policies.config.read_document import read_document
 from policies.manifests.fields import (
     NAME_TAKEN,
     VALUE_INVALID,
     ErrorList,
-    FieldError,
     FieldPath,
     duplicate_value,
     list_member,
@@ -26,10 +22,9 @@ from policies.model.labels import label_value_errors
 _TYPES: Final = FieldPath(("instanceTypes",))
 
 
-def instance_types_errors(value: object) -> list[FieldError]:
-    """Return everything wrong with an InstanceTypes document."""
-    found = ErrorList()
-    found.extend(schema_errors(validator(InstanceTypes), value))
+def read_instance_types(value: object, found: ErrorList) -> InstanceTypes:
+    """Return an InstanceTypes document, and record everything that is wrong with it."""
+    document = read_document(InstanceTypes, KIND, value, found)
     names = set[str]()
     for path, entry in objects_at(value.get("instanceTypes") if isinstance(value, dict) else None, _TYPES):
         name = entry.get("name")
@@ -44,9 +39,4 @@ def instance_types_errors(value: object) -> list[FieldError]:
             for at, zone in enumerate(list_member(offering, "zones")):
                 if isinstance(zone, str):
                     found.extend(label_value_errors(zone, where.child("zones").index(at), VALUE_INVALID))
-    return found.errors
-
-
-def build_instance_types(value: Mapping[str, Any]) -> InstanceTypes:
-    """Return a document without errors."""
-    return build_document(InstanceTypes, value)
+    return document

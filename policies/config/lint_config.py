@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
+from policies.config.document_fields import RuleId
 from policies.manifests.skipped import FailOnSkipped
+from policies.manifests.wire import DocumentFields, Keywords
 
 #: The kind of the document.
 KIND = "LintConfig"
@@ -31,12 +33,8 @@ class Rendering(StrEnum):
     OFF = "off"
 
 
-_RULES = {"items": "rule"}
-_FILE = {"examples": ["evenkeel-baseline.json"]}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChartRelease:
+class ChartRelease(DocumentFields):
     """One way in which a chart is installed.
 
     Attributes:
@@ -49,13 +47,15 @@ class ChartRelease:
 
     name: str
     namespace: str | None = None
-    values: tuple[str, ...] = field(default=(), metadata={"examples": [["charts/shop/values-prod.yaml"]]})
-    set: Mapping[str, Any] = field(default_factory=dict, metadata={"examples": [{"image.tag": "1.2.3"}]})
+    values: Annotated[tuple[str, ...], Keywords(examples=[["charts/shop/values-prod.yaml"]])] = ()
+    set: Annotated[Mapping[str, Any], Keywords(examples=[{"image.tag": "1.2.3"}])] = field(
+        default_factory=dict
+    )
     api_versions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChartReleases:
+class ChartReleases(DocumentFields):
     """How a chart is installed: it is rendered once for each of its releases.
 
     Attributes:
@@ -63,12 +63,12 @@ class ChartReleases:
         releases: Its releases.
     """
 
-    path: str = field(metadata={"examples": ["charts/shop"]})
+    path: Annotated[str, Keywords(examples=["charts/shop"])]
     releases: tuple[ChartRelease, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LintConfig:
+class LintConfig(DocumentFields):
     """How a repository is linted, unless the command line differs. Paths count from this file.
 
     Attributes:
@@ -93,19 +93,19 @@ class LintConfig:
         kustomize: Whether kustomizations are built. auto: if kustomize or kubectl is installed.
     """
 
-    paths: tuple[str, ...] = field(default=(), metadata={"examples": [["deploy", "charts"]]})
-    exclude: tuple[str, ...] = field(default=(), metadata={"examples": [["tests/", "*.generated.yaml"]]})
-    select: tuple[str, ...] = field(default=(), metadata=_RULES)
-    ignore: tuple[str, ...] = field(default=(), metadata=_RULES)
-    enable: tuple[str, ...] = field(default=(), metadata=_RULES)
+    paths: Annotated[tuple[str, ...], Keywords(examples=[["deploy", "charts"]])] = ()
+    exclude: Annotated[tuple[str, ...], Keywords(examples=[["tests/", "*.generated.yaml"]])] = ()
+    select: tuple[RuleId, ...] = ()
+    ignore: tuple[RuleId, ...] = ()
+    enable: tuple[RuleId, ...] = ()
     fail_on: FailOn = FailOn.ERROR
     fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
-    policies: tuple[str, ...] = field(default=(), metadata={"examples": [["policy.yaml"]]})
+    policies: Annotated[tuple[str, ...], Keywords(examples=[["policy.yaml"]])] = ()
     scheduler_config: str | None = None
     cluster: str | None = None
-    kubernetes_version: str | None = field(default=None, metadata={"examples": ["1.34"]})
+    kubernetes_version: Annotated[str | None, Keywords(examples=["1.34"])] = None
     workload_kinds: tuple[str, ...] = ()
-    baseline: str | None = field(default=None, metadata=_FILE)
+    baseline: Annotated[str | None, Keywords(examples=["evenkeel-baseline.json"])] = None
     helm: Rendering = Rendering.AUTO
     charts: tuple[ChartReleases, ...] = ()
     kustomize: Rendering = Rendering.AUTO

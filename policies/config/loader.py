@@ -8,11 +8,12 @@ from dataclasses import replace
 from importlib import resources
 from typing import Any
 
-from policies.config.build_document import build_document
-from policies.config.spread_policy import BUILTIN_PREFIX, SpreadPolicy
+from policies.config.policy_document import SpreadPolicyDocument
+from policies.config.read_document import read_document
+from policies.config.spread_policy import BUILTIN_PREFIX, KIND, SpreadPolicy
 from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import NAME, FieldError, duplicate_value
+from policies.manifests.fields import NAME, ErrorList, FieldError, duplicate_value
 from policies.rules.base import RENAMED
 
 #: The rule that a second policy of one name breaks.
@@ -56,7 +57,7 @@ def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[S
 
 
 def _errors(manifest: ManifestObject) -> list[FieldError]:
-    # Only a program with policies of its own pays for jsonschema.
+    # Only a program with policies of its own pays for their checks.
     from policies.config.policy_validation import policy_errors  # noqa: PLC0415
 
     return policy_errors(manifest.value)
@@ -74,9 +75,11 @@ def repeated_name_errors(document: ManifestObject, first_places: dict[str, str])
 
 def build(value: Mapping[str, Any]) -> SpreadPolicy:
     """Build a policy from a document without errors (``policy_validation.policy_errors``)."""
-    policy = build_document(SpreadPolicy, value.get("spec", {}) | {"name": value["metadata"]["name"]})
+    document = read_document(SpreadPolicyDocument, KIND, value, ErrorList())
+    policy = document.spec
     return replace(
         policy,
+        name=document.metadata.name,
         rules={RENAMED.get(rule, rule): settings for rule, settings in policy.rules.items()},
         exceptions=tuple(
             replace(entry, rules=tuple(RENAMED.get(rule, rule) for rule in entry.rules))

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
+
+from policies.manifests.wire import DocumentFields, Keywords
+from policies.model.constraint import INT32_MAX
+from policies.model.labels import SUBDOMAIN_LENGTH
 
 #: The kind of the document.
 KIND: Final = "NodeGroups"
@@ -13,6 +17,8 @@ KIND: Final = "NodeGroups"
 MOST_NODES_OF_GROUP: Final = 5_000
 #: The most groups of a document: of each, every pending pod is compared with a node.
 MOST_GROUPS: Final = 1_000
+#: A number of nodes of a group.
+GroupSize: TypeAlias = Annotated[int, Keywords(minimum=0, maximum=MOST_NODES_OF_GROUP)]
 
 
 class Expander(StrEnum):
@@ -35,7 +41,7 @@ class CloudProvider(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupTaint:
+class GroupTaint(DocumentFields):
     """A taint of each new node.
 
     Attributes:
@@ -44,13 +50,13 @@ class GroupTaint:
         effect: NoSchedule, PreferNoSchedule or NoExecute.
     """
 
-    key: str
+    key: Annotated[str, Keywords(minLength=1)]
     value: str = ""
     effect: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupPriority:
+class GroupPriority(DocumentFields):
     """Node groups of one priority.
 
     Attributes:
@@ -60,11 +66,11 @@ class GroupPriority:
     """
 
     priority: int
-    names: tuple[str, ...]
+    names: Annotated[tuple[str, ...], Keywords(minItems=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupEntry:
+class GroupEntry(DocumentFields):
     """One node group.
 
     Attributes:
@@ -80,19 +86,19 @@ class GroupEntry:
         size: How many nodes it has. Without it, the nodes of the cluster with all of its labels.
     """
 
-    name: str = field(metadata={"examples": ["web-a"]})
+    name: Annotated[str, Keywords(minLength=1, maxLength=SUBDOMAIN_LENGTH, examples=["web-a"])]
     zone: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[GroupTaint, ...] = ()
-    allocatable: Mapping[str, Any] = field(metadata={"examples": [{"cpu": "3920m", "memory": "14Gi"}]})
+    allocatable: Annotated[Mapping[str, Any], Keywords(examples=[{"cpu": "3920m", "memory": "14Gi"}])]
     capacity: Mapping[str, Any] | None = None
-    min_size: int = 0
-    max_size: int
-    size: int | None = None
+    min_size: GroupSize = 0
+    max_size: GroupSize
+    size: GroupSize | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScaleDownSettings:
+class ScaleDownSettings(DocumentFields):
     """How Cluster Autoscaler removes nodes.
 
     Attributes:
@@ -106,15 +112,15 @@ class ScaleDownSettings:
             (--skip-nodes-with-local-storage).
     """
 
-    utilization_threshold: float = 0.5
-    max_parallelism: int = 10
-    max_drain_parallelism: int = 1
+    utilization_threshold: Annotated[float, Keywords(minimum=0, maximum=1)] = 0.5
+    max_parallelism: Annotated[GroupSize, Keywords(minimum=1)] = 10
+    max_drain_parallelism: GroupSize = 1
     skip_nodes_with_system_pods: bool = True
     skip_nodes_with_local_storage: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeGroups:
+class NodeGroups(DocumentFields):
     """The node groups of a cluster, and how its Cluster Autoscaler is started.
 
     Attributes:
@@ -129,10 +135,10 @@ class NodeGroups:
         groups: The node groups, in the order in which Cluster Autoscaler has them.
     """
 
-    expanders: tuple[Expander, ...] = (Expander.LEAST_WASTE,)
+    expanders: Annotated[tuple[Expander, ...], Keywords(minItems=1, maxItems=5)] = (Expander.LEAST_WASTE,)
     priorities: tuple[GroupPriority, ...] = ()
     balance_similar_node_groups: bool = False
-    max_nodes_total: int = 0
+    max_nodes_total: Annotated[int, Keywords(minimum=0, maximum=INT32_MAX)] = 0
     cloud_provider: CloudProvider = CloudProvider.OTHER
     scale_down: ScaleDownSettings = field(default_factory=ScaleDownSettings)
-    groups: tuple[GroupEntry, ...]
+    groups: Annotated[tuple[GroupEntry, ...], Keywords(minItems=1, maxItems=MOST_GROUPS)]

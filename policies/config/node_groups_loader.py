@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from policies.config.build_document import build_document
-from policies.config.node_groups import NodeGroups
-from policies.config.schema import validator
-from policies.config.schema_errors import schema_errors
+from policies.config.node_groups import KIND, NodeGroups
+from policies.config.read_document import read_document
 from policies.manifests.fields import (
     NAME_TAKEN,
     VALUE_INVALID,
@@ -35,10 +33,9 @@ _PATTERN: Final = re.compile(r"\^?[A-Za-z0-9_./:*-]*\$?")
 _NEEDED: Final = ("cpu", "memory")
 
 
-def node_groups_errors(value: object) -> list[FieldError]:
-    """Return everything wrong with a NodeGroups document."""
-    found = ErrorList()
-    found.extend(schema_errors(validator(NodeGroups), value))
+def read_node_groups(value: object, found: ErrorList) -> NodeGroups:
+    """Return a NodeGroups document, and record everything that is wrong with it."""
+    document = read_document(NodeGroups, KIND, value, found)
     raw = value if isinstance(value, dict) else {}
     names = set[str]()
     for where, group in objects_at(raw.get("groups"), FieldPath(("groups",))):
@@ -50,12 +47,7 @@ def node_groups_errors(value: object) -> list[FieldError]:
             if isinstance(text, str) and not is_pattern(text):
                 form = 'must hold letters, digits, "-_./:", ".*", and "^" and "$" at the ends'
                 found.add(invalid_value(path.index(number), text, form, VALUE_INVALID))
-    return found.errors
-
-
-def build_node_groups(value: Mapping[str, Any]) -> NodeGroups:
-    """Return a document without errors."""
-    return build_document(NodeGroups, value)
+    return document
 
 
 def _group_errors(group: Mapping[str, Any], path: FieldPath, names: set[str]) -> Iterator[FieldError]:

@@ -1,13 +1,66 @@
-"""A policy as the document that Evenkeel understands: every default written out."""
+"""A policy as a document: the fields that it may have, and one with every default written out."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
+from policies.config.document_fields import Name
 from policies.config.scope import Scope
 from policies.config.spread_policy import API_VERSION, KIND, PolicyException, RuleSettings, SpreadPolicy
-from policies.manifests.wire import document_name
+from policies.manifests.wire import OPTIONAL, DocumentFields, Received, document_name
 from policies.model.constraint import Constraint, WhenUnsatisfiable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentMetadata(Received):
+    """The policy's name, and what other tools and the API server write beside it.
+
+    Attributes:
+        name: The policy's name: a DNS subdomain.
+        labels: Not used by Evenkeel.
+        annotations: Not used by Evenkeel.
+        uid: Written by the API server.
+        generation: Written by the API server.
+        resource_version: Written by the API server.
+        creation_timestamp: Written by the API server.
+        deletion_timestamp: Written by the API server.
+        deletion_grace_period_seconds: Written by the API server.
+        managed_fields: Written by the API server.
+        self_link: Written by the API server before Kubernetes 1.20.
+        owner_references: Not used by Evenkeel.
+        finalizers: Not used by Evenkeel.
+    """
+
+    name: Name
+    labels: Annotated[Mapping[str, str] | None, OPTIONAL] = None
+    annotations: Annotated[Mapping[str, str] | None, OPTIONAL] = None
+    uid: Annotated[str | None, OPTIONAL] = None
+    generation: Annotated[int | None, OPTIONAL] = None
+    resource_version: Annotated[str | None, OPTIONAL] = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    managed_fields: tuple[Any, ...] | None = None
+    self_link: Annotated[str | None, OPTIONAL] = None
+    owner_references: tuple[Any, ...] | None = None
+    finalizers: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpreadPolicyDocument(DocumentFields):
+    """The checks and defaults of a policy, and the objects that they are for.
+
+    Attributes:
+        metadata: The policy's name, and what other tools and the API server write beside it.
+        spec: The checks and defaults of a policy, and the objects that they are for.
+        status: Written by Evenkeel in a cluster; ignored in files.
+    """
+
+    metadata: DocumentMetadata
+    spec: SpreadPolicy = field(default_factory=SpreadPolicy)
+    status: Mapping[str, Any] = field(default_factory=dict)
 
 
 def policy_document(policy: SpreadPolicy) -> dict[str, Any]:

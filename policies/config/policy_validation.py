@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from policies.config.schema import validator
-from policies.config.schema_errors import field_path, schema_errors
-from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource, SpreadPolicy
+from policies.config.policy_document import SpreadPolicyDocument
+from policies.config.read_document import read_document
+from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
 from policies.manifests.fields import (
     FIELD_MISSING,
     SPEC,
     VALUE_INVALID,
     ErrorKind,
+    ErrorList,
     FieldError,
     FieldPath,
+    Key,
     forbidden,
     invalid_value,
     required_value,
@@ -52,8 +53,8 @@ DEFAULTS_CONTRADICT = "defaults-contradict"
 TOPOLOGY_INVALID = "topology-invalid"
 
 _CONSTRAINTS = SPEC.child("defaults", "constraints")
-#: What the schema takes for a date.
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+#: What a path shows as a plain field; any other key is in brackets, cut short.
+_FIELD_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 #: Deduced for each workload, so a default has none.
 _DEDUCED = ("labelSelector", "matchLabelKeys")
 
@@ -84,15 +85,14 @@ def policy_errors(value: object) -> list[FieldError]:
         *_constraint_errors(value),
         *_topology_errors(value),
         *_params_errors(value),
-        *_date_errors(value),
     ]
     paths = [error.path.segments for error in by_model]
-    by_schema = [
-        error
-        for error in schema_errors(validator(SpreadPolicy), value)
-        if not any(_nested(error.path.segments, path) for path in paths)
+    found = ErrorList()
+    read_document(SpreadPolicyDocument, KIND, value, found)
+    by_type = [
+        error for error in found.errors if not any(_nested(error.path.segments, path) for path in paths)
     ]
-    return [*by_schema, *by_model, *_defaults_errors(value)]
+    return [*by_type, *by_model, *_defaults_errors(value)]
 
 
 def scheduler_errors(value: Mapping[str, Any]) -> list[FieldError]:
@@ -193,20 +193,6 @@ def _params_errors(value: object) -> Iterator[FieldError]:
             yield from settings_errors(known[name], params, path)
 
 
-def _date_errors(value: object) -> Iterator[FieldError]:
-    """Yield the last days of exceptions that look like dates and are none."""
-    exceptions = _at(value, "spec", "exceptions")
-    for position, entry in enumerate(exceptions if isinstance(exceptions, list) else ()):
-        until = _at(entry, "until")
-        if not isinstance(until, str) or not _DATE.fullmatch(until):
-            continue
-        try:
-            date.fromisoformat(until)
-        except ValueError:
-            path = SPEC.child("exceptions").index(position).child("until")
-            yield invalid_value(path, until, "there is no such day", VALUE_INVALID)
-
-
 def _defaults_errors(value: object) -> Iterator[FieldError]:
     defaults = _at(value, "spec", "defaults")
     if not isinstance(defaults, dict):
@@ -263,7 +249,8 @@ def limit_errors(document: object) -> list[FieldError]:
             continue
         if len(value) > MAX_ITEMS:
             text = f"Too many: {len(value)}: must have at most {MAX_ITEMS} entries"
-            errors.append(FieldError(field_path(path), text, ErrorKind.TOO_MANY, VALUE_INVALID))
+            where = FieldPath(tuple(map(_segment, path)))
+            errors.append(FieldError(where, text, ErrorKind.TOO_MANY, VALUE_INVALID))
             continue
         count += len(value)
         if count > MAX_ENTRIES:
@@ -273,3 +260,7 @@ def limit_errors(document: object) -> list[FieldError]:
         members = value.items() if isinstance(value, dict) else enumerate(value)
         waiting += (((*path, name), entry) for name, entry in members)
     return sorted(errors, key=lambda error: str(error.path))
+
+
+def _segment(key: str | int) -> str | int:
+    return key if isinstance(key, int) or _FIELD_NAME.fullmatch(key) else Key(shown_name(key))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from policies.model.labels import SUBDOMAIN_LENGTH, LabelSelector
+from policies.config.document_fields import KindName, NamespacePattern, Selector
+from policies.manifests.wire import INTERNAL, DocumentFields, Keywords
+from policies.model.labels import SUBDOMAIN_LENGTH
 
 #: The label that every namespace carries with its own name, so it is known without a cluster.
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
@@ -62,7 +65,7 @@ def _matches(rest: tuple[str, ...], name: str, position: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(DocumentFields):
     """Which objects the policy applies to; without any field, to all.
 
     Attributes:
@@ -74,20 +77,16 @@ class Scope:
         kinds: Kinds that are selected; empty means all. A pod also has the kinds of its owners.
     """
 
-    exclude_namespaces: tuple[str, ...] = field(
-        default=(), metadata={"items": "namespace", "examples": [["kube-system", "team-*-sandbox"]]}
-    )
-    namespaces: tuple[str, ...] = field(
-        default=(), metadata={"items": "namespace", "examples": [["production", "team-*"]]}
-    )
-    namespace_selector: LabelSelector | None = None
-    object_selector: LabelSelector | None = None
-    kinds: tuple[str, ...] = field(
-        default=(), metadata={"items": "kind", "examples": [["Deployment", "StatefulSet"]]}
-    )
-    _excluded: Names = field(init=False, repr=False, compare=False)
-    _included: Names = field(init=False, repr=False, compare=False)
-    _kinds: frozenset[str] = field(init=False, repr=False, compare=False)
+    exclude_namespaces: Annotated[
+        tuple[NamespacePattern, ...], Keywords(examples=[["kube-system", "team-*-sandbox"]])
+    ] = ()
+    namespaces: Annotated[tuple[NamespacePattern, ...], Keywords(examples=[["production", "team-*"]])] = ()
+    namespace_selector: Selector | None = None
+    object_selector: Selector | None = None
+    kinds: Annotated[tuple[KindName, ...], Keywords(examples=[["Deployment", "StatefulSet"]])] = ()
+    _excluded: Annotated[Names, INTERNAL] = field(init=False, repr=False, compare=False)
+    _included: Annotated[Names, INTERNAL] = field(init=False, repr=False, compare=False)
+    _kinds: Annotated[frozenset[str], INTERNAL] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_excluded", Names.compile(self.exclude_namespaces))

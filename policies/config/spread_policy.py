@@ -6,10 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
+from policies.config.document_fields import (
+    Day,
+    KindName,
+    NamePattern,
+    NamespacePattern,
+    RuleId,
+)
 from policies.config.scope import Names, Scope
 from policies.manifests.findings import Severity
+from policies.manifests.wire import INTERNAL, DocumentFields, Keywords
 from policies.model.constraint import Constraint
 
 #: The version of this document and of the others, as ``apiVersion`` spells it.
@@ -26,7 +34,7 @@ CRD_NAME = f"{PLURAL}.{GROUP}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyException:
+class PolicyException(DocumentFields):
     """Objects for which some rules are not enforced.
 
     Attributes:
@@ -40,16 +48,14 @@ class PolicyException:
         until: The last day of the exception, such as 2027-01-31; default: no end.
     """
 
-    rules: tuple[str, ...] = field(metadata={"items": "rule", "examples": [["selector-missing"]]})
-    namespaces: tuple[str, ...] = field(
-        default=(), metadata={"items": "namespace", "examples": [["legacy", "team-*"]]}
-    )
-    kinds: tuple[str, ...] = field(default=(), metadata={"items": "kind", "examples": [["Deployment"]]})
-    names: tuple[str, ...] = field(default=(), metadata={"items": "names", "examples": [["checkout-*"]]})
-    reason: str
-    until: date | None = None
-    _namespaces: Names = field(init=False, repr=False, compare=False)
-    _names: Names = field(init=False, repr=False, compare=False)
+    rules: Annotated[tuple[RuleId, ...], Keywords(minItems=1, examples=[["selector-missing"]])]
+    namespaces: Annotated[tuple[NamespacePattern, ...], Keywords(examples=[["legacy", "team-*"]])] = ()
+    kinds: Annotated[tuple[KindName, ...], Keywords(examples=[["Deployment"]])] = ()
+    names: Annotated[tuple[NamePattern, ...], Keywords(examples=[["checkout-*"]])] = ()
+    reason: Annotated[str, Keywords(minLength=1, maxLength=1000, examples=["moved by the end of May"])]
+    until: Day | None = None
+    _namespaces: Annotated[Names, INTERNAL] = field(init=False, repr=False, compare=False)
+    _names: Annotated[Names, INTERNAL] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_namespaces", Names.compile(self.namespaces))
@@ -106,7 +112,7 @@ class DefaultsSource(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Defaults:
+class Defaults(DocumentFields):
     """Constraints for workloads that have none; a pod that gets one loses the scheduler's own defaults.
 
     Attributes:
@@ -125,7 +131,7 @@ class Defaults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleSettings:
+class RuleSettings(DocumentFields):
     """How one rule is used.
 
     Attributes:
@@ -143,20 +149,20 @@ class RuleSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Topology:
+class Topology(DocumentFields):
     """The cluster's topology beyond its current nodes.
 
     Attributes:
         domains: The domains of each topology key, including those that currently have no node.
     """
 
-    domains: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict, metadata={"examples": [{"topology.kubernetes.io/zone": ["a", "b", "c"]}]}
-    )
+    domains: Annotated[
+        Mapping[str, tuple[str, ...]], Keywords(examples=[{"topology.kubernetes.io/zone": ["a", "b", "c"]}])
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpreadPolicy:
+class SpreadPolicy(DocumentFields):
     """The checks and defaults of a policy, and the objects that they are for.
 
     Attributes:
@@ -174,14 +180,13 @@ class SpreadPolicy:
         topology: The cluster's topology, for rules that must know where pods can run.
     """
 
-    name: str
+    name: Annotated[str, INTERNAL] = ""
     scope: Scope = field(default_factory=Scope)
     enforcement: Enforcement = Enforcement.DENY
     annotation_exemptions: AnnotationExemptions = AnnotationExemptions.DENIED
     exceptions: tuple[PolicyException, ...] = ()
     defaults: Defaults | None = None
-    rules: Mapping[str, RuleSettings] = field(
-        default_factory=dict,
-        metadata={"keys": "rule", "examples": [{"max-skew-not-positive": {"severity": "error"}}]},
-    )
+    rules: Annotated[
+        Mapping[RuleId, RuleSettings], Keywords(examples=[{"max-skew-not-positive": {"severity": "error"}}])
+    ] = field(default_factory=dict)
     topology: Topology = field(default_factory=Topology)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from types import NoneType, UnionType
 from typing import (
@@ -29,7 +29,7 @@ from typing import (
 )
 
 from policies.manifests.wire import Count as Count  # noqa: PLC0414
-from policies.manifests.wire import Form, Received, members
+from policies.manifests.wire import DocumentFields, Form, Received, members
 from policies.manifests.wire import Keywords as Keywords  # noqa: PLC0414
 
 Schema: TypeAlias = dict[str, Any]
@@ -76,11 +76,13 @@ def class_schema(kind: type, define: Callable[[type], Schema] | None = None) -> 
         define: Returns the schema of another class; without it, its schema is within this one.
     """
     entries = list(_typed_entries(kind) if is_typeddict(kind) else _sent_entries(kind))
+    required = [entry.name for entry in entries if entry.required]
+    is_left_out = not required and not is_typeddict(kind) and issubclass(kind, DocumentFields)
     return {
         "description": _plain(_docstring(kind).partition("Attributes:\n")[0]),
         "type": "object",
         "additionalProperties": False,
-        "required": [entry.name for entry in entries if entry.required],
+        **({} if is_left_out else {"required": required}),
         "properties": {
             entry.name: type_schema(entry.hint, define) | entry.keywords | {"description": entry.description}
             for entry in entries
@@ -108,6 +110,8 @@ def _typed_entries(kind: type) -> Iterator[_Entry]:
 def _sent_entries(kind: type) -> Iterator[_Entry]:
     """Yield the members of a class; those of an inline value are there in each of its forms, or optional."""
     docs = attribute_docs(kind)
+    form: Any = kind
+    defaults = {entry.name: entry.default for entry in fields(form)} if issubclass(kind, Received) else {}
     for name, attribute, hint, inline, _, required in members(kind):
         if inline:
             forms = _forms(hint)
@@ -117,8 +121,8 @@ def _sent_entries(kind: type) -> Iterator[_Entry]:
                     for entry in (_sent_entries(form) if form is not NoneType else ())
                 )
         else:
-            default = getattr(kind, attribute, None) if issubclass(kind, Received) else None
-            keywords: Schema = {} if default is None else {"default": default}
+            default = defaults.get(attribute)
+            keywords: Schema = {} if default in (None, MISSING, ()) else {"default": default}
             yield _Entry(name, hint, docs[attribute], required, keywords)
 
 
@@ -163,7 +167,8 @@ def type_schema(hint: Any, define: Callable[[type], Schema] | None = None) -> Sc
         return {"type": "array", "items": type_schema(arguments[0], define)}
     if origin in (dict, Mapping):
         others = {} if arguments[1] is Any else {"additionalProperties": type_schema(arguments[1], define)}
-        return {"type": "object", **others}
+        names = type_schema(arguments[0])
+        return {"type": "object", **({"propertyNames": names} if "pattern" in names else {}), **others}
     if _has_members(hint):
         return (define or class_schema)(hint)
     if isinstance(hint, type) and issubclass(hint, StrEnum):

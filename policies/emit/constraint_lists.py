@@ -6,7 +6,7 @@ A record has every field, with the API's default where it is missing or null, so
 from __future__ import annotations
 
 from policies.emit.cel import LIMITS, MAX_CHARACTERS, literal, record
-from policies.model.validation import INT32_MAX
+from policies.model.constraint import INT32_MAX
 
 _TEXTS = ("topologyKey", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy")
 

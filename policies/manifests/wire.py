@@ -58,6 +58,19 @@ INLINE: Final = Sending.INLINE
 OPTIONAL: Final = Sending.OPTIONAL
 
 
+class TextForm(Keywords):
+    """A pattern that a text has, and the words for it: ``must be ...``.
+
+    The pattern reads a text once, whatever it holds, and must end at the text's real end (``$`` alone would
+    let a line break pass).
+    """
+
+    def __init__(self, pattern: str, words: str, **keywords: Any) -> None:
+        super().__init__(pattern=pattern, **keywords)
+        self.pattern = pattern
+        self.words = words
+
+
 class Form:
     """Another type that describes the values in a schema; they are read as something simpler."""
 
@@ -65,11 +78,23 @@ class Form:
         self.described = described
 
 
+class ParsedForm(Form):
+    """The type as which a value is written that its class parses (``parse``) once it has no errors."""
+
+
 class Received:
     """Base of dataclasses that are received: what has a default may be left out, and null if it can be None.
 
     ``wire_reader`` reads them. Where one is sent, what is None is absent.
     """
+
+    __slots__ = ()
+
+
+class DocumentFields(Received):
+    """Base of dataclasses that people write in documents, where no field may be null."""
+
+    __slots__ = ()
 
 
 class SentAs(NamedTuple):
@@ -122,6 +147,8 @@ def members(kind: type) -> tuple[Member, ...]:
             if isinstance(value, property) and getattr(value.fget, "sent", False):
                 hints[name] = get_type_hints(value.fget, include_extras=True)["return"]
     left_out = _left_out(kind) if issubclass(kind, Received) else frozenset()
+    if issubclass(kind, DocumentFields):
+        hints = {name: without_none(hint) for name, hint in hints.items()}
     return tuple(
         _member(name, hint, left_out) for name, hint in hints.items() if INTERNAL not in _marks(hint)
     )

@@ -9,11 +9,14 @@ have a method ``check``, which records what is wrong with fields that are right 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
+from datetime import date
 from enum import StrEnum
 from functools import cache
 from itertools import takewhile
+from math import isfinite
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -40,7 +43,7 @@ from policies.manifests.fields import (
     unsupported_value,
     wrong_type,
 )
-from policies.manifests.wire import Keywords, Received, members
+from policies.manifests.wire import DocumentFields, Keywords, ParsedForm, Received, TextForm, members
 
 #: Records what is wrong with a value of the right type.
 Check: TypeAlias = Callable[[Any, FieldPath, ErrorList], None]
@@ -55,7 +58,10 @@ class Checked(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """The noun in the error about a missing or empty field: ``Annotated[str, Needed("a name")]``."""
+    """The noun in the error about a field, which is required where it is missing or empty.
+
+    ``Annotated[str, Needed("a name")]``.
+    """
 
     what: str
 
@@ -117,6 +123,7 @@ class _FieldReader(NamedTuple):
         reader: Reads its value.
         required: Whether it has no default.
         needed: What it should have where it is missing.
+        refuses_null: Whether null is an error, whatever the type of the value.
     """
 
     attribute: str
@@ -124,6 +131,7 @@ class _FieldReader(NamedTuple):
     reader: _Reader
     required: bool
     needed: str
+    refuses_null: bool
 
 
 @cache
@@ -131,15 +139,18 @@ def _reader(hint: Any) -> _Reader:
     """Return the reader of a type, which is made once."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
+        forms = [part for part in arguments[1:] if isinstance(part, ParsedForm)]
+        if forms:
+            return _parsed(arguments[0], _reader(forms[0].described))
         return _annotated(_reader(arguments[0]), arguments[1:])
     if origin in (Union, UnionType):
         return _union([_reader(part) for part in arguments])
     if origin is Literal:
         return _choice(arguments, str)
     if origin in (list, tuple):
-        return _list(_reader(arguments[0]))
+        return _list(_reader(arguments[0]), origin)
     if origin in (dict, Mapping):
-        return _FREE_OBJECT if arguments[1] is Any else _mapping(_reader(arguments[1]))
+        return _FREE_OBJECT if arguments[1] is Any else _mapping(*map(_reader, arguments))
     if is_dataclass(hint):
         return _object(hint)  # type: ignore[arg-type]  # a class
     if isinstance(hint, type) and issubclass(hint, StrEnum):
@@ -155,17 +166,45 @@ def _free_object(raw: Any, _path: FieldPath, _found: ErrorList) -> Any:
     return {} if raw is None else raw
 
 
+def _finite(raw: float, path: FieldPath, found: ErrorList) -> float:
+    """Return a number as JSON has it: YAML has such as are none."""
+    if isinstance(raw, int) or isfinite(raw):
+        return raw
+    found.add(wrong_type(path, "a number", raw))
+    return 0.0
+
+
+def _day(raw: str, path: FieldPath, found: ErrorList) -> date:
+    try:
+        return date.fromisoformat(raw)
+    except ValueError:
+        found.add(invalid_value(path, raw, "there is no such day", VALUE_INVALID))
+        return date.min
+
+
 #: An object that something else looks into; null is one without fields.
 _FREE_OBJECT: Final = _Reader((dict, NoneType), "an object", _free_object, dict)
 _SCALARS: Final[dict[Any, _Reader]] = {
     str: _Reader((str,), "a string", _as_it_is, str),
     int: _Reader((int,), "an integer", _as_it_is, int),
-    float: _Reader((int, float), "a number", _as_it_is, float),
+    float: _Reader((int, float), "a number", _finite, float),
     bool: _Reader((bool,), "a boolean", _as_it_is, bool),
+    date: _Reader((str,), "a string", _day, lambda: date.min),
     NoneType: _Reader((NoneType,), "null", _as_it_is, lambda: None),
     Any: _Reader((object,), "anything", _as_it_is, lambda: None),
     object: _Reader((object,), "anything", _as_it_is, lambda: None),
 }
+
+
+def _parsed(kind: Any, form: _Reader) -> _Reader:
+    """Return the reader of values that are written in another form, and parsed by their class."""
+
+    def convert(raw: Any, path: FieldPath, found: ErrorList) -> Any:
+        before = found.count
+        form.convert(raw, path, found)
+        return kind.parse(raw) if found.count == before else kind()
+
+    return form._replace(convert=convert, empty=kind)
 
 
 def _annotated(reader: _Reader, parts: tuple[Any, ...]) -> _Reader:
@@ -173,16 +212,18 @@ def _annotated(reader: _Reader, parts: tuple[Any, ...]) -> _Reader:
     bounds: dict[str, Any] = {}
     for part in parts:
         bounds |= part.schema if isinstance(part, Keywords) else {}
-    must_hold, needed = bool(bounds.keys() & _NOT_EMPTY), _needed(parts)
+    needed = _needed(parts)
+    must_hold = needed is not None and not bounds.keys().isdisjoint(_NOT_EMPTY)
     own = [part.check for part in parts if isinstance(part, Checked)]
+    own += [_form_check(part) for part in parts if isinstance(part, TextForm)]
     # A check of its own may stand for a keyword that has none here.
-    names = [name for name in bounds if name not in _NOT_EMPTY and (name in _BOUNDS or not own)]
+    names = [name for name in bounds if name != "examples" and (name in _BOUNDS or not own)]
     checks = [*(_BOUNDS[name](bounds[name]) for name in names), *own]
 
     def convert(raw: Any, path: FieldPath, found: ErrorList) -> Any:
         before = found.count
         if must_hold and not raw:
-            found.add(required_value(path, needed, FIELD_MISSING))
+            found.add(required_value(path, needed or "", FIELD_MISSING))
             return reader.empty()
         for check in checks:
             check(raw, path, found)
@@ -193,8 +234,8 @@ def _annotated(reader: _Reader, parts: tuple[Any, ...]) -> _Reader:
     return reader._replace(convert=convert)
 
 
-def _needed(parts: tuple[Any, ...]) -> str:
-    return next((part.what for part in parts if isinstance(part, Needed)), "")
+def _needed(parts: tuple[Any, ...]) -> str | None:
+    return next((part.what for part in reversed(parts) if isinstance(part, Needed)), None)
 
 
 def _bound(is_right: Callable[[Any, Any], bool], problem: str) -> Callable[[Any], Check]:
@@ -210,13 +251,26 @@ def _bound(is_right: Callable[[Any, Any], bool], problem: str) -> Callable[[Any]
     return check_of
 
 
+def _form_check(form: TextForm) -> Check:
+    search = re.compile(form.pattern).search
+    return _bound(lambda value, _: search(value) is not None, f"must be {form.words}")(None)
+
+
 #: The keywords that forbid an empty value.
-_NOT_EMPTY: Final = frozenset({"minLength", "minProperties"})
-#: Makes the check of each other keyword; a type with one that is not here cannot be read.
+_NOT_EMPTY: Final = frozenset({"minItems", "minLength", "minProperties"})
+
+
+def _not_empty(_limit: int) -> Check:
+    return _bound(lambda value, _: bool(value), "must not be empty")(None)
+
+
+#: Makes the check of each keyword; a type with one that is not here cannot be read.
 _BOUNDS: Final[Mapping[str, Callable[[Any], Check]]] = {
     "minimum": _bound(lambda value, limit: value >= limit, "must be greater than or equal to {:,}"),
     "maximum": _bound(lambda value, limit: value <= limit, "must be less than or equal to {:,}"),
+    **dict.fromkeys(_NOT_EMPTY, _not_empty),
     "maxItems": _bound(lambda value, limit: len(value) <= limit, "must have at most {:,} items"),
+    "maxLength": _bound(lambda value, limit: len(value) <= limit, "must be no more than {:,} characters"),
 }
 
 
@@ -254,21 +308,24 @@ def _choice(allowed: Any, kind: type[str]) -> _Reader:
     return _Reader((str,), wanted, convert, lambda: kind(allowed[0]))
 
 
-def _list(entries: _Reader) -> _Reader:
-    def convert(raw: Any, path: FieldPath, found: ErrorList) -> list[Any]:
+def _list(entries: _Reader, kind: Callable[..., Any]) -> _Reader:
+    def convert(raw: Any, path: FieldPath, found: ErrorList) -> Any:
         # The lists of a cluster have a hundred thousand objects, of which nothing more is to be read here.
         if entries is _FREE_OBJECT and set(map(type, raw)) <= {dict}:
-            return list(raw)
+            return kind(raw)
         places = takewhile(lambda _: not found.full, enumerate(raw))
-        return [entries.read(entry, path.index(position), found) for position, entry in places]
+        return kind(entries.read(entry, path.index(position), found) for position, entry in places)
 
-    return _Reader((list,), "a list", convert, list)
+    return _Reader((list,), "a list", convert, kind)
 
 
-def _mapping(values: _Reader) -> _Reader:
+def _mapping(keys: _Reader, values: _Reader) -> _Reader:
     def convert(raw: Any, path: FieldPath, found: ErrorList) -> dict[str, Any]:
-        items = takewhile(lambda _: not found.full, raw.items())
-        return {key: values.read(value, path.key(shown_name(key)), found) for key, value in items}
+        value = {}
+        for key, entry in takewhile(lambda _: not found.full, raw.items()):
+            where = path.key(shown_name(key))
+            value[keys.read(key, where, found)] = values.read(entry, where, found)
+        return value
 
     return _Reader((dict,), "an object", convert, dict)
 
@@ -293,7 +350,7 @@ def _object(kind: type[Received]) -> _Reader:
         return value
 
     return _Reader(
-        (dict, NoneType),
+        (dict,) if issubclass(kind, DocumentFields) else (dict, NoneType),
         "an object",
         convert,
         lambda: convert({}, FieldPath(), ErrorList()),
@@ -304,6 +361,9 @@ def _object(kind: type[Received]) -> _Reader:
 def _member(entry: _FieldReader, members: dict[str, Any], path: FieldPath, found: ErrorList) -> Any:
     """Return the value of a field; a required one that is missing is recorded."""
     raw, where = members.get(entry.name), path.child(entry.name)
+    if raw is None and entry.refuses_null and entry.name in members:
+        found.add(wrong_type(where, entry.reader.wanted, raw))
+        return entry.reader.empty()
     if entry.required and raw is None and not entry.reader.is_nullable:
         found.add(required_value(where, entry.needed, FIELD_MISSING))
         return entry.reader.empty()
@@ -317,7 +377,8 @@ def _field_readers(kind: type[Received]) -> list[_FieldReader]:
             name=entry.name,
             reader=_reader(entry.hint),
             required=entry.required,
-            needed=_needed(get_args(entry.hint)),
+            needed=_needed(get_args(entry.hint)) or "",
+            refuses_null=issubclass(kind, DocumentFields),
         )
         for entry in members(kind)
     ]

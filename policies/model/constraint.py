@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from policies.manifests.fields import field_names
+from policies.manifests.wire import INTERNAL, DocumentFields, Keywords
 from policies.model.labels import LabelSelector
 
 
@@ -25,6 +26,8 @@ class NodeInclusionPolicy(StrEnum):
     IGNORE = "Ignore"
 
 
+#: The largest value of the API's int32 fields.
+INT32_MAX: Final = 2**31 - 1
 #: The values of ``whenUnsatisfiable``, to test any string against.
 ACTIONS: tuple[str, ...] = tuple(sorted(map(str, WhenUnsatisfiable)))
 #: The values of ``nodeAffinityPolicy`` and ``nodeTaintsPolicy``, to test any string against.
@@ -72,7 +75,7 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Constraint:
+class Constraint(DocumentFields):
     """One entry of ``topologySpreadConstraints``.
 
     Attributes:
@@ -86,14 +89,16 @@ class Constraint:
         match_label_keys: Keys whose value on the incoming pod narrows the selector.
     """
 
-    max_skew: int
-    topology_key: str
+    max_skew: Annotated[int, Keywords(minimum=1, maximum=INT32_MAX, examples=[1])]
+    topology_key: Annotated[
+        str, Keywords(minLength=1, examples=["topology.kubernetes.io/zone", "kubernetes.io/hostname"])
+    ]
     when_unsatisfiable: WhenUnsatisfiable
-    selector: LabelSelector | None = None
-    min_domains: int = 1
+    selector: Annotated[LabelSelector | None, INTERNAL] = None
+    min_domains: Annotated[int, Keywords(minimum=1, maximum=INT32_MAX)] = 1
     node_affinity_policy: NodeInclusionPolicy = NodeInclusionPolicy.HONOR
     node_taints_policy: NodeInclusionPolicy = NodeInclusionPolicy.IGNORE
-    match_label_keys: tuple[str, ...] = ()
+    match_label_keys: Annotated[tuple[str, ...], INTERNAL] = ()
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Constraint:

@@ -12,8 +12,8 @@ from typing import Any
 
 from policies.manifests.edits import Edit
 from policies.manifests.fields import ErrorList, descend, member
+from policies.model.constraint import INT32_MAX
 from policies.model.labels import NAME_LENGTH, LabelSelector, Operator
-from policies.model.validation import INT32_MAX
 from policies.model.workload import ConstraintEntry, Workload
 from policies.model.workload_kinds import BUILT_IN_GROUPS, WorkloadKind
 

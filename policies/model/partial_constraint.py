@@ -11,11 +11,12 @@ from policies.model.constraint import (
     ACTIONS,
     CONSTRAINT_FIELDS,
     INCLUSION_POLICIES,
+    INT32_MAX,
     Constraint,
     WhenUnsatisfiable,
 )
 from policies.model.labels import label_key_problems, label_selector_errors
-from policies.model.validation import INCLUSION_FIELDS, INT32_MAX, constraint_errors
+from policies.model.validation import INCLUSION_FIELDS, constraint_errors
 
 #: Digits of the largest number that is read from a text: int32 has ten.
 _DIGITS: Final = 10

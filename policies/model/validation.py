@@ -27,7 +27,13 @@ from policies.manifests.fields import (
 )
 from policies.manifests.sanitize import one_line
 from policies.model.api_rules import ApiRule
-from policies.model.constraint import ACTIONS, CONSTRAINT_FIELDS, INCLUSION_POLICIES, WhenUnsatisfiable
+from policies.model.constraint import (
+    ACTIONS,
+    CONSTRAINT_FIELDS,
+    INCLUSION_POLICIES,
+    INT32_MAX,
+    WhenUnsatisfiable,
+)
 from policies.model.labels import (
     check_label_selector,
     is_usual_selector,
@@ -48,8 +54,6 @@ _FEW: Final = 16
 #: The fields that nearly every constraint has, and no other.
 _USUAL_FIELDS: Final = ("maxSkew", "topologyKey", "whenUnsatisfiable", "labelSelector")
 _usual_values = itemgetter(*_USUAL_FIELDS)
-#: The largest value of the API's int32 fields.
-INT32_MAX = 2**31 - 1
 #: The fields that decide which nodes take part.
 INCLUSION_FIELDS = ("nodeAffinityPolicy", "nodeTaintsPolicy")
 #: What ``defaultingType`` may be: ``PodTopologySpreadArgs``, Kubernetes 1.36.

@@ -28,6 +28,7 @@ from policies.model.api_rules import ApiRule
 from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.constraint import (
     EVERY_FIELD,
+    INT32_MAX,
     Constraint,
     ReleaseFields,
     WhenUnsatisfiable,
@@ -40,7 +41,7 @@ from policies.model.partial_constraint import readable_constraint
 from policies.model.pod_affinity import PodAffinity, read_pod_affinity
 from policies.model.replica_number import ONE_REPLICA, ReplicaNumber, ReplicaOrigin
 from policies.model.taints import Toleration, read_tolerations
-from policies.model.validation import INT32_MAX, MAX_SIZE, constraint_errors, size_of
+from policies.model.validation import MAX_SIZE, constraint_errors, size_of
 from policies.model.workload_kinds import REVISION_OWNERS, WorkloadKind
 
 #: The namespace of an object that names none, as kubectl has it.

@@ -99,7 +99,7 @@ def load_policy_files(settings: Sources, context: AdmissionContext) -> tuple[Spr
         DocumentError: A file is not what it should be.
         UsageError: A policy needs what the server does not have.
     """
-    # The commands that share this module mostly have no policies, and do not pay for jsonschema.
+    # The commands that share this module mostly have no policies, and do not pay for reading them.
     from policies.config.loader import load_policies  # noqa: PLC0415
 
     policies = load_policies(settings.policy, _read)

@@ -12,7 +12,7 @@ import click
 
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorList
-from policies.model.validation import INT32_MAX
+from policies.model.constraint import INT32_MAX
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import DEDUCED, Autoscale
 from webhook.cli.command import Command

@@ -13,16 +13,16 @@ import orjson
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorList, FieldError, FieldPath, first_of, invalid_value, wrong_type
 from policies.manifests.wire import Keywords, Received
-from policies.manifests.wire_reader import Checked, read
+from policies.manifests.wire_reader import Checked, Needed, read
 from policies.scheduler.releases import parse_release
 
 #: The rule that a request breaks which names a release that is none, or not known.
 VERSION_UNKNOWN: Final = "kubernetes-version-unknown"
 
 #: An object of the Kubernetes API, which is looked into where it is placed.
-ApiObject: TypeAlias = Annotated[dict[str, Any], Keywords(minProperties=1)]
+ApiObject: TypeAlias = Annotated[dict[str, Any], Keywords(minProperties=1), Needed("")]
 #: A name of something, which cannot be empty.
-Name: TypeAlias = Annotated[str, Keywords(minLength=1)]
+Name: TypeAlias = Annotated[str, Keywords(minLength=1), Needed("")]
 
 _Request = TypeVar("_Request", bound=Received)
 

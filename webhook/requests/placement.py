@@ -24,9 +24,8 @@ from policies.manifests.fields import (
 from policies.manifests.wire import Form, Keywords, Received, document_name, members
 from policies.manifests.wire_reader import Checked
 from policies.model.cluster_kinds import LISTS, NODE, POD, SERVICE, Kind
-from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.constraint import INT32_MAX, NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.snapshot import kind_of
-from policies.model.validation import INT32_MAX
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.placement.core.placement import PlacementError
 from policies.scheduler.configuration import DefaultingType, SchedulerConfig, argument_errors, build_profile

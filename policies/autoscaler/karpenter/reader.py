@@ -18,7 +18,7 @@ from policies.autoscaler.karpenter.requirements import combine, of_labels
 from policies.autoscaler.node_group import described_amounts
 from policies.config import instance_types
 from policies.config.instance_types import InstanceTypeEntry, InstanceTypes
-from policies.config.instance_types_loader import build_instance_types, instance_types_errors
+from policies.config.instance_types_loader import read_instance_types
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
     NAME,
@@ -71,10 +71,11 @@ class KarpenterReader:
     def _take_types(self, value: Mapping[str, Any]) -> list[FieldError]:
         if self._types is not None:
             return [duplicate_value(FieldPath(("kind",)), text_member(value, "kind"), NAME_TAKEN)]
-        errors = instance_types_errors(value)
-        if not errors:
-            self._types = build_instance_types(value)
-        return errors
+        found = ErrorList()
+        types = read_instance_types(value, found)
+        if not found.errors:
+            self._types = types
+        return found.errors
 
     def take(self, value: Mapping[str, Any], rule: str) -> list[FieldError]:
         """Take a document in, unless something is wrong with it, which is returned.

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from policies.manifests.fields import member
+from policies.model.constraint import INT32_MAX
 from policies.model.controller_labels import ordinal_of
 from policies.model.scaling import resolve_share
-from policies.model.validation import INT32_MAX
 from policies.model.workload import Workload
 from policies.placement.rollout.replica_pods import ReplicaPods
 from policies.placement.rollout.victims import Replica

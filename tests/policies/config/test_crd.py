@@ -12,7 +12,8 @@ import pytest
 from policies.config.crd import CEL, build_crd
 from policies.config.loader import builtin_names
 from policies.config.policy_document import policy_document
-from policies.config.schema import spec_schema
+from policies.config.spread_policy import SpreadPolicy
+from policies.config.type_schema import class_schema
 from tests.builders import a_policy
 from tests.policies.config.documents import HARD, SOFT, builtin_policy, policy_of
 
@@ -57,7 +58,7 @@ def test_it_has_every_field_of_the_document() -> None:
             if isinstance(schema.get(part), dict)
         }
 
-    assert names(spec_schema()) == names(SCHEMA["properties"]["spec"])
+    assert names(class_schema(SpreadPolicy)) == names(SCHEMA["properties"]["spec"])
 
 
 @pytest.mark.parametrize("name", builtin_names())

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.config.loader import build
+from policies.config.policy_document import SpreadPolicyDocument
 from policies.config.policy_validation import policy_errors
-from policies.config.schema import validator
-from policies.config.spread_policy import SpreadPolicy
+from policies.config.schema import document_schema
 from policies.manifests.fields import ErrorKind
 from tests.builders import a_policy
 from tests.policies.config.documents import HARD, SOFT
+
+VALIDATOR = jsonschema.Draft202012Validator(document_schema(SpreadPolicyDocument))
 
 CONSTRAINTS = "spec.defaults.constraints"
 
@@ -332,4 +335,4 @@ def test_loader_and_schema_agree(spec: Any) -> None:
     document = a_policy(**spec)
     if not policy_errors(document):
         build(document)
-        assert validator(SpreadPolicy).is_valid(document)
+        assert VALIDATOR.is_valid(document)

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 from policies.config import schema
-from policies.config.spread_policy import SpreadPolicy
+from policies.config.policy_document import SpreadPolicyDocument
 
-BUILT = schema.document_schema(SpreadPolicy)
+BUILT = schema.document_schema(SpreadPolicyDocument)
 
 
 def nodes(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

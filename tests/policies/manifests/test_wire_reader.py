@@ -39,7 +39,7 @@ class Leaf(Received):
         size: Its size.
     """
 
-    leaf_name: Annotated[str, Keywords(minLength=1)]
+    leaf_name: Annotated[str, Keywords(minLength=1), Needed("")]
     size: Annotated[int, Keywords(minimum=1, maximum=9)] = 1
 
 
