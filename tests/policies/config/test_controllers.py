@@ -162,7 +162,7 @@ def test_an_owner_brings_no_settings(user: str, verdict: AdmissionVerdict) -> No
     ],
 )
 def test_no_rule_is_dodged_by_an_owner(obj: dict[str, Any], user: str, verdict: AdmissionVerdict) -> None:
-    """What a person writes is denied, whatever owner it names, and the answer says why that does not help."""
+    """A person's object is denied, whatever owner it names, and the answer says why that does not help."""
     decision = decide_validation(read(obj, user), None, a_context())
 
     assert verdict is decision.verdict

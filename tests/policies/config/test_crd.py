@@ -63,7 +63,7 @@ def test_it_has_every_field_of_the_document() -> None:
 
 @pytest.mark.parametrize("name", builtin_names())
 def test_built_in_policies_fit(name: str) -> None:
-    """What is a document is an object."""
+    """A built-in policy is valid as an object of a cluster."""
     jsonschema.validate(policy_document(builtin_policy(name)), SCHEMA)
 
 
@@ -77,13 +77,13 @@ def test_built_in_policies_fit(name: str) -> None:
     ],
 )
 def test_it_rejects(spec: dict[str, Any]) -> None:
-    """What the shape shows is rejected without Evenkeel."""
+    """Mistakes that the shape shows are rejected without Evenkeel."""
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(a_policy(**spec), SCHEMA)
 
 
 def test_no_default_contradicts_another_field() -> None:
-    """What the API server fills in leaves a policy without errors."""
+    """Defaults that the API server fills in leave a policy without errors."""
     constraint = SCHEMA["properties"]["spec"]["properties"]["defaults"]["properties"]["constraints"]["items"]
 
     assert not [path for path, schema in schemas(constraint) if "default" in schema]

@@ -212,7 +212,7 @@ def namespace(**metadata: Any) -> dict[str, Any]:
 def test_reasons_to_leave_an_object_alone(
     obj: dict[str, Any], cluster: list[dict[str, Any]] | None, reason: Skip
 ) -> None:
-    """What must not or cannot get defaults is left alone, and the reason is told."""
+    """Objects that must not or cannot get defaults are left alone, and the reason is told."""
     assert reason is plan(obj, a_context(a_policy(defaults=defaults("both")), cluster=cluster))
 
 
@@ -364,7 +364,7 @@ def test_a_second_pass_changes_nothing_and_the_result_is_valid(
 
 
 def test_a_picture_that_cannot_be_used_injects_into_no_pod() -> None:
-    """What was connected and is too old is another reason than no cluster."""
+    """A cluster whose cache is too old is another reason than no cluster."""
     context = a_context(a_policy(defaults=defaults()), cluster=[service()])
 
     assert Skip.WITHHELD is plan(a_pod(), context.without_cluster("it is 200 s old"))

@@ -110,7 +110,7 @@ def test_builtin_defaults_are_soft() -> None:
 
 
 def test_rules_and_topology() -> None:
-    """What nothing evaluates yet is kept."""
+    """The settings of rules and the topology are kept."""
     spec: dict[str, Any] = {
         "rules": {"a-rule": {"severity": "note", "enforcement": "audit", "params": {"x": 1}}},
         "topology": {"domains": {"zone": ["a", "b"]}},

@@ -18,7 +18,7 @@ from tests.policies.config.documents import HARD, SOFT, builtin_policy, policy_o
     "policy", [builtin_policy(name) for name in builtin_names()], ids=lambda policy: policy.name
 )
 def test_builtins_come_back(policy: SpreadPolicy) -> None:
-    """What is written loads as the same policy, but for selectors that are written as `{}`."""
+    """The written document loads as the same policy, but for selectors that are written as `{}`."""
     document = policy_document(policy)
 
     assert [] == policy_errors(document)

@@ -75,7 +75,7 @@ def test_the_index_agrees_with_each_scope(scopes: list[Any], labels: list[tuple[
 def test_labels_of_a_namespace_change(
     before: dict[str, str], after: dict[str, str] | None, selected: int
 ) -> None:
-    """What was found with the labels before is not what is found now."""
+    """The policies found with the labels before are not those found now."""
     policies = PolicySet([scoped(namespaceSelector={"matchLabels": {"env": "x"}})])
     policies.selecting("shop", before, {}, POD)
 

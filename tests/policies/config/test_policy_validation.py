@@ -226,7 +226,7 @@ def test_one_error(spec: dict[str, Any], path: str, kind: ErrorKind) -> None:
     ],
 )
 def test_foreign_documents(value: object, path: str, words: str) -> None:
-    """What is no SpreadPolicy gets one error that says what is wanted."""
+    """A document of another kind gets one error that says what is wanted."""
     (error,) = policy_errors(value)
 
     assert path == str(error.path)
@@ -331,7 +331,7 @@ def test_any_document(value: Any) -> None:
     )
 )
 def test_loader_and_schema_agree(spec: Any) -> None:
-    """What the loader takes, the schema takes: an editor never marks a document that works."""
+    """Documents that load are valid by the schema: an editor never marks one that works."""
     document = a_policy(**spec)
     if not policy_errors(document):
         build(document)

@@ -114,7 +114,7 @@ def test_documents_without_errors(kind: str) -> None:
 
 @given(kind=st.sampled_from(sorted(DOCUMENTS)), data=st.data())
 def test_reader_and_schema_agree(kind: str, data: st.DataObject) -> None:
-    """What is replaced, removed or renamed is an error for the reader where it is one by the schema."""
+    """A field replaced, removed or renamed is an error for the reader where it is one by the schema."""
     document = copy.deepcopy(DOCUMENTS[kind])
     parent, key = data.draw(st.sampled_from(list(_places(document))))
     change = data.draw(st.sampled_from(["replace", "remove", "rename"]))

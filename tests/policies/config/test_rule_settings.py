@@ -50,7 +50,7 @@ def test_a_rule_without_settings() -> None:
 
 
 def test_build() -> None:
-    """What is left out has the rule's default."""
+    """Settings that are left out have the rule's default."""
     given = a_rule().context_for(Context(), {"inUse": True, "knownKeys": ["a"]})
 
     assert Params(in_use=True, known_keys=("a",)) == given.params

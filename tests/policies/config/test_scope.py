@@ -107,7 +107,7 @@ def test_patterns_with_many_stars() -> None:
 
 
 def test_a_name_that_no_object_can_have() -> None:
-    """What is longer than a name may be matches no pattern, so that its length costs nothing."""
+    """A text longer than a name may be matches no pattern, so that its length costs nothing."""
     scope = Scope(namespaces=("a*",))
 
     assert scope.matches("a" * SUBDOMAIN_LENGTH, None, {}, POD)

@@ -58,7 +58,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What is sent as a branch.
+    """A value that is sent as a branch.
 
     Attributes:
         years: For how long.

@@ -207,7 +207,7 @@ def test_unreadable(source: str | bytes, place: str, words: str) -> None:
 
 @pytest.mark.parametrize("file", ["f.json", "f.yaml"])
 def test_broken_json_is_told_as_json(file: str) -> None:
-    """What looks like JSON, or is called so, gets the JSON error and not YAML's."""
+    """A file that looks like JSON, or is called so, gets the JSON error and not YAML's."""
     assert "is not JSON" in problems('{"a": 1,}x', file)[0]
 
 
@@ -302,7 +302,7 @@ JSON_VALUES = st.recursive(
 
 @given(st.lists(JSON_VALUES) | st.dictionaries(st.text(), JSON_VALUES))
 def test_json_round_trip(value: Any) -> None:
-    """What JSON says is what is read, and each field knows a line within the text."""
+    """The values of JSON are those that are read, and each field knows a line within the text."""
     text = json.dumps(value, indent=1)
     (document,) = load(text, "f.json")
 
@@ -315,7 +315,7 @@ def test_json_round_trip(value: Any) -> None:
 
 @given(JSON_VALUES.filter(lambda value: value is not None))
 def test_yaml_round_trip(value: Any) -> None:
-    """What PyYAML writes with every scalar quoted where it needs it is what is read."""
+    """Values that PyYAML writes with every scalar quoted are read as they were."""
     text = yaml.safe_dump(value, default_style='"', explicit_start=True)
 
     assert json.dumps(value, sort_keys=True) == json.dumps(values(text)[0], sort_keys=True)

@@ -24,7 +24,7 @@ def _depth(value: Any) -> int:
 
 @pytest.mark.parametrize("levels", [1_023, 1_024, 1_100, 9_999, 500_000])
 def test_depth(levels: int) -> None:
-    """What stands beside thousands of levels is read, and the levels are cut."""
+    """Fields beside thousands of levels are read, and the levels are cut."""
     read = read_json(b'{"before": 1, "metadata": ' + _nested(levels) + b', "after": ["}", 2]}')
 
     assert (1, ["}", 2]) == (read.value["before"], read.value["after"])
@@ -58,7 +58,7 @@ def test_what_is_cut_keeps_its_type() -> None:
     ],
 )  # fmt: skip
 def test_characters_and_numbers(data: bytes, value: object) -> None:
-    """What Go lets pass and orjson does not is read as Go would, and said."""
+    """JSON that Go lets pass and orjson does not is read as Go would, and said."""
     read = read_json(data)
 
     assert value == read.value
@@ -75,13 +75,13 @@ def test_the_last_of_duplicate_keys_counts() -> None:
     "data", [b"", b"{", b'{"a": 1}}', b"[" * 100_000, b"]" * 100_000, b'"' + b'\\"' * 50_000, b"NaN", b"[1e]"]
 )
 def test_no_json(data: bytes) -> None:
-    """What is no JSON is an error, however long and deep."""
+    """A text that is no JSON is an error, however long and deep."""
     with pytest.raises(JsonError):
         read_json(data)
 
 
 def test_too_many_values() -> None:
-    """What a document costs is known before it is read; commas in a text are no values."""
+    """The cost of a document is known before it is read; commas in a text are no values."""
     assert [{}] * 9 == read_json_within(b"[" + b"{}," * 8 + b"{}]", most_values=18).value
     assert read_json_within(b'["' + b"," * 1_000_000 + b'"]', most_values=18).value
     with pytest.raises(JsonError):
@@ -89,7 +89,7 @@ def test_too_many_values() -> None:
 
 
 def test_while_somebody_waits() -> None:
-    """What an API server sends is read, and a large document is not looked at twice."""
+    """The answers of an API server are read, and a large document is not looked at twice."""
     deep = b'{"a": ' + _nested(2_000) + b', "b": "%b"}'
 
     assert read_json_within(deep % b"", most_values=9_000).cut

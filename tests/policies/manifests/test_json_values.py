@@ -25,7 +25,7 @@ def test_values_know_their_line() -> None:
     ],
 )
 def test_no_json(text: str, line: int) -> None:
-    """What is no JSON says on which line."""
+    """The error of a text that is no JSON says on which line."""
     with pytest.raises(json_values.NoJsonError) as caught:
         list(json_values.read(text, "f"))
 

@@ -135,7 +135,7 @@ def test_table(text: str, edits: list[tuple[tuple[str | int, ...], Any]], expect
     ],
 )
 def test_refused(text: str, edits: list[tuple[tuple[str | int, ...], Any]], line: int) -> None:
-    """What cannot be changed alone is not changed."""
+    """A value that cannot be changed alone is not changed."""
     outcome = _rewritten(text, *edits)
 
     assert isinstance(outcome, RewriteRefusal)

@@ -24,7 +24,7 @@ TEXTS = st.text(st.characters() | st.sampled_from("\x1b\x00\x7f\x85\r\n\t\u200f\
     ],
 )
 def test_one_line(text: str, expected: str) -> None:
-    """What cannot be printed is written as an escape, what is too long is cut."""
+    """Characters that cannot be printed are written as escapes, a text that is too long is cut."""
     assert expected == one_line(text)
 
 

@@ -34,7 +34,7 @@ def test_drop(first: int, last: int, expected: str) -> None:
 
 
 def test_lines_behind_a_dropped_one() -> None:
-    """What is put behind a line stays when the line goes."""
+    """A text put behind a line stays when the line goes."""
     splicer = Splicer("a\nb\nc\n")
     splicer.drop_lines(2, 2)
     splicer.put_lines(3, ["x"])

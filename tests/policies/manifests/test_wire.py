@@ -114,7 +114,7 @@ def test_indented() -> None:
 
 @pytest.mark.parametrize("value", [{"a": object()}, [2**64], {1: 2}, ["\udcff", object()]])
 def test_no_json(value: Any) -> None:
-    """What has no form in JSON is a TypeError, not a guess."""
+    """A value without a form in JSON is a TypeError, not a guess."""
     with pytest.raises(TypeError):
         dumps(value)
 

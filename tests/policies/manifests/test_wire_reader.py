@@ -136,7 +136,7 @@ def test_everything() -> None:
 
 
 def test_what_is_left_out() -> None:
-    """What has a default may be left out, or null if it may be None; what is None is not sent."""
+    """A field with a default may be left out, or null if it may be None; one of None is not sent."""
     tree, errors = _read(color=None, nodes=None, pods=[None])
 
     assert ([], Tree(pod=POD, pods=[{}])) == (errors, tree)

@@ -33,7 +33,7 @@ def test_lists_are_short(names: list[str], most: int, expected: str) -> None:
     ],
 )
 def test_clauses_have_semicolons(texts: list[str], expected: str) -> None:
-    """What has commas of its own is separated by semicolons, also from the number of others."""
+    """Entries with commas of their own are separated by semicolons, also from the number of others."""
     assert expected == listed(texts, 2, between="; ")
 
 

@@ -37,7 +37,7 @@ def test_colons(text: str, expected: list[tuple[str, int, int]]) -> None:
 
 @pytest.mark.parametrize("text", ["[a", "[a:, b", "{a:?}", "a: b: c", "[::]"])
 def test_no_yaml(text: str) -> None:
-    """What is no YAML to kubectl either is an error."""
+    """A text that is no YAML to kubectl either is an error."""
     with pytest.raises(yaml.YAMLError):
         list(events(text))
 

@@ -49,5 +49,5 @@ def test_an_empty_selector_is_not_a_missing_one() -> None:
     ids=["plain", "empty selector", "every field"],
 )
 def test_written_as_read(raw: dict[str, Any]) -> None:
-    """What is written is what was read, as long as it says more than the defaults."""
+    """The written fields are those that were read, as long as they say more than the defaults."""
     assert raw == Constraint.parse(raw).to_dict()

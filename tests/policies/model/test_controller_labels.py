@@ -93,7 +93,7 @@ def test_edits(group: str, kind: str, selector: str, keys: str, expected: dict[s
     ],
 )
 def test_patches(kind: str, template: str, expected: bool) -> None:  # noqa: FBT001  # a table's last column
-    """What lacks the labels that its kind must have is to be merged with something that has them."""
+    """An object without the labels that its kind must have is to be merged with something that has them."""
     (workload,) = workloads(f"{{apiVersion: {kind}, spec: {{template: {template}}}}}")
 
     assert expected is workload.is_patch

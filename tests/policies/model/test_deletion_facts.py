@@ -65,7 +65,7 @@ def test_ready_time_of_a_pod_that_is_not_ready() -> None:
     ],
 )
 def test_pods_of_any_shape(pod: dict[str, Any]) -> None:
-    """What is of the wrong type is read as absent; what says nothing of its state runs and is ready."""
+    """A field of the wrong type is read as absent; a pod that says nothing of its state runs and is ready."""
     silent = not isinstance(pod.get("status"), dict)
 
     assert DeletionFacts(*(2 * silent, silent, 0, 0.0, (0, 0), 0.0, "")) == read_deletion_facts(pod)

@@ -1,4 +1,4 @@
-"""What autoscalers read of pods and nodes before they remove any."""
+"""The facts that autoscalers read of pods and nodes before they remove any."""
 
 from __future__ import annotations
 

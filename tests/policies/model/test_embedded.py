@@ -99,7 +99,7 @@ def test_kinds(version: str, expected: int) -> None:
     ],
 )  # fmt: skip
 def test_errors(entry: dict[str, Any], expected: list[str]) -> None:
-    """What the API server would refuse whatever the controller adds is an error, at its place."""
+    """A field that the API server would refuse whatever the controller adds is an error, at its place."""
     ((path, entries),) = embedded_lists(
         a_resource({"a": [{"topologySpreadConstraints": [GOOD | {"topologyKey": "x"}, GOOD | entry]}]})
     )

@@ -62,7 +62,7 @@ def test_without_a_selector(spec: object) -> None:
     ],
 )
 def test_errors(changed: dict[str, Any], path: str) -> None:
-    """What is of the wrong type is recorded."""
+    """Fields of the wrong type are recorded."""
     found = ErrorList()
     read_eviction_budget(_budget() | changed, found)
 

@@ -43,7 +43,7 @@ def test_what_goes_with_a_copy(folders: tuple[str, ...], folder: str, elsewhere:
 
 
 def test_the_nearest_comes_first() -> None:
-    """What is in the same folder comes before what is beside it, and that before what is above."""
+    """Entries of the same folder come before those beside it, and these before those above."""
     places: FolderIndex[list[str]] = FolderIndex(list)
     for folder in ("", "shop", "shop/prod/hpa", "shop/prod/web"):
         for bucket in places.buckets_for(folder):

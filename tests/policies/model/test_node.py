@@ -56,7 +56,7 @@ def test_a_node_without_a_name() -> None:
 
 
 def test_mistakes_are_told() -> None:
-    """What is of the wrong type is told at its path, and the rest is read."""
+    """Fields of the wrong type are told at their paths, and the rest is read."""
     found = ErrorList()
     raw = {
         "metadata": {"name": 7, "labels": {"zone": "a", "rack": 1}},

@@ -42,7 +42,7 @@ def test_copies(changes_copy: bool) -> None:  # noqa: FBT001  # a parameter of t
 
 
 def test_the_version_tells_changes_alone() -> None:
-    """What changes nothing leaves the version: an equal object, and one that was never there."""
+    """A change of nothing leaves the version: an equal object, and one that was never there."""
     table = a_table(PRIORITY_CLASS, a_class("low"))
     before = table.version
     table.apply(a_class("low"), ErrorList())

@@ -104,7 +104,7 @@ def test_a_bound_pod_without_anything_is_in_the_default_namespace() -> None:
 
 
 def test_mistakes_in_a_bound_pod_are_told() -> None:
-    """What is of the wrong type is told at its path, all at once."""
+    """Fields of the wrong type are told at their paths, all at once."""
     found = ErrorList()
     read_bound_pod(
         {

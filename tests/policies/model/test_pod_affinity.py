@@ -117,7 +117,7 @@ REQUIRED, PREFERRED = (f"{word}DuringSchedulingIgnoredDuringExecution" for word 
     ],
 )
 def test_errors_of_required_terms(term: Any, expected: list[str]) -> None:
-    """What the API server refuses is told at its field; what is not wrong is a term."""
+    """A mistake that the API server refuses is told at its field; an entry without one is a term."""
     assert expected == errors(REQUIRED, term)
 
 

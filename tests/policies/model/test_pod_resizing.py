@@ -100,7 +100,7 @@ _SIDECAR = {"restartPolicy": "Always"}
 def test_a_resize_of_a_pod_and_its_init_containers(
     fields: dict[str, Any], status: dict[str, Any], expected: int
 ) -> None:
-    """What a pod as a whole and its sidecars hold counts, what other init containers held does not."""
+    """The amounts of a pod as a whole and of its sidecars count, those of other init containers do not."""
     spec = {"containers": [a_container("1")], "initContainers": [a_container("2", name="i")], **fields}
     found = ErrorList()
 

@@ -182,7 +182,7 @@ FULL_PROBE = {
     ],
 )
 def test_equal(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """What the API server fills in, or writes otherwise, makes no other template; nothing is changed."""
+    """Defaults that the API server fills in, or writes otherwise, make no other template, and stay."""
     before = deepcopy((one, other))
 
     assert template_key(one) == template_key(other)

@@ -74,7 +74,7 @@ def test_quantities(raw: object, value: Fraction | int) -> None:
     ids=lambda raw: repr(raw)[:24],
 )
 def test_no_quantities(raw: object) -> None:
-    """What Kubernetes does not read, or is longer than anybody writes, is no quantity."""
+    """A text that Kubernetes does not read, or longer than anybody writes, is no quantity."""
     assert parse_quantity(raw) is None
 
 
@@ -129,7 +129,7 @@ def test_decimals_are_exact(digits: int, places: int, suffix: str) -> None:
 
 
 def test_mistakes_in_a_mapping_are_told() -> None:
-    """What is no quantity, or negative, is left out and told at its key."""
+    """Amounts that are no quantity, or negative, are left out and told at their keys."""
     found = ErrorList()
     raw = {"cpu": "2", "memory": "1 GB", "pods": [], "example.com/gpu": "-1"}
 

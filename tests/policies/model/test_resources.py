@@ -144,7 +144,7 @@ def test_pods_of_a_shape_share_their_requests() -> None:
     ids=str,
 )
 def test_mistakes_are_told(spec: dict[str, Any], path: str) -> None:
-    """What is no amount is told once, at its path."""
+    """A value that is no amount is told once, at its path."""
     found = ErrorList()
     pod_requests(spec, SPEC, found)
 

@@ -37,7 +37,7 @@ def test_size(value: Any, size: int) -> None:
     ],
 )
 def test_nothing_is_looked_at_beyond_the_limit(value: Any) -> None:
-    """What is too large is told as such, whatever it holds."""
+    """A value that is too large is told as such, whatever it holds."""
     assert size_of(value, 100) > 100
 
 

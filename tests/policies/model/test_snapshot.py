@@ -64,7 +64,7 @@ def apply(snapshot: Snapshot, obj: dict[str, Any]) -> list[str]:
     ],
 )
 def test_broken_objects_are_left_out(obj: dict[str, Any], expected: list[str]) -> None:
-    """What is wrong with an object is told, and the snapshot stays as it was."""
+    """The errors of an object are told, and the snapshot stays as it was."""
     snapshot = Snapshot()
     errors = apply(snapshot, obj)
 

@@ -325,7 +325,7 @@ nearly_usual = st.lists(
 @example(raw=[a_constraint(), a_constraint(topologyKey="host")])
 @example(raw=[a_constraint(topologyKey=f"key-{number}") for number in range(100)])
 def test_usual_lists_have_no_errors(raw: list[dict[str, Any]]) -> None:
-    """What passes because of its usual form has no errors either way."""
+    """A list that passes because of its usual form has no errors either way."""
     with mock.patch("policies.model.validation._is_usual", return_value=False):
         expected = constraint_errors(raw, PATH, labels={"app": "web"})
 

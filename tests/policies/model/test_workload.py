@@ -120,7 +120,7 @@ def test_own_labels_and_the_pod_s() -> None:
 
 
 def test_errors_hold_shape_and_constraints() -> None:
-    """What is of the wrong type around the constraints is told with what is wrong in them."""
+    """Fields of the wrong type around the constraints are told with the errors in them."""
     pod = a_pod(
         labels=["app"], annotations={"a": 1}, spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]}
     )

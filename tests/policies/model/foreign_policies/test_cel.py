@@ -96,7 +96,7 @@ def test_labels(expressions: dict[str, str], expected: dict[str, str] | None) ->
     ],
 )
 def test_match(settings: dict[str, Any], expected: bool) -> None:  # noqa: FBT001
-    """What a policy matches is read as far as it says."""
+    """The match of a policy is read as far as it says."""
     (injection,) = found(patch=PATCHED % f"[{ENTRY}]", **settings)
 
     assert {"Deployment"} == injection.kinds

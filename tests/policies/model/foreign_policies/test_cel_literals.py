@@ -42,5 +42,5 @@ from policies.model.foreign_policies.cel import UNKNOWN, Tokens, read_literal
     ],
 )
 def test_read(text: str, expected: Any) -> None:
-    """What is written literally is read, anything else is unknown and never an exception."""
+    """Literals are read, anything else is unknown and never an exception."""
     assert expected == read_literal(Tokens(text))

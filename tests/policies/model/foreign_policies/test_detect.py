@@ -56,7 +56,7 @@ def test_locations(location: object, value: object, expected: int) -> None:
     ],
 )
 def test_match(match: dict[str, Any], kinds: set[str], narrowed: bool) -> None:  # noqa: FBT001
-    """What an Assign matches is read as far as it says."""
+    """The match of an Assign is read as far as it says."""
     (injection,) = extract(an_assign(LIST, [a_constraint()], match=match))
 
     assert kinds == injection.kinds

@@ -134,7 +134,7 @@ def test_operations(text: str, expected: list[Any]) -> None:
     ],
 )
 def test_match(match: dict[str, Any], kinds: set[str], narrowed: bool) -> None:  # noqa: FBT001
-    """What a rule matches is read in its three forms."""
+    """The match of a rule is read in its three forms."""
     (injection,) = found(a_merge(), match)
 
     assert kinds == injection.kinds
