@@ -160,7 +160,9 @@ class _PlainPods:
         before = self.queue.places()
         self.queue.run(queue)
         queued = {obj["metadata"]["name"] for obj in queue}
-        for name in before.keys() - self.queue.places().keys() - queued:
+        after = self.queue.places()
+        # In the order of the pods, not of a set, which differs from run to run.
+        for name in [name for name in before if name not in after and name not in queued]:
             if name in self._own:
                 pod = self._own[name]
                 self._lose(pod)
