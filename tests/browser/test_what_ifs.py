@@ -118,6 +118,19 @@ def test_nodes_come_by_a_switch(page: Page, shop: str) -> None:
     expect(page.get_by_test_id("fact-new-nodes")).to_be_hidden()
 
 
+def test_nodes_come_after_a_loss_of_the_whole_cluster(page: Page, shop: str) -> None:
+    """The sentences under the verdict are those of the command that the page names."""
+    page.goto(f"{shop}#/cluster?{urlencode([('do', f'lose:{_ZONE}:b')])}")
+    shown = page.get_by_test_id("new-nodes-text").get_by_role("listitem")
+    expect(shown.first).to_be_visible()
+    arguments = f"survive {_ZONE}=b --all --cluster shop.json --autoscale deduced -o json".split()
+    command = [sys.executable, "-c", _RUN, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=SHOP.parent)
+
+    assert json.loads(done.stdout)["losses"][0]["result"]["newNodes"] == shown.all_inner_texts()
+    expect(page.get_by_text("--autoscale deduced").first).to_be_attached()
+
+
 def test_a_suggested_change_of_the_cluster_is_tried(
     page: Page, serve: Callable[[Path], str], tmp_path: Path
 ) -> None:

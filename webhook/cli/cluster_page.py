@@ -14,8 +14,9 @@ from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
     from policies.placement.audit.audit import WorkloadAudit
+    from policies.placement.survive.cluster_loss import ClusterSurvivalReport
     from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
-    from policies.placement.survive.damage import ClusterSurvivalReport, Damage
+    from policies.placement.survive.damage import Damage
     from policies.reports.audit.run import AuditRun
     from webhook.cli.cluster_workloads import ReadCluster
     from webhook.cli.placement_options import PlacementOptions

@@ -140,12 +140,10 @@ def command(
     of them decides it.
     """  # noqa: D301  # click reads the backspace
     options = PlacementOptions(**values)
-    if whole and autoscale is not None:
-        raise UsageError("--all and --autoscale exclude each other")
     if whole:
         survive_all.run(
             options, key, form, fail_on=fail_on or DEFAULT_DAMAGE, allowed_missing=allowed_missing,
-            unreachable=unreachable, own_only=displaced == "own",
+            unreachable=unreachable, own_only=displaced == "own", autoscale=Autoscale(autoscale),
         )  # fmt: skip
     if fail_on is not None or "=" in key:
         raise UsageError(f"{'KEY=VALUE' if fail_on is None else '--fail-on'} may only be used with --all")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final, NoReturn
 
 import click
@@ -11,8 +12,10 @@ import click
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed
-from policies.placement.survive.damage import ClusterLoss, ClusterSurvivalReport, Damage
+from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
+from policies.placement.survive.damage import Damage
 from webhook.cli.answers import print_answer
+from webhook.cli.autoscale_option import Autoscale
 from webhook.cli.options import HTML
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import MANY_NODES, TABLES, ExitCode, finish, interruptible, note, progress, show
@@ -40,6 +43,7 @@ def run(
     allowed_missing: int,
     unreachable: bool,
     own_only: bool,
+    autoscale: Autoscale,
 ) -> NoReturn:
     """Lose one domain, or each in turn, of a cluster, report it, and end the command.
 
@@ -51,6 +55,7 @@ def run(
         allowed_missing: How many pods of each workload may be missing in the end.
         unreachable: Whether lost nodes stay in the API.
         own_only: Whether only the pods of given workloads would be scheduled again.
+        autoscale: What adds nodes for pods that are pending after a loss.
 
     Raises:
         UsageError: Options that do not go together, no node has the key or is in the domain, or no workload
@@ -74,6 +79,7 @@ def run(
         seen=running if page is None else page.objects,
     )  # fmt: skip
     placement.check_domain(read.cluster, losing.key, losing.domain)
+    losing = replace(losing, autoscaler=autoscale.read(read.cluster))
     damage = DEFAULT_DAMAGE if fail_on == NEVER else Damage(fail_on)
     recorded = None if page is None else page.read(read)
     report = _evaluate(read, losing, running, damage, recorded)

@@ -10,11 +10,13 @@ from policies.manifests.fields import ErrorList
 from policies.manifests.wire import dumps
 from policies.placement.core.actions import Action, LoseDomain
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
-from policies.placement.survive.damage import ClusterSurvivalReport, Damage
+from policies.placement.survive.damage import Damage
 from policies.reports.survive.cluster_json import loss_result
 from policies.reports.survive.cluster_words import about, disruption, notes, verdict_on
 from webhook.requests.actions import actions_of
+from webhook.requests.autoscale import autoscaler_of
 from webhook.ui import answers
 from webhook.ui.bodies import DisruptBody
 from webhook.ui.cluster import PageCluster
@@ -46,9 +48,9 @@ def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
         )
         raise ProblemsError([request_problem("actions", text)])
     actions, found = actions_of(body.actions, ACTIONS), ErrorList()
-    survival = ClusterSurvival(
-        cluster.objects.workloads, cluster.context, ClusterLossOptions(key=""), cluster.objects.running
-    )
+    scaling = None if cluster.autoscale is None else cluster.autoscale["documents"]
+    options = ClusterLossOptions(key="", autoscaler=autoscaler_of(scaling, cluster.index, found))
+    survival = ClusterSurvival(cluster.objects.workloads, cluster.context, options, cluster.objects.running)
     done = survival.disrupt(actions, found)
     if found.errors:
         raise ProblemsError(field_problems(found.errors))
@@ -112,5 +114,6 @@ def _command(cluster: PageCluster, actions: Sequence[Action]) -> str:
             words = ["evenkeel", "survive", f"{key}={value}", "--all"]
             words += ["--unreachable"] if unreachable else []
             words += ["--live"] if cluster.live else ["--cluster", cluster.name]
+            words += [] if cluster.autoscale is None else ["--autoscale", cluster.autoscale["name"]]
             return shlex.join(words)
     return ""

@@ -15,8 +15,8 @@ from policies.manifests.words import plural
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.audit.audit import WorkloadAudit
 from policies.placement.core.actions import LoseDomain
+from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.cluster_survival import Disrupted
-from policies.placement.survive.damage import ClusterSurvivalReport
 from webhook.kube.snapshot import without_secrets
 from webhook.ui.background_audit import MOST_SENT, audited_entry
 from webhook.ui.cluster import PageCluster

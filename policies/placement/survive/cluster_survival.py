@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.cached_property import cached_property
 from policies.manifests.fields import ErrorList, FieldPath
@@ -18,15 +19,15 @@ from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import LostVolume
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.core.actions import Action, ChangedNodes, LoseDomain, apply_actions, domains_of
+from policies.placement.core.autoscaling import autoscale_again
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObject, PodObjects
 from policies.placement.core.recovery import DisplacedPod, MadeRequests, PodOutcome, Rescheduling
+from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport, ClusterWithNewNodes
 from policies.placement.survive.damage import (
     BudgetNeed,
-    ClusterLoss,
-    ClusterSurvivalReport,
     ConstraintSkews,
     Damage,
     DomainImpact,
@@ -50,12 +51,15 @@ class ClusterLossOptions:
         domain: The only domain that is lost; None for each in turn.
         allowed_missing: How many pods of each workload may be missing in the end.
         unreachable: Whether lost nodes stay in the API, as in an outage.
+        autoscaler: What adds nodes for pods that are pending after a loss; None for nothing. No damage counts
+            these nodes.
     """
 
     key: str
     domain: str | None = None
     allowed_missing: int = 0
     unreachable: bool = False
+    autoscaler: NodeAutoscaler | None = None
 
 
 class Disrupted(NamedTuple):
@@ -289,13 +293,32 @@ class ClusterSurvival:
         again.schedule(disruption.evicted)
         again.replace_preempted()
         loss = self._evaluate(impact, simulation.cluster, again, complete=not self._stop())
+        displaced = again.displaced
         return Disrupted(
-            loss,
-            again.displaced,
+            replace(loss, autoscaled=self._with_new_nodes(actions, again, simulation)),
+            displaced,
             tuple(disruption.lost),
             tuple(disruption.added),
             tuple(disruption.changed),
         )
+
+    def _with_new_nodes(
+        self, actions: Sequence[Action], again: Rescheduling, simulation: ClusterSimulation
+    ) -> ClusterWithNewNodes | None:
+        """Return the outcome for pending pods if nodes are added, none of them in a domain that is lost."""
+        autoscaler = self.options.autoscaler
+        if autoscaler is None:
+            return None
+        for action in actions:
+            if isinstance(action, LoseDomain):
+                autoscaler = autoscaler.without(action.key, action.value)
+        simulation.preempts = False
+        simulation.on_step = lambda _step: None
+        scaled = autoscale_again(again, simulation, autoscaler)
+        if scaled is None:
+            return None
+        pending = sum(entry.outcome is PodOutcome.PENDING for entry in again.displaced)
+        return ClusterWithNewNodes(pending=pending, scaled=scaled)
 
     def _evaluate(
         self, impact: DomainImpact, after: ClusterIndex, again: Rescheduling, *, complete: bool

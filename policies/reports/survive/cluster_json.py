@@ -8,8 +8,9 @@ from typing import Annotated, Final, NamedTuple
 
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
 from policies.model.version import KubernetesVersion
-from policies.placement.survive.damage import ClusterLoss, ClusterSurvivalReport, Damage, DomainImpact
-from policies.reports.survive.cluster_words import notes, verdict
+from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
+from policies.placement.survive.damage import Damage, DomainImpact
+from policies.reports.survive.cluster_words import new_nodes, notes, verdict
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/survive-all/v1"
@@ -21,11 +22,14 @@ class LossResult(NamedTuple):
     Attributes:
         survives: Whether it does not do too much damage; null where that is not known.
         damages: How many workloads have each damage; null where that is not known.
+        new_nodes: Which nodes an autoscaler adds for those that stay pending, and how many stay so all the
+            same, a sentence each.
         loss: What becomes of them.
     """
 
     survives: bool | None
     damages: Annotated[Mapping[str, Count | None], Keywords(propertyNames={"enum": list(Damage)})]
+    new_nodes: Sequence[str]
     loss: Annotated[ClusterLoss, INLINE]
 
 
@@ -91,7 +95,7 @@ class SurviveAllAnswer:
 def loss_result(report: ClusterSurvivalReport, loss: ClusterLoss) -> LossResult:
     """Return the outcome of a loss for its pods."""
     counts = {damage.value: count for damage, count in report.counts(loss).items()}
-    return LossResult(report.survives(loss), counts, loss)
+    return LossResult(report.survives(loss), counts, list(new_nodes(loss)), loss)
 
 
 def render(report: ClusterSurvivalReport) -> bytes:

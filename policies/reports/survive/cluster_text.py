@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.words import IN_TABLE, ON_SCREEN, more, object_title, plural
-from policies.placement.survive.damage import ClusterLoss, ClusterSurvivalReport, Damage, WorkloadDamage
+from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
+from policies.placement.survive.damage import Damage, WorkloadDamage
 from policies.reports import markdown
-from policies.reports.survive.cluster_words import about, notes, verdict
+from policies.reports.survive.cluster_words import about, new_nodes, notes, verdict
 from policies.reports.words import (
     domain_name,
     lost_volumes_text,
@@ -58,6 +59,9 @@ def _parts(report: ClusterSurvivalReport) -> Iterator[RenderableType]:
             title = f"Workloads without {domain_name(worst.impact.domain)}, worst first"
             yield from section(title, [_workloads(damaged)])
         yield from _messages(worst)
+        if worst.autoscaled is not None:
+            title = f"If {worst.autoscaled.scaled.autoscaler} adds nodes"
+            yield from section(title, map(Text, new_nodes(worst)))
     yield ""
     yield from (Text(line, "yellow") for line in notes(report))
 

@@ -19,13 +19,9 @@ from policies.placement.core.actions import (
     UncordonNode,
     UntaintNode,
 )
-from policies.placement.survive.damage import (
-    ClusterLoss,
-    ClusterSurvivalReport,
-    Damage,
-    DomainImpact,
-    WorkloadDamage,
-)
+from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
+from policies.placement.survive.damage import Damage, DomainImpact, WorkloadDamage
+from policies.reports.simulate.autoscale_text import new_node_lines, uncounted_note
 from policies.reports.words import domain_name, nodes_like, unmodeled_note
 
 
@@ -157,12 +153,22 @@ def notes(report: ClusterSurvivalReport) -> Iterator[str]:
     yield from _unscheduled(report)
     if report.key and not report.unreachable:
         yield "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
+    if scaled := next((loss.autoscaled.scaled for loss in report.losses if loss.autoscaled), None):
+        yield uncounted_note(scaled)
     if report.unmodeled:
         yield unmodeled_note(report.unmodeled)
     yield from map(one_line, report.unread)
     if not report.complete:
         tried = sum(loss.complete for loss in report.losses)
         yield f"Ended early: losses that were tried to the end: {tried:,} of {len(report.impacts):,}."
+
+
+def new_nodes(loss: ClusterLoss) -> Iterator[str]:
+    """Yield which nodes come for the pods that a loss leaves pending, and how many stay so; none without."""
+    if loss.autoscaled is None:
+        return
+    yield from new_node_lines(loss.autoscaled.scaled)
+    yield f"{plural(loss.autoscaled.pending, 'pod')} of {loss.pending:,} would stay pending"
 
 
 def _unjudged(report: ClusterSurvivalReport) -> Iterator[str]:

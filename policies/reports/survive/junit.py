@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import object_title, plural
-from policies.placement.survive.damage import ClusterLoss, ClusterSurvivalReport, Damage
+from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
+from policies.placement.survive.damage import Damage
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.reports.junit import add_case, add_skipped, add_suite, fail, new_report
 from policies.reports.junit import render as write

@@ -17,7 +17,7 @@ from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
 from policies.reports import markdown
-from policies.reports.simulate.autoscale_text import unhelped_text
+from policies.reports.simulate.autoscale_text import uncounted_note, unhelped_text
 from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
 from policies.reports.words import (
@@ -303,9 +303,8 @@ def _assumptions(report: SurvivalReport) -> Iterator[str]:
         yield unmodeled_note(unmodeled)
     for workload, why in report.unjudged:
         yield f"Not evaluated: {one_line(workload.title)}: {why}."
-    if any(loss.autoscaled is not None for loss in report.losses):
-        adding = _autoscaler(report.losses)
-        yield f"No verdict counts nodes that {adding} adds: none may come, or not in time."
+    if scaled := next((loss.autoscaled.scaled for loss in report.losses if loss.autoscaled), None):
+        yield uncounted_note(scaled)
     if not report.complete:
         yield f"Ended early: only {len(report.losses):,} of {len(survival.domains):,} losses were tried."
     elif report.stopped:

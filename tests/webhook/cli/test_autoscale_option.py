@@ -12,6 +12,7 @@ import yaml
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.webhook.cli.in_process import evenkeel
 
+SHOP = Path(__file__).parents[3] / "docs" / "examples" / "shop.json"
 ZONE = "topology.kubernetes.io/zone"
 
 
@@ -223,12 +224,28 @@ def test_karpenter_in_other_commands(folder: Path, node_pool: Path) -> None:
     assert b"which nodes Karpenter adds depends on the pods" in b" ".join(advised.stderr.split())
 
 
-def test_survive_of_a_whole_cluster(folder: Path) -> None:
-    """It takes no autoscaler, and says so."""
-    given = ("survive", "zone", "--all", "--cluster", "cluster.json", "--autoscale", "deduced")
-    result = evenkeel(*given, folder=folder)
+def test_survive_of_a_whole_cluster() -> None:
+    """Verdicts and damages are those without new nodes, of which none comes in the lost zone."""
+    given = ("survive", "zone", "--all", "--cluster", str(SHOP), "-o", "json")
+    without, found = (
+        json.loads(evenkeel(*given, *more, folder=SHOP.parent).stdout)
+        for more in ((), ("--autoscale", "deduced"))
+    )
+    scaled = {loss["domain"]: loss["result"]["autoscaled"] for loss in found["losses"]}
 
-    assert (2, b"exclude each other" in result.stderr) == (result.returncode, True)
+    assert any(scaled.values())
+    for before, loss in zip(without["losses"], found["losses"], strict=True):
+        result = loss["result"]
+        assert (before["result"]["survives"], before["result"]["damages"]) == (
+            result["survives"],
+            result["damages"],
+        )
+        assert before["result"]["autoscaled"] is None
+        if (each := result["autoscaled"]) is not None:
+            assert each["pending"] < result["pending"]
+            assert loss["domain"] not in {node["zone"] for node in each["nodes"]}
+            assert f"{each['pending']} pod" in result["newNodes"][-1]
+        assert (result["pending"] > 0) is (each is not None)
 
 
 def test_what_gets_no_node_is_told(folder: Path) -> None:

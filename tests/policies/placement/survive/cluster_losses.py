@@ -10,8 +10,9 @@ from policies.model.cluster_kinds import BUDGET
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_objects import PodObjects
+from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival
-from policies.placement.survive.damage import ClusterSurvivalReport, Damage, WorkloadDamage
+from policies.placement.survive.damage import Damage, WorkloadDamage
 from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler import storage_objects as storage

@@ -9,7 +9,8 @@ import orjson
 import pytest
 
 from policies.model.topology_keys import HOSTNAME
-from policies.placement.survive.damage import ClusterSurvivalReport, Damage
+from policies.placement.survive.cluster_loss import ClusterSurvivalReport
+from policies.placement.survive.damage import Damage
 from policies.reports.survive import cluster_json, cluster_text, junit
 from tests.builders import a_node
 from tests.policies.placement.survive.cluster_losses import a_mixed_report, a_report, pods_of

@@ -1815,6 +1815,8 @@ export interface LossResult {
   survives: boolean | null;
   /** How many workloads have each damage; null where that is not known. */
   damages: Record<string, number | null>;
+  /** Which nodes an autoscaler adds for those that stay pending, and how many stay so all the same, a sentence each. */
+  newNodes: string[];
   /** Whether everything was scheduled again. */
   complete: boolean;
   /** How many displaced pods got a node again, those of others that were evicted among them. */
@@ -1827,6 +1829,8 @@ export interface LossResult {
   evicted: number;
   /** The judged workloads that lose pods, those with the worst damage first. */
   workloads: WorkloadDamage[];
+  /** What becomes of the pending ones if an autoscaler adds nodes; null where none is pending or no autoscaler is given. No damage counts these nodes: none may come, or not in time. */
+  autoscaled: ClusterWithNewNodes | null;
 }
 
 /** The damage of a loss to one workload. */
@@ -1891,6 +1895,36 @@ export interface ConstraintSkews {
   before: number;
   /** The skew in the end. */
   after: number;
+}
+
+/** The pods that a loss leaves pending, if an autoscaler adds nodes for them. */
+export interface ClusterWithNewNodes {
+  /** How many of them stay pending then. */
+  pending: number;
+  /** Which it is. */
+  autoscaler: "Cluster Autoscaler" | "Karpenter";
+  /** The loops of Cluster Autoscaler that add nodes, in order. Karpenter adds all at once. */
+  loops: Loop[];
+  /** How often the scheduler went on when new nodes were ready. */
+  waves: number;
+  /** The node groups, or the NodePools. */
+  groups: GroupSize[];
+  /** The new nodes, in the order in which they are added. */
+  nodes: NewNode[];
+  /** The same as they are, those that are alike together. */
+  changedNodes: ChangedNodes[];
+  /** The pods for which no node was added, with the reasons. */
+  unhelped: Unhelped[];
+  /** Whether another loop would add nothing. */
+  complete: boolean;
+  /** The preferences that Karpenter gave up; those of the last pods of a wave. */
+  givenUp: RelaxedPreference[];
+  /** What the autoscaler looks at besides, and is not part of this. */
+  notModeled: string[];
+  /** What would be if something were otherwise; nothing where that was not simulated. */
+  alternatives: Alternative[];
+  /** How many nodes of the cluster are Karpenter's, which adds nodes by itself and is not modeled; known only where node groups are deduced. */
+  karpenterNodes: number;
 }
 
 /** The pods that lose their node, in the order in which they are scheduled again. */

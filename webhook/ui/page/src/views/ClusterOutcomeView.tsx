@@ -9,6 +9,7 @@ import { damageWords, type Fate } from "../model/scenarios";
 import { count, number } from "../model/words";
 import { Link } from "../parts/Link";
 import { LostVolumes } from "../parts/LostVolumes";
+import { NewNodes } from "../parts/NewNodes";
 import { SwatchIcon } from "../parts/SwatchIcon";
 import { Badge, Fact, Limits, Name, Notice, Title, type Tone } from "../parts/text";
 
@@ -50,6 +51,7 @@ export function Verdict({ outcome }: { outcome: ClusterOutcome }) {
           />
         )}
       </dl>
+      {result.autoscaled && <NewNodes lines={result.newNodes} />}
     </>
   );
 }
