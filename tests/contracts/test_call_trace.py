@@ -89,4 +89,4 @@ def test_linted_manifests() -> None:
 
     context = AdmissionContext(policies=())
     assert [] == run(context)
-    assert len(found := modules_of(lambda: run(context))) <= 16, sorted(found)
+    assert len(found := modules_of(lambda: run(context))) <= 17, sorted(found)
