@@ -5,6 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from policies.manifests.sanitize import one_line
+from policies.manifests.skipped import SkipReason
 
 #: The numbers of a suite, and the elements that each counts.
 _COUNTED = {"tests": "testcase", "failures": "failure", "skipped": "skipped", "errors": "error"}
@@ -30,7 +31,7 @@ def add_skipped(suite: ET.Element, name: str, whose: str, why: str) -> None:
     ET.SubElement(add_case(suite, name, whose), "skipped", message=one_line(why))
 
 
-def add_error(suite: ET.Element, name: str, whose: str, why: str, kind: str = "unreadable") -> None:
+def add_error(suite: ET.Element, name: str, whose: str, why: str, kind: str = SkipReason.UNREADABLE) -> None:
     """Add a case that could not be judged, which the run fails by."""
     ET.SubElement(add_case(suite, name, whose), "error", type=kind, message=one_line(why))
 

@@ -129,7 +129,7 @@ def test_a_picture_of_the_map_says_what_it_shows(page: Page, shop: str) -> None:
     page.goto(shop)
     page.get_by_test_id("save-map").click()
     with page.expect_download() as download:
-        page.get_by_test_id("save-map-svg").click()
+        page.get_by_test_id("save-svg").click()
     picture = Path(download.value.path()).read_text("utf-8")
 
     for words in (

@@ -130,7 +130,9 @@ def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in an empty Git repository, with a file outside of it that is nobody's business."""
-    (tmp_path / "secret.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: hunter2}\n")
+    (tmp_path / "secret.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: hunter2}\nspec: {containers: [{name: c, image: i}]}\n"
+    )
     (tmp_path / "here" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
