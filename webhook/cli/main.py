@@ -241,8 +241,8 @@ def _guarded(program: str) -> int:
     try:
         return _exit_code(program)
     except (BrokenPipeError, _PipeClosedError):
-        # The reader (head, say) has what it wanted. Python would complain while it flushes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, say) has what it wanted.
+        _drop_output()
         return ExitCode.PIPE_CLOSED
     except KeyboardInterrupt:
         note("ended by Ctrl-C")
@@ -256,12 +256,21 @@ def _guarded(program: str) -> int:
     except OSError as error:
         _debug()
         note(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
         return ExitCode.BAD_INPUT if error.filename else ExitCode.CANNOT_RUN
     except Exception as error:  # noqa: BLE001  # the last line before the user
         _debug()
         text = ", ".join((f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())))
         note(f"internal error: {text}; please report it (EVENKEEL_DEBUG=1 shows where)")
         return ExitCode.CANNOT_RUN
+
+
+def _drop_output() -> None:
+    """Let go what cannot be written: Python would complain while it flushes stdout, and end with 120."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _exit_code(program: str) -> int:

@@ -140,8 +140,9 @@ def test_closed_streams(closed: str) -> None:
     [["--help"], ["explain", "--help"], ["rule"], ["completion", "bash"], ["policy", "schema"]],
     ids=" ".join,
 )
-def test_a_reader_that_is_gone(arguments: list[str]) -> None:
+def test_a_reader_that_is_gone(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """As of other programs: that nobody read the output is neither clean nor a finding."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     start = "from webhook.cli.start import run; run()"
     with subprocess.Popen(
         [sys.executable, "-c", start, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -154,13 +155,14 @@ def test_a_reader_that_is_gone(arguments: list[str]) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a full device")
-def test_a_full_disk() -> None:
-    """It is said in words."""
+@pytest.mark.parametrize("options", [[], ["-u"]], ids=["buffered", "unbuffered"])
+def test_a_full_disk(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said in words, whether Python writes at once or at the end."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     with Path("/dev/full").open("w") as full:
         start = "from webhook.cli.start import run; run()"
-        done = subprocess.run(
-            [sys.executable, "-c", start, "rule"], stdout=full, stderr=subprocess.PIPE, check=False
-        )
+        command = [sys.executable, *options, "-c", start, "rule"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
 
     assert (3, b"evenkeel: No space left on device\n") == (done.returncode, done.stderr)
 
