@@ -121,7 +121,7 @@ class Autoscaled:
     stopped: Annotated[bool, INTERNAL] = False
 
     def then(self, other: Autoscaled) -> Autoscaled:
-        """Return these steps and those of the same autoscaler after them."""
+        """Return these steps and those of the same autoscaler after them, for other pods."""
         return replace(
             other,
             loops=(*self.loops, *other.loops),
@@ -132,6 +132,8 @@ class Autoscaled:
             ),
             nodes=(*self.nodes, *other.nodes),
             changed_nodes=(*self.changed_nodes, *other.changed_nodes),
+            unhelped=(*self.unhelped, *other.unhelped),
+            complete=self.complete and other.complete,
             given_up=(*self.given_up, *other.given_up),
             not_modeled=tuple(dict.fromkeys((*self.not_modeled, *other.not_modeled))),
             stopped=self.stopped or other.stopped,
@@ -249,6 +251,7 @@ def autoscale_again(
     queue, pending = zip(*waiting, strict=True)
     steps, scaled = autoscale(queue, list(pending), simulation, autoscaler)
     again.record(steps)
+    again.replace_preempted()
     return scaled
 
 

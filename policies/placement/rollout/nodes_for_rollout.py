@@ -48,7 +48,8 @@ def nodes_for_rollout(
             found = replace(found, complete=False)
             break
         scaled = _add(course, rollout, simulation, autoscaler)
-        found = scaled if found is None else found.then(scaled)
+        # The pods are those of the repeat before.
+        found = scaled if found is None else replace(found.then(scaled), unhelped=scaled.unhelped)
         if not scaled.nodes:
             break
         autoscaler = autoscaler.grown(scaled.nodes)

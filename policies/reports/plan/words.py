@@ -15,12 +15,11 @@ from policies.placement.plan.plan_differences import Difference, PlanAction
 from policies.placement.plan.plan_domains import PlannedDomains
 from policies.placement.plan.plan_pods import MOST_SCHEDULED
 from policies.placement.rollout.courses import Outcome
-from policies.placement.simulate.simulate import NOT_LOOKED_AT, NOT_LOOKED_AT_BESIDE, not_replaced
 from policies.reports.domains import domain_counts
 from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines
-from policies.reports.rollout.words import NOT_OF_CONTROLLERS, left_over, placed_first, strategy
+from policies.reports.rollout.words import left_over, not_in_rollouts, placed_first, strategy
 from policies.reports.simulate.autoscale_text import scaled_notes
 from policies.reports.words import NO_NAME, end_of_evicted, ending, evictions_text, lost_volumes_text
 from policies.scheduler.request import ConstraintOrigin
@@ -256,8 +255,7 @@ def asides(run: PlanRun) -> Iterator[str]:
 
 def not_looked_at(plan: PlacementPlan) -> tuple[str, ...]:
     """Return influences on a real cluster that are not part of a plan."""
-    usually = NOT_LOOKED_AT if plan.autoscaler is None else NOT_LOOKED_AT_BESIDE
-    return (*usually, *NOT_OF_CONTROLLERS, *not_replaced(plan.evicted))
+    return not_in_rollouts(plan.evicted, scales=plan.autoscaler is not None)
 
 
 def _listed(why: str, names: Sequence[str]) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
 from policies.manifests.fields import member
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import plural
+from policies.placement.core.recovery import DisplacedPod
 from policies.placement.rollout.courses import Course
 from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import (
@@ -39,7 +40,17 @@ _COSTS: Final = {
 def not_looked_at(simulated: SimulatedRollout) -> tuple[str, ...]:
     """Return influences on a real rollout that are not part of this one."""
     evicted = (entry for course in simulated.rollout.ends for entry in course.evicted)
-    of_nodes = NOT_LOOKED_AT if simulated.autoscaler is None else NOT_LOOKED_AT_BESIDE
+    return not_in_rollouts(evicted, scales=simulated.autoscaler is not None)
+
+
+def not_in_rollouts(evicted: Iterable[DisplacedPod], *, scales: bool) -> tuple[str, ...]:
+    """Return influences on real rollouts that are not part of simulated ones.
+
+    Args:
+        evicted: The pods of other workloads that are evicted.
+        scales: Whether an autoscaler adds nodes.
+    """
+    of_nodes = NOT_LOOKED_AT_BESIDE if scales else NOT_LOOKED_AT
     return (*of_nodes, *NOT_OF_CONTROLLERS, *not_replaced(evicted))
 
 

@@ -327,11 +327,8 @@ def test_scale_down_after_scale_up(folder: Path) -> None:
     assert added <= {node["name"] for node in answer["scaledDown"]["kept"]}
 
 
-@pytest.mark.parametrize(
-    ("pods", "added"), [pytest.param("0", 2, id="displaced alone"), pytest.param("2", 4, id="and replicas")]
-)
-def test_what_is_displaced_gets_nodes(folder: Path, pods: str, added: int) -> None:
-    """Pods that lose their node and fit nowhere get nodes, then those of the queue; one answer has both."""
+def _drained(folder: Path, pods: str) -> tuple[int, dict[str, Any]]:
+    """Return the exit code and the answer for a node that is drained of two replicas, and more replicas."""
     spec = yaml.safe_load((folder / "web.yaml").read_text())["spec"]["template"]["spec"]
     running = [
         a_pod(name=f"web-{number}", owner=("apps/v1", "ReplicaSet", "web-1"), spec={**spec, "nodeName": "n1"})
@@ -345,7 +342,16 @@ def test_what_is_displaced_gets_nodes(folder: Path, pods: str, added: int) -> No
     (folder / "cluster.json").write_text(json.dumps(objects))
     given = ("--drain", "n1", "--pods", pods, "--autoscale", str(folder / "groups.yaml"), "-o", "json")
     code, out, _ = _run(folder, *given, command="what-if")
-    answer = json.loads(out)
+    answer: dict[str, Any] = json.loads(out)
+    return code, answer
+
+
+@pytest.mark.parametrize(
+    ("pods", "added"), [pytest.param("0", 2, id="displaced alone"), pytest.param("2", 4, id="and replicas")]
+)
+def test_what_is_displaced_gets_nodes(folder: Path, pods: str, added: int) -> None:
+    """Pods that lose their node and fit nowhere get nodes, then those of the queue; one answer has both."""
+    code, answer = _drained(folder, pods)
     nodes = [node["name"] for node in answer["autoscaled"]["nodes"]]
     moved = [pod["node"] for pod in answer["whatIf"]["displaced"]]
 
@@ -353,6 +359,18 @@ def test_what_is_displaced_gets_nodes(folder: Path, pods: str, added: int) -> No
     assert (added, added) == (len(nodes), len(set(nodes)))
     assert set(moved) <= set(nodes)
     assert answer["newNodes"][0].startswith(f"Cluster Autoscaler adds {added} nodes: ")
+
+
+def test_reasons_of_displaced_pods_stay(folder: Path) -> None:
+    """Displaced pods and those of the queue both have the reason why no node comes for them."""
+    _resized(folder, "9")
+    code, answer = _drained(folder, "2")
+    unhelped = [name for each in answer["autoscaled"]["unhelped"] for name in each["pods"]]
+    pending = [pod["name"] for pod in (*answer["whatIf"]["displaced"], *answer["steps"])]
+
+    assert 1 == code
+    assert 4 == len(unhelped)
+    assert {f"shop/{name}" for name in pending} == set(unhelped)
 
 
 @pytest.mark.parametrize(
