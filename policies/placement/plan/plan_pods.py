@@ -263,7 +263,7 @@ class PodChanger:
 
         None if it is not simulated.
         """
-        if wanted > self._budget.pods or not self._budget.rollouts:
+        if wanted > self._budget.pods or self._budget.rollouts <= 0:
             return None, None
         obj = {**workload.obj, "spec": {**member(workload.obj, "spec"), "replicas": wanted}}
         settings = RolloutSettings(
@@ -271,8 +271,9 @@ class PodChanger:
         )
 
         def play() -> Rollout:
+            found = simulate_rollout(obj, self._context, settings, namespace=workload.namespace)
             self._budget.rollouts -= 1
-            return simulate_rollout(obj, self._context, settings, namespace=workload.namespace)
+            return found
 
         try:
             found, autoscaled = play(), None

@@ -8,6 +8,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.placement.core.recovery import PodOutcome
+from policies.placement.plan import plan_pods
 from policies.placement.plan.plan import PlacementPlan, PlannedWorkload, make_plan
 from policies.placement.rollout.courses import Outcome
 from policies.placement.simulate.scheduling_queue import (
@@ -98,6 +99,27 @@ def test_a_rollout_that_deadlocks_completes() -> None:
     assert scaled is not None
     assert 1 == len(scaled.nodes)
     assert 0 == workload.pods.pending
+
+
+def test_rollouts_that_are_simulated_again_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeats may take more than what is left of the budget; no further rollout is simulated then."""
+    monkeypatch.setattr(plan_pods, "MOST_ROLLOUTS", 1)
+    names = ("api", "web")
+    before, after = (
+        [a_deployment(1, name, spec=needing("3", **more)) for name in names] for more in ({}, SPREAD)
+    )
+    for each in (*before, *after):
+        each["spec"]["strategy"] = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    pods = [
+        pod
+        for node, name in zip(("n1", "n2"), names, strict=True)
+        for pod in running(node, app=name, **needing("3"))
+    ]
+    first, second = planned(before, after, *pods, documents=groups(a=2, b=2)).workloads
+
+    assert first.pods.rollout is not None
+    assert first.pods.autoscaled is not None
+    assert (None, True) == (second.pods.rollout, second.pods.recreated)
 
 
 def test_a_rollout_without_room_anywhere() -> None:
