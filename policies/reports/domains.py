@@ -7,11 +7,11 @@ from math import ceil
 from typing import Final
 
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from policies.manifests.words import ON_LINE, more, plural
-from policies.reports.words import domain_name, plain_table
+from policies.reports.words import domain_name, numbers, plain_table
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
 
 #: Columns of the longest bar, and of the longest in a narrow terminal.
@@ -106,16 +106,8 @@ def _span(least: int, most: int) -> str:
 
 
 def _table(first: str, *, hard: bool, nodes: bool = True) -> Table:
-    table = plain_table()
-    table.add_column(first, overflow="fold")
-    table.add_column("", no_wrap=True)
-    table.add_column("MATCHING PODS", justify="right")
-    if nodes:
-        table.add_column("NODES", justify="right")
-    if hard:
-        table.add_column("SKEW", justify="right")
-        table.add_column("FITS")
-    return table
+    counts = numbers("MATCHING PODS", *(["NODES"] if nodes else []), *(["SKEW"] if hard else []))
+    return plain_table(first, Column("", no_wrap=True), *counts, *([Column("FITS")] if hard else []))
 
 
 def _fits(*, fits: bool, domains: int, feasible: int) -> Text:

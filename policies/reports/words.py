@@ -8,7 +8,8 @@ from io import StringIO
 from typing import Final
 
 from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.padding import Padding
+from rich.table import Column, Table
 from rich.text import Text
 
 from policies.manifests.sanitize import MAX_LENGTH, one_line
@@ -79,25 +80,45 @@ def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableT
     yield from lines
 
 
-def plain_table() -> Table:
-    """Return a table of columns without lines between them."""
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+def numbers(*titles: str) -> list[Column]:
+    """Return columns of numbers, which are on the right."""
+    return [Column(title, justify="right") for title in titles]
 
 
-def add_rows(table: Table, rows: Iterable[Sequence[str]], *, rest_in: int = 0) -> Table:
+def plain_table(*columns: str | Column) -> Table:
+    """Return a table without lines between its columns: those of text by their titles, which are folded."""
+    headers = (Column(each, overflow="fold") if isinstance(each, str) else each for each in columns)
+    return Table(*headers, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def add_rows(
+    table: Table,
+    rows: Iterable[Sequence[RenderableType]],
+    *,
+    rest_in: int = 0,
+    most: int = IN_TABLE,
+    noun: str = "",
+) -> Table:
     """Add the first rows to a table of a terminal, and how many more there are.
 
     Args:
         table: The table, which is returned.
         rows: The rows.
         rest_in: The number of the column that says how many more there are.
+        most: How many rows are added.
+        noun: What each row is about, where that is said of the others.
     """
     every = list(rows)
-    for row in every[:IN_TABLE]:
+    for row in every[:most]:
         table.add_row(*row)
-    if (rest := len(every) - IN_TABLE) > 0:
-        table.add_row(*[""] * rest_in, more(rest))
+    if (rest := len(every) - most) > 0:
+        table.add_row(*[""] * rest_in, more(rest, noun))
     return table
+
+
+def indented(part: RenderableType, columns: int = 3) -> Padding:
+    """Return a part that is further in: by three columns what belongs to an item of a numbered list."""
+    return Padding(part, (0, 0, 0, columns))
 
 
 def item(number: int, text: Text) -> Table:

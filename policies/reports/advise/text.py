@@ -33,6 +33,7 @@ from policies.reports.words import (
     constraint_title,
     dropped,
     item,
+    numbers,
     plain_table,
     print_all,
     section,
@@ -125,15 +126,8 @@ def _shown(placed: Sequence[PlacedReplicas], advice: Advice) -> list[PlacedRepli
     return [each for each in placed if each.replicas in chosen]
 
 
-def _table(*titles: str) -> Table:
-    table = plain_table()
-    for title in titles:
-        table.add_column(title, justify="left" if title == "DOMAIN" else "right", overflow="fold")
-    return table
-
-
 def _placed_table(advice: Advice, placed: list[PlacedReplicas]) -> Table:
-    table = _table("REPLICAS", "IN THE FULLEST", "ALLOWED", "DOMAIN")
+    table = plain_table(*numbers("REPLICAS", "IN THE FULLEST", "ALLOWED"), "DOMAIN")
     for each in placed:
         allowed = advice.goal.allowed(each.replicas)
         style = "red" if each.count > allowed else ""
@@ -164,7 +158,7 @@ def _rollout(rollout: RolledOut) -> Text:
 
 def _losses(losses: list[DomainLoss], advice: Advice) -> Iterator[RenderableType]:
     yield Text(f"When a domain goes that has some of {plural(losses[0].replicas, 'replica')}:")
-    table = _table("LOST AT ONCE", "FIT ELSEWHERE", "IN AN OUTAGE", "DOMAIN")
+    table = plain_table(*numbers("LOST AT ONCE", "FIT ELSEWHERE", "IN AN OUTAGE"), "DOMAIN")
     for loss in losses:
         domain = domain_text(loss.domain, advice.goal)
         table.add_row(f"{loss.lost:,}", f"{loss.back:,}", f"{loss.back_in_outage:,}", domain)

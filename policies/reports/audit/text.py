@@ -56,9 +56,7 @@ def _parts(run: AuditRun, *, wide: bool) -> Iterator[RenderableType]:
 
 def _every(run: AuditRun) -> Table:
     """Return a line for each workload."""
-    table = plain_table()
-    for name in ("WORKLOAD", "PODS", "LOST WITH THE WORST ZONE", "SKEW (MAX)", "ROOM", "RISKS"):
-        table.add_column(name, overflow="fold")
+    table = plain_table("WORKLOAD", "PODS", "LOST WITH THE WORST ZONE", "SKEW (MAX)", "ROOM", "RISKS")
     for found in run.workloads:
         skews = (f"{each.skew:,} ({each.applied.constraint.max_skew:,})" for each in found.constraints)
         risks = listed(dict.fromkeys(str(problem.risk) for problem in found.problems))

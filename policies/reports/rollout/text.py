@@ -8,7 +8,7 @@ from typing import Final
 
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
@@ -37,6 +37,7 @@ from policies.reports.words import (
     evictions_text,
     item,
     lost_volumes_text,
+    numbers,
     plain_table,
     print_all,
     replica_origin_text,
@@ -150,12 +151,9 @@ def _skews(rollout: Rollout, position: int) -> Text:
 def _domains(course: Course, position: int, room: int) -> Table:
     """Return the domains with their pods; of many, how many domains changed alike."""
     before, after, worst = course.before[position], course.after[position], course.peaks[position].counts
-    table = plain_table()
     few = len(after) <= IN_TABLE
-    table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
-    for title in ("BEFORE", "WORST", "AFTER"):
-        table.add_column(title, justify="right")
-    table.add_column("", no_wrap=True)
+    titles = numbers("BEFORE", "WORST", "AFTER")
+    table = plain_table("DOMAIN" if few else "DOMAINS", *titles, Column("", no_wrap=True))
     longest = max(after.values()) or 1
     lines = _few_lines(before, worst, after) if few else _alike(before, worst, after)
     half = IN_TABLE // 2

@@ -16,7 +16,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.placement.core.autoscaling import AlternativeKind, Autoscaled, GroupSize
 from policies.placement.core.domain_changes import DomainChange
-from policies.reports.words import add_rows, plain_table, section
+from policies.reports.words import add_rows, numbers, plain_table, section
 from policies.scheduler.skew import skew_of
 
 _WHAT = {
@@ -62,13 +62,8 @@ def _nodes(scaled: Autoscaled) -> Iterator[RenderableType]:
     if scaled.autoscaler is AutoscalerName.KARPENTER:
         yield _by_type(scaled)
         return
-    table = plain_table()
-    table.add_column("NODE GROUP", overflow="fold")
-    table.add_column("ZONE", overflow="fold")
-    for title in ("NODES", "ADDED", "MAX"):
-        table.add_column(title, justify="right")
-    grown = [group for group in scaled.groups if group.added]
-    yield add_rows(table, map(_grown, grown))
+    table = plain_table("NODE GROUP", "ZONE", *numbers("NODES", "ADDED", "MAX"))
+    yield add_rows(table, (_grown(group) for group in scaled.groups if group.added))
 
 
 def new_node_lines(scaled: Autoscaled | None) -> Iterator[str]:
@@ -113,27 +108,18 @@ def _grown(group: GroupSize) -> tuple[str, ...]:
 
 def _by_type(scaled: Autoscaled) -> Table:
     """Return how many nodes of each instance type Karpenter adds, by NodePool and zone."""
-    table = plain_table()
-    for title in ("NODEPOOL", "INSTANCE TYPE", "CAPACITY", "ZONE"):
-        table.add_column(title, overflow="fold")
-    table.add_column("ADDED", justify="right")
+    table = plain_table("NODEPOOL", "INSTANCE TYPE", "CAPACITY", "ZONE", *numbers("ADDED"))
     added = Counter((each.group, each.instance_type, each.capacity_type, each.zone) for each in scaled.nodes)
     return add_rows(table, ((*map(one_line, row), f"{number:,}") for row, number in added.items()))
 
 
 def _given_up(given_up: Sequence[RelaxedPreference]) -> Table:
-    table = plain_table()
-    table.add_column("PREFERENCE", overflow="fold")
-    table.add_column("OF PODS", justify="right")
+    table = plain_table("PREFERENCE", *numbers("OF PODS"))
     return add_rows(table, ((one_line(each.preference), f"{each.pods:,}") for each in given_up))
 
 
 def _loops(loops: Sequence[Loop]) -> Table:
-    table = plain_table()
-    table.add_column("LOOP", justify="right")
-    table.add_column("NODES", overflow="fold")
-    table.add_column("FOR PODS", justify="right")
-    table.add_column("", overflow="fold")
+    table = plain_table(*numbers("LOOP"), "NODES", *numbers("FOR PODS"), "")
     return add_rows(table, map(_loop, count(1), loops), rest_in=1)
 
 
@@ -169,10 +155,7 @@ def no_node_reasons(entry: Unhelped) -> Iterator[str]:
 
 
 def _alternatives(scaled: Autoscaled, domains: Sequence[DomainChange], pending: int) -> Table:
-    table = plain_table()
-    table.add_column("", overflow="fold")
-    for title in ("NODES ADDED", "PENDING", "SKEW OF EACH CONSTRAINT"):
-        table.add_column(title, justify="right")
+    table = plain_table("", *numbers("NODES ADDED", "PENDING", "SKEW OF EACH CONSTRAINT"))
     first = [change for change in domains if change.pod == domains[0].pod] if domains else []
     skews = [skew_of(change.applied, change.after) for change in first]
     table.add_row("as it is", f"{len(scaled.nodes):,}", f"{pending:,}", _skews(skews))

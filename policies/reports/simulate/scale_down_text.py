@@ -15,7 +15,7 @@ from policies.manifests.words import IN_SENTENCE, listed, plural
 from policies.placement.core.domain_changes import MOST_COUNTED, DomainChange
 from policies.placement.core.scale_down import RemovedNode, ScaledDown, is_undone
 from policies.reports.simulate.what_if_text import displaced_text, evicted_text
-from policies.reports.words import add_rows, constraint_title, plain_table, section
+from policies.reports.words import add_rows, constraint_title, numbers, plain_table, section
 
 _GOES: Final = {
     WhyRemoved.EMPTY: "no pod has to move",
@@ -74,13 +74,7 @@ def _removed(scaled: ScaledDown) -> Iterator[RenderableType]:
     names = listed([node.name for node in scaled.removed])
     rounds = plural(scaled.rounds, "round") + (", some minutes apart" if scaled.rounds > 1 else "")
     yield Text(f"{plural(len(scaled.removed), 'node')} in {rounds}: {names}")
-    table = plain_table()
-    table.add_column("ROUND", justify="right")
-    for title in ("NODE", "OF"):
-        table.add_column(title, overflow="fold")
-    table.add_column("REQUESTED", justify="right")
-    for title in ("WHY", "PODS THAT MOVE"):
-        table.add_column(title, overflow="fold")
+    table = plain_table(*numbers("ROUND"), "NODE", "OF", *numbers("REQUESTED"), "WHY", "PODS THAT MOVE")
     yield add_rows(table, map(_row, scaled.removed), rest_in=1)
 
 
@@ -100,15 +94,11 @@ def _row(node: RemovedNode) -> tuple[str, ...]:
 
 def _kept(kept: Sequence[KeptNode]) -> Table:
     """Return the nodes that stay, those of one reason together."""
-    table = plain_table()
-    table.add_column("NODES", justify="right")
-    for title in ("WHY", ""):
-        table.add_column(title, overflow="fold")
     alike: dict[WhyKept, list[str]] = {}
     for node in kept:
         alike.setdefault(node.why, []).append(f"{node.name} ({node.pod})" if node.pod else node.name)
     rows = ((f"{len(names):,}", _STAYS[why], listed(names)) for why, names in alike.items())
-    return add_rows(table, rows, rest_in=1)
+    return add_rows(plain_table(*numbers("NODES"), "WHY", ""), rows, rest_in=1)
 
 
 def _balance(scaled: ScaledDown) -> Iterator[RenderableType]:
@@ -119,11 +109,7 @@ def _balance(scaled: ScaledDown) -> Iterator[RenderableType]:
         yield Text(text, "bold red")
     else:
         yield Text("No skew grows above maxSkew, and no pods are in fewer domains.", "bold green")
-    table = plain_table()
-    for title in ("OF POD", "CONSTRAINT"):
-        table.add_column(title, overflow="fold")
-    for title in ("SKEW", "THEN", "DOMAINS WITH PODS", "THEN"):
-        table.add_column(title, justify="right")
+    table = plain_table("OF POD", "CONSTRAINT", *numbers("SKEW", "THEN", "DOMAINS WITH PODS", "THEN"))
     yield add_rows(table, map(_change, scaled.domains))
     if not scaled.all_domains:
         text = f"Of more than {MOST_COUNTED} different pods only the first are counted."

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
@@ -20,12 +20,14 @@ from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.scale_down_text import scaled_down_text
 from policies.reports.simulate.what_if_text import evicted_text, what_if_text
 from policies.reports.words import (
+    add_rows,
     as_revision,
     constraint_title,
     domain_name,
     dropped,
     item,
     lost_volumes_text,
+    numbers,
     plain_table,
     print_all,
     replica_origin_text,
@@ -177,12 +179,9 @@ def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Ta
     """Return the domains with their pods; of many, how many domains changed alike."""
     ends = (change.after,) if spread is None else (spread.least, spread.median, spread.most)
     columns = (change.before, *ends)
-    table = plain_table()
     few = len(change.after) <= IN_TABLE
-    table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
-    for name in ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX"):
-        table.add_column(name, justify="right")
-    table.add_column("", no_wrap=True)
+    titles = ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX")
+    table = plain_table("DOMAIN" if few else "DOMAINS", *numbers(*titles), Column("", no_wrap=True))
     # A domain that came with new nodes had no pods before.
     rows = {value: tuple(column.get(value, 0) for column in columns) for value in change.after}
     if few:
@@ -210,23 +209,15 @@ def _by_node(steps: Iterable[Step]) -> Table:
     for step in steps:
         if step.node is not None:
             went.setdefault(step.node, []).append(step.name)
-    table = plain_table()
     if len(went) <= IN_TABLE:
-        table.add_column("NODE", overflow="fold")
-        table.add_column("PODS", justify="right")
-        table.add_column("", overflow="fold")
-        for node, names in sorted(went.items()):
-            table.add_row(one_line(node), f"{len(names):,}", listed(names))
-        return table
-    table.add_column("NODES", justify="right")
-    table.add_column("PODS ON EACH", justify="right")
-    table.add_column("", overflow="fold")
+        rows = ((one_line(node), f"{len(names):,}", listed(names)) for node, names in sorted(went.items()))
+        return add_rows(plain_table("NODE", *numbers("PODS"), ""), rows)
     by_count: dict[int, list[str]] = {}
     for node, names in sorted(went.items()):
         by_count.setdefault(len(names), []).append(node)
-    for count, found in sorted(by_count.items(), reverse=True)[:IN_TABLE]:
-        table.add_row(f"{len(found):,}", f"{count:,}", listed(found))
-    return table
+    most_first = sorted(by_count.items(), reverse=True)[:IN_TABLE]
+    rows = ((f"{len(found):,}", f"{count:,}", listed(found)) for count, found in most_first)
+    return add_rows(plain_table(*numbers("NODES", "PODS ON EACH"), ""), rows)
 
 
 def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:

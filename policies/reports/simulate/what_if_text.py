@@ -20,6 +20,7 @@ from policies.reports.words import (
     end_of_evicted,
     item,
     lost_volumes_text,
+    numbers,
     plain_table,
     section,
     sentence,
@@ -70,13 +71,11 @@ def evicted_text(displaced: Iterable[DisplacedPod], when: str = "") -> Iterator[
     evicted = [entry for entry in displaced if entry.preemptor]
     if not evicted:
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("POD", "FROM", "FOR", "THEN"):
-        table.add_column(title, overflow="fold")
     rows = (
         (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, entry.preemptor, end_of_evicted(entry))
         for entry in evicted
     )
+    table = plain_table("POD", "FROM", "FOR", "THEN")
     add_rows(table, (tuple(map(one_line, row)) for row in rows))
     yield from section(f"What is evicted for pods of higher priority{when}", [table])
 
@@ -87,10 +86,8 @@ def _summary(happened: WhatIf) -> Iterator[RenderableType]:
         yield Text(f"Lost: {plural(len(disruption.lost), 'node')}: {listed(disruption.lost)}")
     if disruption.added:
         yield Text(f"Added: {plural(len(disruption.added), 'node')}: {listed(disruption.added)}")
-    table = plain_table()
-    table.add_column("PODS")
-    for title in ("STAY", "DISPLACED", "RECOVERED", "PENDING", "NOT RECREATED", "NOT TRIED"):
-        table.add_column(title, justify="right")
+    counted = numbers("STAY", "DISPLACED", "RECOVERED", "PENDING", "NOT RECREATED", "NOT TRIED")
+    table = plain_table("PODS", *counted)
     own = [entry for entry in displaced if entry.workload is not None]
     others = [entry for entry in displaced if entry.workload is None]
     own_stayed = happened.own_stayed
@@ -108,14 +105,11 @@ def _counts(displaced: list[DisplacedPod]) -> Iterator[str]:
 
 def _domains(stages: DomainStages) -> Table:
     """Return the matching pods of each domain; of many domains, those that change."""
-    table = plain_table()
-    table.add_column("DOMAIN", overflow="fold")
-    for title in ("BEFORE", "AFTER THE ACTIONS", "RECOVERED"):
-        table.add_column(title, justify="right")
     columns = (stages.before, stages.disrupted, stages.recovered)
     values = sorted({value for column in columns for value in column})
     if len(values) > IN_TABLE:
         values = [value for value in values if len({column.get(value) for column in columns}) > 1]
+    table = plain_table("DOMAIN", *numbers("BEFORE", "AFTER THE ACTIONS", "RECOVERED"))
     return add_rows(
         table, ((domain_name(value), *(_count(column, value) for column in columns)) for value in values)
     )
@@ -126,10 +120,7 @@ def _count(column: Mapping[str, int], value: str) -> str:
 
 
 def _moves(recovered: list[DisplacedPod]) -> Table:
-    table = plain_table()
-    for title in ("POD", "FROM", "TO"):
-        table.add_column(title, overflow="fold")
-    return add_rows(table, map(_move, recovered))
+    return add_rows(plain_table("POD", "FROM", "TO"), map(_move, recovered))
 
 
 def _move(entry: DisplacedPod) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from policies.manifests.words import IN_TABLE, ON_SCREEN, more, object_title, plural
@@ -15,8 +15,10 @@ from policies.placement.survive.damage import Damage, WorkloadDamage
 from policies.reports import markdown
 from policies.reports.survive.cluster_words import about, new_nodes, notes, verdict
 from policies.reports.words import (
+    add_rows,
     domain_name,
     lost_volumes_text,
+    numbers,
     plain_table,
     print_all,
     section,
@@ -67,13 +69,9 @@ def _parts(report: ClusterSurvivalReport) -> Iterator[RenderableType]:
 
 
 def _losses(report: ClusterSurvivalReport) -> Table:
-    table = plain_table()
-    table.add_column("LOST", overflow="fold")
     of_damages = (each.replace("-", " ").upper() for each in Damage)
     titles = ["NODES", "PODS", "WORKLOADS", "PENDING PODS", *of_damages]
-    for title in titles:
-        table.add_column(title, justify="right")
-    table.add_column("SURVIVED")
+    table = plain_table("LOST", *numbers(*titles), Column("SURVIVED"))
     tried = sorted(report.losses, key=lambda loss: loss.rank)
     for loss in tried[:IN_TABLE]:
         gone, pending = loss.impact, loss.pending if loss.complete else None
@@ -84,9 +82,9 @@ def _losses(report: ClusterSurvivalReport) -> Table:
     open_ones = [gone for gone in report.impacts if gone.domain not in seen]
     room = max(IN_TABLE - len(tried), 0)
     for gone in open_ones[:room]:
-        numbers = [gone.nodes, gone.pods, gone.workloads]
-        unknown = [UNKNOWN] * (len(titles) - len(numbers))
-        table.add_row(domain_name(gone.domain), *(f"{n:,}" for n in numbers), *unknown, "not tried")
+        known = [f"{number:,}" for number in (gone.nodes, gone.pods, gone.workloads)]
+        unknown = [UNKNOWN] * (len(titles) - len(known))
+        table.add_row(domain_name(gone.domain), *known, *unknown, "not tried")
     if (rest := len(report.impacts) - IN_TABLE) > 0:
         table.add_row(more(rest))
     return table
@@ -100,18 +98,13 @@ def _survived(report: ClusterSurvivalReport, loss: ClusterLoss) -> Text:
 
 
 def _workloads(damaged: list[WorkloadDamage]) -> Table:
-    table = plain_table()
-    table.add_column("WORKLOAD", overflow="fold")
-    for title in ("BEFORE", "RIGHT AFTER", "IN THE END"):
-        table.add_column(title, justify="right")
-    table.add_column("DAMAGE", overflow="fold")
-    for each in damaged[:ON_SCREEN]:
-        name = object_title(each.ref.kind, each.ref.namespace, each.ref.name)
-        numbers = (f"{number:,}" for number in (each.before, each.left, each.running))
-        table.add_row(name, *numbers, about(each))
-    if (rest := len(damaged) - ON_SCREEN) > 0:
-        table.add_row(more(rest, "workload"))
-    return table
+    table = plain_table("WORKLOAD", *numbers("BEFORE", "RIGHT AFTER", "IN THE END"), "DAMAGE")
+    return add_rows(table, map(_workload, damaged), most=ON_SCREEN, noun="workload")
+
+
+def _workload(found: WorkloadDamage) -> tuple[str, ...]:
+    counts = (f"{number:,}" for number in (found.before, found.left, found.running))
+    return object_title(found.ref.kind, found.ref.namespace, found.ref.name), *counts, about(found)
 
 
 def _messages(loss: ClusterLoss) -> Iterator[RenderableType]:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
-from policies.placement.survive.loss import Loss, WorkloadLoss
+from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, plural
+from policies.placement.survive.loss import Loss, LossWithNewNodes, WorkloadLoss
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
@@ -21,8 +21,10 @@ from policies.reports.simulate.autoscale_text import uncounted_note, unhelped_te
 from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
 from policies.reports.words import (
+    add_rows,
     domain_name,
     lost_volumes_text,
+    numbers,
     plain_table,
     print_all,
     replica_origin_text,
@@ -160,13 +162,8 @@ def _margin(report: SurvivalReport, number: int) -> Iterator[Text]:
 def _losses(losses: tuple[Loss, ...], number: int) -> Table:
     """Return a line for each loss, or for each number of losses that come to the same."""
     few = len(losses) <= IN_TABLE
-    table = plain_table()
-    table.add_column("LOST" if few else "LOSSES", overflow="fold")
-    if few:
-        table.add_column("NODES", justify="right")
-    for title in ("DISPLACED", "RUN AFTER", "MUST RUN"):
-        table.add_column(title, justify="right")
-    table.add_column("SURVIVED")
+    titles = numbers(*(["NODES"] if few else []), "DISPLACED", "RUN AFTER", "MUST RUN")
+    table = plain_table("LOST" if few else "LOSSES", *titles, Column("SURVIVED"))
     if few:
         for loss in sorted(losses, key=lambda loss: loss.domain):
             name = domain_name(loss.domain)
@@ -174,8 +171,8 @@ def _losses(losses: tuple[Loss, ...], number: int) -> Table:
         return table
     alike = Counter(_numbers(loss.workloads[number]) for loss in losses)
     ordered = sorted(alike.items(), key=lambda entry: (entry[0][-1], -entry[1]))
-    for numbers, count in ordered[:IN_TABLE]:
-        table.add_row(f"{count:,}", *_cells(numbers))
+    for outcome, count in ordered[:IN_TABLE]:
+        table.add_row(f"{count:,}", *_cells(outcome))
     if rest := ordered[IN_TABLE:]:
         table.add_row(f"and {plural(sum(count for _, count in rest), 'other')}")
     return table
@@ -185,8 +182,8 @@ def _numbers(entry: WorkloadLoss) -> tuple[int, int, int, bool]:
     return entry.displaced, entry.running, entry.required, entry.survives
 
 
-def _cells(numbers: tuple[int, int, int, bool]) -> list[Text]:
-    *counts, survives = numbers
+def _cells(outcome: tuple[int, int, int, bool]) -> list[Text]:
+    *counts, survives = outcome
     return [*(Text(f"{n:,}") for n in counts), Text("yes", "green") if survives else Text("no", "red")]
 
 
@@ -214,22 +211,18 @@ def _with_nodes(losses: Iterable[Loss], number: int) -> Iterator[RenderableType]
     failed = [loss for loss in _failed(losses, number) if loss.autoscaled is not None]
     if not failed:
         return
-    table = plain_table()
-    for title in ("LOST", "IN ZONES"):
-        table.add_column(title, overflow="fold")
-    for title in ("NODES ADDED", "RUN THEN", "MUST RUN"):
-        table.add_column(title, justify="right")
-    for loss in sorted(failed, key=lambda loss: loss.domain)[:IN_TABLE]:
-        scaled, entry = loss.autoscaled, loss.workloads[number]
-        if scaled is not None:
-            zones = dict.fromkeys(node.zone for node in scaled.scaled.nodes if node.zone)
-            counts = (len(scaled.scaled.nodes), scaled.running[number], entry.required)
-            row = (domain_name(loss.domain), listed(sorted(zones)), *(f"{count:,}" for count in counts))
-            table.add_row(*row)
-    if (rest := len(failed) - IN_TABLE) > 0:
-        table.add_row(more(rest))
+    table = plain_table("LOST", "IN ZONES", *numbers("NODES ADDED", "RUN THEN", "MUST RUN"))
+    by_domain = sorted(failed, key=lambda loss: loss.domain)
+    rows = (_then(loss, loss.autoscaled, number) for loss in by_domain if loss.autoscaled is not None)
+    add_rows(table, rows)
     yield from section(f"If {_autoscaler(failed)} adds nodes", [table])
     yield from _why_no_nodes(failed, number)
+
+
+def _then(loss: Loss, scaled: LossWithNewNodes, number: int) -> tuple[str, ...]:
+    zones = dict.fromkeys(node.zone for node in scaled.scaled.nodes if node.zone)
+    counts = (len(scaled.scaled.nodes), scaled.running[number], loss.workloads[number].required)
+    return domain_name(loss.domain), listed(sorted(zones)), *(f"{count:,}" for count in counts)
 
 
 def _why_no_nodes(failed: Iterable[Loss], number: int) -> Iterator[RenderableType]:
