@@ -17,7 +17,7 @@ from pathlib import Path
 import orjson
 
 from benchmarks.samples import CLUSTER, POLICY
-from certs.provision import SelfSignedFiles, provision_self_signed
+from certs.store import SelfSignedFiles, provision_self_signed
 
 #: Seconds a server has to start and to end. Arbitrary; a large snapshot is read first.
 _PATIENCE_S = 90.0

@@ -6,7 +6,6 @@ the public web instead: it refuses Ed25519 keys and CAs without a key identifier
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from certs import keypair
 from certs.ca import is_ca
+from certs.inject import encode_bundle
 from certs.keypair import KeyPair, dns_names, fingerprint, fits, ip_addresses
 
 #: The names that people know curves by; others are shown as cryptography names them. FIPS 186-4 D.1.2.
@@ -73,7 +73,7 @@ def inspect(
             problems += [
                 f"{source}: {text}" for text in _problems(certificate, key_fits, chains, now, margin)
             ]
-    bundle = base64.b64encode(keypair.certificates_to_pem(filter(is_ca, trusted))).decode()
+    bundle = encode_bundle(filter(is_ca, trusted))
     return {"certificates": certificates, "caBundle": bundle or None, "problems": problems}
 
 

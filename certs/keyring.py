@@ -24,7 +24,12 @@ from certs import keypair
 from certs.ca import is_ca
 from certs.errors import CertificateError
 from certs.keypair import KeyPair, fits, parse_keypair
-from certs.store import CA_CERTIFICATE, CA_KEY, SERVING_CERTIFICATE, SERVING_KEY
+
+#: File names, after the keys of a ``kubernetes.io/tls`` Secret; cert-manager adds ``ca.crt`` in the same way.
+SERVING_CERTIFICATE, SERVING_KEY = "tls.crt", "tls.key"
+CA_CERTIFICATE, CA_KEY = "ca.crt", "ca.key"
+#: Every file of a folder, in the order in which it is written: a certificate right after its key.
+FILE_NAMES = (CA_KEY, CA_CERTIFICATE, SERVING_KEY, SERVING_CERTIFICATE)
 
 _T = TypeVar("_T")
 

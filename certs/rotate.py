@@ -11,7 +11,7 @@ it signs, and stays trusted while a replica may serve what it signed:
   configuration trusts stays trusted, for a replica may serve what it signed.
 - A serving certificate that no client accepts is replaced at once.
 
-The clients of a folder are known to its user alone, who demands each step (``certs.provision``).
+The clients of a folder are known to its user alone, who demands each step (``certs.store``).
 """
 
 from __future__ import annotations

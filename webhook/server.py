@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from certs.keypair import KeyPair
-from certs.provision import provision_self_signed
+from certs.keyring import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
 from certs.serving import ServingContext
-from certs.store import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
+from certs.store import provision_self_signed
 from webhook import assembly
 from webhook.assembly import CERTIFICATES
 from webhook.component import Component

@@ -13,7 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from certs import keypair, store
 from certs.ca import certificate_builder, create_ca, issue, subject
 from certs.keypair import KeyPair
-from certs.keyring import Keyring, serving_data
+from certs.keyring import CA_CERTIFICATE, CA_KEY, SERVING_CERTIFICATE, SERVING_KEY, Keyring, serving_data
 from certs.names import parse_hosts
 
 #: The real time, since clients check certificates against it; without the fraction that X.509 cannot hold.
@@ -65,9 +65,9 @@ def replace_serving(folder: Path, pair: KeyPair) -> None:
 
 def read_serving(folder: Path) -> KeyPair:
     """Return the serving pair of a folder; errors are those of ``store.read_pair``."""
-    return store.read_pair(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY)
+    return store.read_pair(folder / SERVING_CERTIFICATE, folder / SERVING_KEY)
 
 
 def read_ca(folder: Path) -> KeyPair:
     """Return the CA of a folder, with those that it trusts besides as its chain."""
-    return store.read_pair(folder / store.CA_CERTIFICATE, folder / store.CA_KEY)
+    return store.read_pair(folder / CA_CERTIFICATE, folder / CA_KEY)

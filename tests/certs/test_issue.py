@@ -13,11 +13,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certs import keypair, store
+from certs import keypair
 from certs.ca import certificate_builder, create_ca, issue, key_usage, signature_hash
 from certs.clocks import BACKDATE, SERVING_LIFETIME
 from certs.errors import CertificateError
 from certs.keypair import KeyPair
+from certs.keyring import CA_CERTIFICATE, SERVING_CERTIFICATE
 from certs.names import LABEL, Service, parse_names
 from tests.certs.builders import CA, DAY, NOW, a_folder, a_pair
 
@@ -133,7 +134,7 @@ def test_openssl_agrees(tmp_path: Path, option: str, name: str, code: int) -> No
     folder = a_folder(tmp_path / "pki", a_pair("web.ops.svc", "fd00::1"))
     command = [
         str(OPENSSL), "verify", "-x509_strict", "-purpose", "sslserver", option, name,
-        "-CAfile", str(folder / store.CA_CERTIFICATE), str(folder / store.SERVING_CERTIFICATE),
+        "-CAfile", str(folder / CA_CERTIFICATE), str(folder / SERVING_CERTIFICATE),
     ]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True, check=False)
 

@@ -12,10 +12,11 @@ from certs import store
 from certs.ca import create_ca
 from certs.errors import CertificateError
 from certs.inspect import signer_of
+from certs.keyring import CA_KEY
 from certs.names import parse_names
-from certs.provision import create_folder, provision_self_signed, rotate_folder
 from certs.rotate import Demand
 from certs.serving import ServingContext
+from certs.store import create_folder, provision_self_signed, rotate_folder
 from tests.certs.builders import CA, DAY, NOW, a_folder, a_pair, read_ca, read_serving
 from tests.certs.tls import EchoServer, connect, echoed
 
@@ -147,7 +148,7 @@ class TestSelfSigned:
             answer = echoed(client, b"hello")
 
         assert answer == b"hello"
-        assert not (tmp_path / store.CA_KEY).exists()
+        assert not (tmp_path / CA_KEY).exists()
 
     def test_hosts_are_checked(self, tmp_path: Path) -> None:
         """A host that is no name is refused with the reason."""

@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from certs import store
 from certs.ca import create_ca, issue
 from certs.errors import CertificateError, MismatchedKeyError, UnreadableError
 from certs.keypair import KeyPair, parse_keypair
+from certs.keyring import CA_CERTIFICATE, FILE_NAMES, SERVING_CERTIFICATE, SERVING_KEY
 from certs.names import parse_hosts
 from certs.serving import ServingContext
 from tests.certs.builders import CA, DAY, NOW, a_client, a_folder, a_pair, replace_serving, signed_by
@@ -41,14 +41,14 @@ def serving_from(
     """Serve the pair of a folder, collecting what is told."""
     told = events if events is not None else []
     return ServingContext(
-        folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY, on_change=collect(told), now=now
+        folder / SERVING_CERTIFICATE, folder / SERVING_KEY, on_change=collect(told), now=now
     )
 
 
 def overwrite(folder: Path, pair: KeyPair) -> None:
     """Write a pair over another as ``cp`` does: in place, one file after the other."""
-    (folder / store.SERVING_CERTIFICATE).write_bytes(pair.certificate_pem)
-    (folder / store.SERVING_KEY).write_bytes(pair.key_pem)
+    (folder / SERVING_CERTIFICATE).write_bytes(pair.certificate_pem)
+    (folder / SERVING_KEY).write_bytes(pair.key_pem)
 
 
 def twin_pairs() -> tuple[KeyPair, KeyPair]:
@@ -68,7 +68,7 @@ def test_tls_and_protocol_versions(tmp_path: Path) -> None:
     folder = a_folder(tmp_path / "pki", a_pair())
     serving = serving_from(folder)
     with EchoServer(serving) as server:
-        trust = folder / store.CA_CERTIFICATE
+        trust = folder / CA_CERTIFICATE
         with connect(server.port, "localhost", trust=trust, alpn=("h2", "http/1.1")) as client:
             versions = (client.version(), client.selected_alpn_protocol())
 
@@ -80,7 +80,7 @@ def test_a_swap_under_an_open_connection(tmp_path: Path) -> None:
     """The open connection goes on with the old certificate; the next handshake gets the new one."""
     old, new = a_pair(), a_pair()
     folder = a_folder(tmp_path / "pki", old)
-    trust = folder / store.CA_CERTIFICATE
+    trust = folder / CA_CERTIFICATE
     with EchoServer(serving_from(folder)) as server, connect(server.port, "localhost", trust=trust) as held:
         before = echoed(held, b"before")
         replace_serving(folder, new)
@@ -122,7 +122,7 @@ def test_kubelet_switches_a_link(tmp_path: Path) -> None:
     for turn, pair in enumerate(pairs):
         a_folder(mount / f"..{turn}", pair)
     (mount / "..data").symlink_to("..0")
-    for name in (store.SERVING_CERTIFICATE, store.SERVING_KEY):
+    for name in (SERVING_CERTIFICATE, SERVING_KEY):
         (mount / name).symlink_to(f"..data/{name}")
     events: list[Change] = []
     serving = serving_from(mount, events)
@@ -212,7 +212,7 @@ def test_each_problem_is_reported(tmp_path: Path) -> None:
     events: list[Change] = []
     serving = serving_from(folder, events)
     for content in (a_pair().key_pem, a_pair().key_pem, b"x", pair.key_pem):
-        (folder / store.SERVING_KEY).write_bytes(content)
+        (folder / SERVING_KEY).write_bytes(content)
         serving.context()
         serving.context()
 
@@ -228,7 +228,7 @@ def test_the_same_content_is_no_change(tmp_path: Path) -> None:
     context = serving.context()
     overwrite(folder, pair)
     replace_serving(folder, pair)
-    (folder / store.SERVING_KEY).touch()
+    (folder / SERVING_KEY).touch()
 
     assert serving.context() is context
     assert len(events) == 1
@@ -268,9 +268,9 @@ def test_there_must_be_a_good_pair_to_begin_with(
 ) -> None:
     """A server without any certificate cannot go on, and says which file is at fault."""
     folder = a_folder(tmp_path / "pki", a_pair())
-    (folder / store.SERVING_KEY).unlink()
+    (folder / SERVING_KEY).unlink()
     if content is not None:
-        (folder / store.SERVING_KEY).write_bytes(content)
+        (folder / SERVING_KEY).write_bytes(content)
 
     with pytest.raises(error, match=r"tls\.key"):
         serving_from(folder)
@@ -283,7 +283,7 @@ def test_a_chain_is_sent(tmp_path: Path) -> None:
     overwrite(folder, parse_keypair(leaf.certificate_pem + CA.certificate_pem, leaf.key_pem))
     with (
         EchoServer(serving_from(folder)) as server,
-        connect(server.port, "localhost", trust=folder / store.CA_CERTIFICATE) as client,
+        connect(server.port, "localhost", trust=folder / CA_CERTIFICATE) as client,
     ):
         serial = serial_number(client)
 
@@ -317,7 +317,7 @@ def test_changes_in_place_are_seen_at_once(tmp_path: Path) -> None:
 def test_many_threads_while_a_writer_replaces(tmp_path: Path) -> None:
     """Handshakes by several threads succeed throughout, and the last pair is served in the end."""
     folder = a_folder(tmp_path / "pki", a_pair())
-    trust = folder / store.CA_CERTIFICATE
+    trust = folder / CA_CERTIFICATE
     serving = serving_from(folder)
     done = threading.Event()
     failures: list[Exception] = []
@@ -358,9 +358,7 @@ def test_a_callback_may_ask_for_the_context(tmp_path: Path) -> None:
     def report(_pair: KeyPair, _problem: str) -> None:
         seen.extend(serving.context() for serving in holder)
 
-    holder.append(
-        ServingContext(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY, on_change=report)
-    )
+    holder.append(ServingContext(folder / SERVING_CERTIFICATE, folder / SERVING_KEY, on_change=report))
     replace_serving(folder, a_pair())
 
     assert [holder[0].context()] == seen
@@ -381,14 +379,14 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     assert before == after
     assert list((tmp_path / "tmp").iterdir()) == []
-    assert {path.name for path in folder.iterdir()} == set(store.FILE_NAMES)
+    assert {path.name for path in folder.iterdir()} == set(FILE_NAMES)
 
 
 def shown(
     serving: ServingContext, folder: Path, client: KeyPair | None, *, newest: ssl.TLSVersion
 ) -> bytes | None:
     """Return the certificate that a server sees of a client, after a handshake in memory."""
-    context = ssl.create_default_context(cafile=folder / store.CA_CERTIFICATE)
+    context = ssl.create_default_context(cafile=folder / CA_CERTIFICATE)
     context.maximum_version = newest
     if client is not None:
         (folder / "client").write_bytes(client.certificate_pem + client.key_pem)
@@ -411,8 +409,8 @@ def asking_from(folder: Path, *authorities: KeyPair, events: list[Change] | None
         b"# for clients\n" + b"".join(one.certificate_pem for one in authorities)
     )
     return ServingContext(
-        folder / store.SERVING_CERTIFICATE,
-        folder / store.SERVING_KEY,
+        folder / SERVING_CERTIFICATE,
+        folder / SERVING_KEY,
         client_ca=folder / "clients",
         on_change=collect(events if events is not None else []),
     )
@@ -477,7 +475,7 @@ def test_no_client_authorities_to_begin_with(
         (folder / "clients").write_bytes(content)
     with pytest.raises(error, match="clients"):
         ServingContext(
-            folder / store.SERVING_CERTIFICATE,
-            folder / store.SERVING_KEY,
+            folder / SERVING_CERTIFICATE,
+            folder / SERVING_KEY,
             client_ca=folder / "clients",
         )

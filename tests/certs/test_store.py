@@ -15,6 +15,7 @@ import pytest
 from certs import store
 from certs.errors import CertificateError, MismatchedKeyError, UnreadableError
 from certs.keypair import KeyPair, fits
+from certs.keyring import CA_KEY, FILE_NAMES, SERVING_CERTIFICATE, SERVING_KEY
 from tests.certs.builders import CA, a_folder, a_pair, read_ca, read_serving, replace_serving
 
 #: How often the writer replaces the pair under the readers' hands; each time takes a few flushes to the disk.
@@ -55,7 +56,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     folder = a_folder(tmp_path / "pki", pair)
 
     assert (read_ca(folder), read_serving(folder)) == (CA, pair)
-    assert {path.name for path in folder.iterdir()} == set(store.FILE_NAMES)
+    assert {path.name for path in folder.iterdir()} == set(FILE_NAMES)
 
 
 @pytest.mark.usefixtures("permissive_umask")
@@ -63,7 +64,7 @@ def test_modes(tmp_path: Path, chmod_calls: list[object]) -> None:
     """Private keys are 0600 although the umask would allow all, and were never anything else."""
     folder = a_folder(tmp_path / "pki", a_pair())
 
-    assert [mode(folder / name) for name in (store.CA_KEY, store.SERVING_KEY)] == [0o600, 0o600]
+    assert [mode(folder / name) for name in (CA_KEY, SERVING_KEY)] == [0o600, 0o600]
     assert mode(folder) == 0o700
     assert chmod_calls == []
 
@@ -71,10 +72,10 @@ def test_modes(tmp_path: Path, chmod_calls: list[object]) -> None:
 def test_a_replaced_key_loses_a_loose_mode(tmp_path: Path) -> None:
     """A key that somebody made readable for all is private again after the next writing."""
     folder = a_folder(tmp_path / "pki", a_pair())
-    (folder / store.SERVING_KEY).chmod(0o644)
+    (folder / SERVING_KEY).chmod(0o644)
     replace_serving(folder, a_pair())
 
-    assert mode(folder / store.SERVING_KEY) == 0o600
+    assert mode(folder / SERVING_KEY) == 0o600
 
 
 def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
@@ -82,12 +83,12 @@ def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
     folder = a_folder(tmp_path / "pki", a_pair())
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("untouched")
-    (folder / store.SERVING_KEY).unlink()
-    (folder / store.SERVING_KEY).symlink_to(elsewhere)
+    (folder / SERVING_KEY).unlink()
+    (folder / SERVING_KEY).symlink_to(elsewhere)
     replace_serving(folder, a_pair())
 
     assert elsewhere.read_text() == "untouched"
-    assert not (folder / store.SERVING_KEY).is_symlink()
+    assert not (folder / SERVING_KEY).is_symlink()
 
 
 def test_a_failed_writing_changes_nothing(tmp_path: Path) -> None:
@@ -103,19 +104,19 @@ def test_a_failed_writing_changes_nothing(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
     assert pair == read_serving(folder)
-    assert {path.name for path in folder.iterdir()} == set(store.FILE_NAMES)
+    assert {path.name for path in folder.iterdir()} == set(FILE_NAMES)
 
 
 def test_a_folder_in_the_way(tmp_path: Path) -> None:
     """It is refused before the other file of the pair is replaced."""
     folder = a_folder(tmp_path / "pki", a_pair())
-    before = (folder / store.SERVING_KEY).read_bytes()
-    (folder / store.SERVING_CERTIFICATE).unlink()
-    (folder / store.SERVING_CERTIFICATE).mkdir()
+    before = (folder / SERVING_KEY).read_bytes()
+    (folder / SERVING_CERTIFICATE).unlink()
+    (folder / SERVING_CERTIFICATE).mkdir()
     with pytest.raises(CertificateError, match=r"tls\.crt: is a folder"):
         replace_serving(folder, a_pair())
 
-    assert before == (folder / store.SERVING_KEY).read_bytes()
+    assert before == (folder / SERVING_KEY).read_bytes()
 
 
 def test_a_file_instead_of_the_folder(tmp_path: Path) -> None:
@@ -142,9 +143,9 @@ def test_a_file_instead_of_the_folder(tmp_path: Path) -> None:
 def test_unreadable_pairs(tmp_path: Path, content: bytes | None, error: type[Exception]) -> None:
     """Every way in which a key can be wrong has its own exception, which names the file."""
     folder = a_folder(tmp_path / "pki", a_pair())
-    (folder / store.SERVING_KEY).unlink()
+    (folder / SERVING_KEY).unlink()
     if content is not None:
-        (folder / store.SERVING_KEY).write_bytes(content)
+        (folder / SERVING_KEY).write_bytes(content)
 
     with pytest.raises(error, match=r"tls\.key"):
         read_serving(folder)
@@ -202,4 +203,4 @@ def test_writers_do_not_interleave(tmp_path: Path) -> None:
     for writer in writers:
         writer.join()
 
-    assert store.read_pair(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY) in pairs
+    assert store.read_pair(folder / SERVING_CERTIFICATE, folder / SERVING_KEY) in pairs

@@ -20,7 +20,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from certs.provision import provision_self_signed
+from certs.store import provision_self_signed
 from tests.e2e.assets import Assets
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.processes import Processes, Running, free_port

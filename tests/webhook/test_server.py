@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from certs.provision import provision_self_signed
+from certs.store import provision_self_signed
 from tests.builders import a_constraint, a_policy, a_workload
 from tests.policies.placement.clusters import two_full_zones
 from tests.waiting import PATIENCE_S, eventually

@@ -20,7 +20,7 @@ from certs.clocks import clock_problem
 from certs.errors import CertificateError
 from certs.inspect import leads_to, signer_of
 from certs.keypair import KeyPair
-from certs.keyring import serving_data
+from certs.keyring import SERVING_CERTIFICATE, SERVING_KEY, serving_data
 from certs.rotate import Action, is_better, serving_problem
 from webhook.cert_rotation.configurations import Configuration, Registration
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
@@ -64,8 +64,8 @@ class CertificateController(LeaderComponent):
         super().__init__("certificates", elect=elect, event="leading")
         self._judge = judge
         self._registrations: dict[str, Registration] = {}
-        self.certificate: Path = folder / store.SERVING_CERTIFICATE
-        self.key: Path = folder / store.SERVING_KEY
+        self.certificate: Path = folder / SERVING_CERTIFICATE
+        self.key: Path = folder / SERVING_KEY
         self._reconciler = reconciler
         self._folder = folder
         self._served: KeyPair | None = None

@@ -15,8 +15,8 @@ from webhook.cli.command import CommandGroup
 from webhook.late_imports import late_imports
 
 with late_imports():
+    from certs import keyring, store
     from certs import names as certs_names
-    from certs import provision, store
     from webhook.cli import certs_target
 
 
@@ -91,7 +91,7 @@ def init(
     names = certs_names.parse_names(
         dns, ip, service=certs_names.Service(name=service, namespace=namespace) if service else None
     )
-    ca, serving = provision.create_folder(
+    ca, serving = store.create_folder(
         cert_dir,
         names,
         now=datetime.now(UTC),
@@ -99,13 +99,13 @@ def init(
         ca_lifetime=timedelta(days=ca_days),
         force=force,
     )
-    click.echo(f"{cert_dir / store.CA_CERTIFICATE}  CA, {certs_target.validity(ca)}")
-    click.echo(f"{cert_dir / store.CA_KEY}  its private key; the cluster does not need it, keep it safe")
+    click.echo(f"{cert_dir / keyring.CA_CERTIFICATE}  CA, {certs_target.validity(ca)}")
+    click.echo(f"{cert_dir / keyring.CA_KEY}  its private key; the cluster does not need it, keep it safe")
     click.echo(
-        f"{cert_dir / store.SERVING_CERTIFICATE}  serving certificate, {certs_target.validity(serving)}:"
+        f"{cert_dir / keyring.SERVING_CERTIFICATE}  serving certificate, {certs_target.validity(serving)}:"
     )
     click.echo("".join(f"    {name}\n" for name in serving.names), nl=False)
-    click.echo(f"{cert_dir / store.SERVING_KEY}  its private key\n")
+    click.echo(f"{cert_dir / keyring.SERVING_KEY}  its private key\n")
     if ca.not_after == serving.not_after:
         click.echo("The serving certificate is valid for less time than --days says: its CA expires then.")
     click.echo("\n".join(_next_lines(cert_dir, namespace)))
@@ -115,7 +115,11 @@ def _next_lines(folder: Path, namespace: str) -> Iterator[str]:
     """Yield the commands with which to use the files."""
     ca, serving, key = (
         shlex.quote(str(folder / name))
-        for name in (store.CA_CERTIFICATE, store.SERVING_CERTIFICATE, store.SERVING_KEY)
+        for name in (
+            keyring.CA_CERTIFICATE,
+            keyring.SERVING_CERTIFICATE,
+            keyring.SERVING_KEY,
+        )
     )
     yield f"caBundle:  base64 < {ca} | tr -d '\\n'"
     yield (

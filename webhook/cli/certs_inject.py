@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cryptography import x509
 
 with late_imports():
-    from certs import ca, keypair, store
+    from certs import ca, keypair, keyring, store
     from webhook.cert_rotation import configurations, manifests
     from webhook.cert_rotation import secret as cert_rotation_secret
     from webhook.cli import live
@@ -54,7 +54,7 @@ def command(
     """
     if [bool(cert_dir), bool(ca_file), is_given("secret")].count(True) > 1:
         raise UsageError("give only one of --cert-dir, --ca-file and --secret")
-    trusted = cert_dir / store.CA_CERTIFICATE if cert_dir else ca_file
+    trusted = cert_dir / keyring.CA_CERTIFICATE if cert_dir else ca_file
     bundle = _read_file(trusted) if trusted else _read_secret(live.api_server(context), namespace, secret)
     if file is None:
         _inject_cluster(live.api_server(context), webhooks, bundle)

@@ -16,7 +16,7 @@ from webhook.cli.command import Command
 from webhook.late_imports import late_imports
 
 with late_imports():
-    from certs import names, provision, rotate, store
+    from certs import keyring, names, rotate, store
     from webhook.cert_rotation import reconcile
     from webhook.cli import live
 
@@ -86,10 +86,10 @@ def command(
 
 
 def _rotate_folder(folder: Path, demand: rotate.Demand) -> Iterator[str]:
-    keyring = provision.rotate_folder(folder, demand, now=datetime.now(UTC))
-    yield f"{folder / store.CA_CERTIFICATE}  trusts {_count(len(keyring.trusted))}"
-    if keyring.serving:
-        yield f"{folder / store.SERVING_CERTIFICATE}  serving certificate, {validity(keyring.serving)}"
+    held = store.rotate_folder(folder, demand, now=datetime.now(UTC))
+    yield f"{folder / keyring.CA_CERTIFICATE}  trusts {_count(len(held.trusted))}"
+    if held.serving:
+        yield f"{folder / keyring.SERVING_CERTIFICATE}  serving certificate, {validity(held.serving)}"
     if demand is rotate.Demand.CA:
         quoted = shlex.quote(str(folder))
         yield "\nThe serving certificate is still that of the CA before, which ca.crt trusts too. Now:"
@@ -98,12 +98,12 @@ def _rotate_folder(folder: Path, demand: rotate.Demand) -> Iterator[str]:
 
 
 def _cluster_lines(observed: reconcile.ObservedState) -> Iterator[str]:
-    keyring, source = observed.keyring, observed.stored.source
-    for what, pair in (("serving certificate", keyring.serving), ("CA", keyring.ca)):
+    held, source = observed.keyring, observed.stored.source
+    for what, pair in (("serving certificate", held.serving), ("CA", held.ca)):
         if pair:
             yield f"{source}: {what}, {validity(pair)}"
     for found in observed.configurations:
-        trusts = "does not exist" if found.manifest is None else f"trusts {_count(len(keyring.trusted))}"
+        trusts = "does not exist" if found.manifest is None else f"trusts {_count(len(held.trusted))}"
         yield f"{found.source}: {trusts}"
 
 

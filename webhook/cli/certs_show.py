@@ -19,7 +19,7 @@ from webhook.late_imports import late_imports
 
 with late_imports():
     from certs import inspect as certs_inspect
-    from certs import keypair, store
+    from certs import keypair, keyring, store
     from webhook.cert_rotation import configurations
     from webhook.cert_rotation import secret as cert_rotation_secret
     from webhook.cli import live
@@ -85,9 +85,9 @@ def _inspect_folder(folder: Path, *, now: datetime, margin: timedelta) -> dict[s
         CertificateError: A file cannot be read.
     """
     existing = store.existing_files(folder)
-    names = [(store.SERVING_CERTIFICATE, store.SERVING_KEY)]
-    if store.CA_CERTIFICATE in existing:
-        names.append((store.CA_CERTIFICATE, store.CA_KEY if store.CA_KEY in existing else ""))
+    names = [(keyring.SERVING_CERTIFICATE, keyring.SERVING_KEY)]
+    if keyring.CA_CERTIFICATE in existing:
+        names.append((keyring.CA_CERTIFICATE, keyring.CA_KEY if keyring.CA_KEY in existing else ""))
     files = [_read(folder / certificate, folder / key if key else None) for certificate, key in names]
     return certs_inspect.inspect(files, files[1].certificates if files[1:] else (), now=now, margin=margin)
 

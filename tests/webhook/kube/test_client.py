@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from certs.provision import provision_self_signed
+from certs.keyring import SERVING_CERTIFICATE, SERVING_KEY
 from certs.serving import ServingContext
-from certs.store import SERVING_CERTIFICATE, SERVING_KEY
+from certs.store import provision_self_signed
 from tests.certs.builders import a_folder, a_pair
 from tests.certs.tls import EchoServer
 from tests.waiting import eventually
