@@ -33,9 +33,9 @@ def metric_families() -> list[Any]:
     """Return every metric that a replica can have, with its type, labels and help text."""
     registry = CollectorRegistry()
     telemetry = Telemetry("1", registry=registry)
-    telemetry.cluster_followed([], age_s=0, stale=False)
-    telemetry.policies_followed({"file": (0, 0)})
-    telemetry.certificates_kept(
+    telemetry.cluster.update([], age_s=0, stale=False)
+    telemetry.policies.update({"file": (0, 0)})
+    telemetry.certificates.update(
         authority_expires_at=0, current=True, leading=True, skew_s=0, registered={"mutate": True}
     )
     skew = skew_families(SkewReport(0, 0, ()), ExportedSkew((), 0))

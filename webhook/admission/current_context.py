@@ -123,4 +123,4 @@ class CurrentContext(Component):
         """Report the state of the cluster cache as metrics."""
         if self._cache is not None:
             stale = bool(self._stale_reason())
-            telemetry.cluster_followed(self._cache.kinds(), age_s=self._cache.age_s(), stale=stale)
+            telemetry.cluster.update(self._cache.kinds(), age_s=self._cache.age_s(), stale=stale)

@@ -94,7 +94,7 @@ class CertificateController(LeaderComponent):
     def observe(self, telemetry: Telemetry) -> None:
         """Report the state of the certificates as metrics."""
         expiry = self.authority_expiry
-        telemetry.certificates_kept(
+        telemetry.certificates.update(
             authority_expires_at=expiry.timestamp() if expiry else None,
             current=not self.problem(),
             leading=self.leading,

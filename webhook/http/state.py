@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -79,6 +80,7 @@ class ServerState:
     monotonic: Callable[[], float] = time.monotonic
     access: Authorizer = field(default_factory=ClosedAuthorizer)
     _observe_again: float = field(init=False, default=-math.inf)
+    _observing: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.computing = MaxConcurrent(self.settings.max_concurrent)
@@ -111,10 +113,12 @@ class ServerState:
 
     def observe(self) -> None:
         """Report as metrics what was not logged, and the state of the components."""
-        if dropped := self.events.take_dropped():
-            self.telemetry.log_lines_dropped.inc(dropped)
-        for component in self.components:
-            component.observe(self.telemetry)
+        # Two scrapes at once would count the same twice.
+        with self._observing:
+            if dropped := self.events.take_dropped():
+                self.telemetry.log_lines_dropped.inc(dropped)
+            for component in self.components:
+                component.observe(self.telemetry)
 
     def tick(self) -> None:
         """Observe if the last time is a while ago: of several workers only one answers a scrape."""

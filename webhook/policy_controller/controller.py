@@ -187,7 +187,7 @@ class PolicyController(Component):
 
     def observe(self, telemetry: Telemetry) -> None:
         """Report the number of policies as metrics."""
-        telemetry.policies_followed(self.counts())
+        telemetry.policies.update(self.counts())
 
     def warnings(self) -> list[str]:
         """Return which policies are not in force as they are written, and why."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -37,7 +38,7 @@ class Part(Component):
         return [self.told[2]]
 
     def observe(self, telemetry: Telemetry) -> None:
-        telemetry.policies_followed({self.name: (1000, 2)})
+        telemetry.policies.update({self.name: (1000, 2)})
 
 
 def test_ready(state: ServerState) -> None:
@@ -147,3 +148,26 @@ def test_no_metrics_of_what_is_not_there(state: ServerState) -> None:
 
     assert b"evenkeel_cluster" not in metrics
     assert b"evenkeel_ca_bundle" not in metrics
+
+
+def test_two_who_observe_at_once(state: ServerState) -> None:
+    """What was counted since the last look is counted once, though another looks meanwhile."""
+    other = threading.Thread(target=state.observe)
+    waited = list[bool]()
+
+    class Slow(Part):
+        """The first of two that look waits for the other one."""
+
+        def observe(self, telemetry: Telemetry) -> None:
+            if not waited:
+                other.start()
+                # Long enough for the other one to be done, if it could.
+                other.join(0.2)
+                waited.append(other.is_alive())
+
+    state.components = [Slow(), following(Live(followed=[Kind("Pod", events=7)]))]
+    state.observe()
+    other.join()
+
+    assert [True] == waited
+    assert 'evenkeel_cluster_events_total{kind="Pod"} 7.0' in state.telemetry.render().decode().splitlines()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -12,7 +9,6 @@ from policies.admission.decision import AdmissionVerdict
 from webhook.admission.reply import Reply
 from webhook.admission.review import Phase
 from webhook.http.child_processes import Limit
-from webhook.kube.kind_record import KindStatus
 from webhook.telemetry.metrics import Telemetry
 
 
@@ -143,33 +139,3 @@ def test_certificates(telemetry: Telemetry, registry: CollectorRegistry) -> None
 def test_rendered(telemetry: Telemetry) -> None:
     """The text format names the version."""
     assert b'evenkeel_build_info{version="1.2.3"} 1.0\n' in telemetry.render()
-
-
-def test_two_who_ask_at_once(telemetry: Telemetry, registry: CollectorRegistry) -> None:
-    """What was counted since the last look is counted once, though another looks meanwhile."""
-    pods = KindStatus(
-        kind="Pod",
-        synced=True,
-        unread=False,
-        objects=1,
-        events=7,
-        lists=1,
-        left_out=0,
-        errors=0,
-        last_error="",
-    )
-    other = threading.Thread(target=lambda: telemetry.cluster_followed([pods], age_s=0.0, stale=False))
-    waited = []
-
-    def kinds() -> Iterator[KindStatus]:
-        other.start()
-        # Long enough for the other one to be done, if it could.
-        other.join(0.2)
-        waited.append(other.is_alive())
-        yield pods
-
-    telemetry.cluster_followed(kinds(), age_s=0.0, stale=False)
-    other.join()
-
-    assert [True] == waited
-    assert 7 == registry.get_sample_value("evenkeel_cluster_events_total", {"kind": "Pod"})

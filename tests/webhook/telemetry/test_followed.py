@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from webhook.kube.kind_record import KindStatus
-from webhook.telemetry.cluster_metrics import ClusterMetrics, KeptCertificates
+from webhook.telemetry.metrics import ClusterMetrics, KeptCertificates
 
 
 def test_counters_tell_what_came_since() -> None:
@@ -44,7 +44,13 @@ def test_a_picture_that_is_not_used(*, stale: bool) -> None:
 def test_registration_and_clock() -> None:
     """Each webhook by itself: one configuration may be gone."""
     registry = CollectorRegistry()
-    KeptCertificates(registry).observe(skew_s=-7.0, registered={"mutate": False, "validate": True})
+    KeptCertificates(registry).update(
+        authority_expires_at=None,
+        current=True,
+        leading=True,
+        skew_s=-7.0,
+        registered={"mutate": False, "validate": True},
+    )
 
     assert (-7.0, 0.0, 1.0) == (
         registry.get_sample_value("evenkeel_clock_skew_seconds"),
