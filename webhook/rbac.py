@@ -1,12 +1,14 @@
 """The names by which callers are authorized: of Evenkeel's own resources, of its tokens and of their header.
 
-The server that authorizes, the client that calls and the doctor that checks the roles share them.
+The server that authorizes, the client that calls and the doctor that checks the roles share them, and how
+the API server reviews what a user may do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 #: The audience of tokens that work here and not at the API server.
 AUDIENCE: Final = "evenkeel"
@@ -17,6 +19,8 @@ PROXIED_HEADER: Final = "X-Evenkeel-Authorization"
 DEFAULT_NAMESPACE: Final = "evenkeel"
 #: The Service of Evenkeel by default.
 DEFAULT_SERVICE: Final = "evenkeel"
+#: Where the API server reviews what a user may do.
+ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 #: The API group of every ``Resource``.
 GROUP: Final = "evenkeel.dev"
 
@@ -31,3 +35,17 @@ class Resource(StrEnum):
     PLACEMENTS = "placements"
     LINT_REPORTS = "lintreports"
     METRICS = "metrics"
+
+
+def access_review(user: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a SubjectAccessReview.
+
+    Args:
+        user: Who: ``user``, ``groups`` and so on.
+        attributes: What: ``resourceAttributes`` or ``nonResourceAttributes``.
+    """
+    return {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {**user, **attributes},
+    }

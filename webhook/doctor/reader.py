@@ -33,11 +33,10 @@ from webhook.kube.api_server import (
 )
 from webhook.kube.list import list_objects
 from webhook.kube.watched_resources import ListedResource
+from webhook.rbac import ACCESS_REVIEWS, access_review
 
 T = TypeVar("T")
 
-#: Where a permission is reviewed.
-ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 #: Requests that are sent at the same time. Each takes some milliseconds, or a round trip to a far cluster; a
 #: replica that hangs does not delay the others.
 _AT_ONCE: Final = 8
@@ -85,12 +84,8 @@ class Reader:
     def _has(self, account: str, permission: str) -> bool:
         namespace, _, name = account.partition("/")
         groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
-        spec = {"user": f"system:serviceaccount:{namespace}:{name}", "groups": groups}
-        body = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SubjectAccessReview",
-            "spec": spec | review_attributes(permission),
-        }
+        user = {"user": f"system:serviceaccount:{namespace}:{name}", "groups": groups}
+        body = access_review(user, review_attributes(permission))
         return bool(self._api.call("POST", ACCESS_REVIEWS, body=body)["status"]["allowed"])
 
 

@@ -36,11 +36,10 @@ from webhook.http.body import (
     Headers,
     MissingRest,
     Receive,
-    RefusalError,
     Scope,
     Send,
 )
-from webhook.http.problems import JSON, problem
+from webhook.http.problems import JSON, RefusalError, problem
 from webhook.http.review_waits import BegunReview, ReviewWaits
 from webhook.telemetry.logs import LOGGER
 

@@ -14,12 +14,12 @@ from flask import Blueprint, Flask, Response, current_app, jsonify, request
 from policies.manifests.wire_reader import prepare
 from webhook.http.admission import PHASES, AdmissionRoutes
 from webhook.http.api_routes import API_ROUTES, ApiCall, ApiReply, ApiRoute
-from webhook.http.body import Receive, RefusalError, Scope, Send
+from webhook.http.body import Receive, Scope, Send
 from webhook.http.child_processes import LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
 from webhook.http.openapi import ProbeAnswer, document
 from webhook.http.pages import Pages
-from webhook.http.problems import JSON, problem
+from webhook.http.problems import JSON, RefusalError
 from webhook.http.state import ServerState
 from webhook.requests.frame import RequestError
 from webhook.requests.placement import CLUSTER
@@ -75,7 +75,7 @@ def create_app(state: ServerState) -> Flask:
     app.register_blueprint(_operation)
     app.register_blueprint(_api)
     app.after_request(compress)
-    answer_errors(app, _body, failed=_failed, refused=_refused)
+    answer_errors(app, RefusalError.body, failed=_failed, refused=_refused)
     return app
 
 
@@ -153,10 +153,6 @@ def _within_memory(compute: Callable[[ApiCall], ApiReply], call: ApiCall, memory
 def state() -> ServerState:
     """Return the state that ``create_app`` was given."""
     return cast("ServerState", current_app.extensions[STATE_KEY])
-
-
-def _body(refusal: RefusalError) -> bytes:
-    return problem(refusal.message, refusal.errors)
 
 
 def _refused(refusal: RefusalError) -> None:

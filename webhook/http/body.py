@@ -15,8 +15,7 @@ from enum import Enum
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from policies.manifests.fields import FieldError
-from webhook.http.problems import JSON
+from webhook.http.problems import JSON, RefusalError
 
 #: Bytes of a body that may be gathered for any number of clients at once. Bounds the memory that slow uploads
 #: can hold; the reviews of a real API server had 1 to 12 KB.
@@ -39,16 +38,6 @@ Scope: TypeAlias = Mapping[str, Any]
 Headers: TypeAlias = Mapping[bytes, bytes]
 
 _JSON_BYTES: Final = JSON.encode()
-
-
-class RefusalError(Exception):
-    """A request that gets an HTTP error instead of an answer."""
-
-    def __init__(self, status: HTTPStatus, message: str, *, errors: tuple[FieldError, ...] = ()) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.errors = errors
 
 
 class ClientGoneError(Exception):

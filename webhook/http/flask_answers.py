@@ -13,9 +13,8 @@ from typing import Final
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from webhook.http.body import RefusalError
 from webhook.http.child_processes import Limit, LimitError
-from webhook.http.problems import JSON
+from webhook.http.problems import JSON, RefusalError
 
 #: Bytes of an answer below which gzip saves nothing worth its time. A packet holds more.
 _LEAST_BYTES: Final = 1024
@@ -50,8 +49,7 @@ def answer_errors(
 
     def answer(refusal: RefusalError) -> Response:
         response = Response(body(refusal), status=refusal.status.value, content_type=JSON)
-        if refusal.status is HTTPStatus.SERVICE_UNAVAILABLE:
-            response.headers["Retry-After"] = "1"
+        response.headers.extend(refusal.headers)
         return response
 
     def answer_refusal(refusal: RefusalError) -> Response:

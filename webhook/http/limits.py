@@ -1,9 +1,10 @@
-"""How many requests may do at once what takes long, so that threads and memory are left for others."""
+"""How many requests may do what takes long, at once and in a second, so that something is left for others."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 
@@ -31,3 +32,31 @@ class MaxConcurrent:
                     raise BusyError
                 held.callback(semaphore.release)
             yield
+
+
+class RateLimiter:
+    """Lets a number of calls through in a second, after a pause as many at once; threads may share it."""
+
+    def __init__(self, per_s: float, *, now: Callable[[], float] = time.monotonic) -> None:
+        """Begin with a whole second's worth.
+
+        Args:
+            per_s: How many a second.
+            now: The clock, in seconds.
+        """
+        self._per_s = per_s
+        self._now = now
+        self._lock = threading.Lock()
+        self._left = per_s
+        self._counted_at = now()
+
+    def take(self) -> bool:
+        """Return whether one more may pass now, and count it if so."""
+        with self._lock:
+            now = self._now()
+            self._left = min(self._per_s, self._left + (now - self._counted_at) * self._per_s)
+            self._counted_at = now
+            if self._left < 1:
+                return False
+            self._left -= 1
+            return True

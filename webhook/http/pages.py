@@ -18,19 +18,17 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from webhook.http.api_routes import API_ROUTES
-from webhook.http.authorization.access_reviews import Result
 from webhook.http.body import (
     BodyReader,
     ClientGoneError,
     Receive,
-    RefusalError,
     Scope,
     Send,
     announced_length,
 )
 from webhook.http.child_processes import Limit
 from webhook.http.limits import BusyError
-from webhook.http.problems import JSON, problem
+from webhook.http.problems import JSON, RefusalError
 from webhook.http.state import ServerState
 from webhook.rbac import Resource
 from webhook.settings import Settings
@@ -92,7 +90,9 @@ class Pages:
         try:
             answer = await self._answer(scope, receive)
         except RefusalError as refusal:
-            answer = _refused(refusal, scope)
+            fields = {"path": scope["path"], "status": refusal.status.value, "error": refusal.message}
+            LOGGER.info("request_refused", extra={"fields": fields})
+            answer = _error(refusal)
         except ClientGoneError:
             return
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]
@@ -107,7 +107,10 @@ class Pages:
         check = partial(self._state.access.check, environ, guarded.resource)
         decision = await self._in_thread(check)
         if not decision.allowed:
-            return _denied(decision.status, decision.result, decision.message)
+            # Who has decided it has logged it.
+            challenge = {"WWW-Authenticate": 'Bearer realm="evenkeel"'}
+            more = challenge if decision.status is HTTPStatus.UNAUTHORIZED else {}
+            return _error(RefusalError(decision.status, decision.message), more)
         if guarded.limit is None:
             return await self._in_thread(partial(self._call, environ))
         return await self._compute(scope, receive, environ, guarded.limit(self._state.settings))
@@ -183,22 +186,7 @@ def _environ(scope: Scope) -> WSGIEnvironment:
     return environ
 
 
-def _refused(refusal: RefusalError, scope: Scope) -> _Answer:
-    fields = {"path": scope["path"], "status": refusal.status.value, "error": refusal.message}
-    LOGGER.info("request_refused", extra={"fields": fields})
-    more = {"Retry-After": "1"} if refusal.status is HTTPStatus.SERVICE_UNAVAILABLE else {}
-    return _problem(refusal.status, problem(refusal.message, refusal.errors), more)
-
-
-def _denied(status: HTTPStatus, result: Result, message: str) -> _Answer:
-    more = {}
-    if result is Result.UNAUTHENTICATED:
-        more["WWW-Authenticate"] = 'Bearer realm="evenkeel"'
-    if result is Result.ERROR:
-        more["Retry-After"] = "1"
-    return _problem(status, problem(message), more)
-
-
-def _problem(status: HTTPStatus, body: bytes, more: Mapping[str, str]) -> _Answer:
-    headers = {"Content-Type": JSON, "Content-Length": str(len(body)), **more}
-    return _Answer(status.value, list(headers.items()), body)
+def _error(refusal: RefusalError, more: Mapping[str, str] = {}) -> _Answer:  # not changed
+    body = refusal.body()
+    headers = {"Content-Type": JSON, "Content-Length": str(len(body)), **refusal.headers, **more}
+    return _Answer(refusal.status.value, list(headers.items()), body)

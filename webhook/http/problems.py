@@ -1,12 +1,12 @@
 """The one shape of every HTTP error that Evenkeel sends, whichever layer notices it.
 
-Knows no web framework, so that the
-slim admission path, the Flask app and the gunicorn worker can share it.
+Knows no web framework, so that the slim admission path, the Flask app and the gunicorn worker can share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from typing import TypedDict
 
 import orjson
@@ -54,3 +54,22 @@ def problem(message: str, errors: Iterable[FieldError] = ()) -> bytes:
         "details": [{"field": str(error.path), "message": error.problem} for error in errors],
     }
     return orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE)
+
+
+class RefusalError(Exception):
+    """A request that gets an HTTP error instead of an answer."""
+
+    def __init__(self, status: HTTPStatus, message: str, *, errors: tuple[FieldError, ...] = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.errors = errors
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What the client is told besides: where it is a matter of the moment, when to try again."""
+        return {"Retry-After": "1"} if self.status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+
+    def body(self) -> bytes:
+        """Return the JSON of the error."""
+        return problem(self.message, self.errors)

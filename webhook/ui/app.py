@@ -17,10 +17,9 @@ import orjson
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
-from webhook.http.body import RefusalError
 from webhook.http.child_processes import AbandonedError, LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
-from webhook.http.problems import JSON
+from webhook.http.problems import JSON, RefusalError
 from webhook.kube.api_server import ClusterError
 from webhook.ui.access import PageAccess
 from webhook.ui.answers import ManifestProblem, PageError

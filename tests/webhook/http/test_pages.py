@@ -12,8 +12,8 @@ import pytest
 from tests.webhook.http.client import a_client
 from tests.webhook.requests.bodies import a_body
 from webhook.http.application import create_app
-from webhook.http.authorization.access_reviews import AccessDecision, Result
 from webhook.http.authorization.authorizer import ClosedAuthorizer
+from webhook.http.authorization.token_reviewer import AccessDecision, Result
 from webhook.http.pages import GUARDED
 from webhook.http.state import ServerState
 from webhook.rbac import Resource

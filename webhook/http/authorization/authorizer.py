@@ -16,12 +16,18 @@ from ipaddress import ip_address
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from webhook.gunicorn.listener import parse_bind
-from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result, nobody
-from webhook.http.authorization.token_reviewer import Credential, TokenReviewer, read_credential
-from webhook.http.limits import BusyError, MaxConcurrent
+from webhook.http.authorization.token_reviewer import (
+    AccessDecision,
+    Credential,
+    RequestedAccess,
+    Result,
+    TokenReviewer,
+    read_credential,
+)
+from webhook.http.limits import BusyError, MaxConcurrent, RateLimiter
 from webhook.kube.api_server import ApiServer
-from webhook.rbac import Resource
-from webhook.settings import Access
+from webhook.rbac import PROXIED_HEADER, Resource
+from webhook.settings import Access, Settings
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds for which a decision counts: as long as a right that is taken away, or a token that is revoked or
@@ -45,6 +51,13 @@ _OPEN: Final = AccessDecision(result=Result.ALLOWED)
 _BUSY: Final = AccessDecision(
     result=Result.ERROR, message="too many callers are being reviewed at once: try again"
 )
+_UNAUTHENTICATED: Final = AccessDecision(
+    result=Result.UNAUTHENTICATED,
+    message=(
+        "this route needs authentication: send Authorization: Bearer TOKEN, or through the API server's "
+        f"proxy {PROXIED_HEADER}: Bearer TOKEN"
+    ),
+)
 _CLOSED: Final = AccessDecision(
     result=Result.DENIED,
     message=(
@@ -62,27 +75,7 @@ class Mode(StrEnum):
     CLOSED = "closed"
 
 
-class AccessSettings(Protocol):
-    """The settings that count."""
-
-    @property
-    def access(self) -> Access:
-        """The value of ``--access``."""
-
-    @property
-    def live(self) -> bool:
-        """Whether a live cluster is followed, whose API server can decide."""
-
-    @property
-    def bind(self) -> str:
-        """Address and port that are listened on."""
-
-    @property
-    def self_signed(self) -> bool:
-        """Whether the server is for trying out."""
-
-
-def access_mode(settings: AccessSettings) -> Mode:
+def access_mode(settings: Settings) -> Mode:
     """Return who is answered.
 
     Raises:
@@ -249,7 +242,7 @@ class KubernetesAuthorizer:
     def _decide(self, environ: Mapping[str, Any], action: RequestedAccess) -> AccessDecision:
         credential = read_credential(environ)
         if credential is None:
-            return nobody()
+            return _UNAUTHENTICATED
         if kept := self._memory.recall(credential, action):
             return kept
         try:
@@ -265,7 +258,7 @@ class KubernetesAuthorizer:
 
 
 def build_authorizer(
-    settings: AccessSettings, api: ApiServer | None, *, places: int, count: Callable[[str], None]
+    settings: Settings, api: ApiServer | None, *, places: int, count: Callable[[str], None]
 ) -> Authorizer:
     """Return the guard that the settings select.
 
@@ -305,31 +298,3 @@ def _log(decision: AccessDecision, action: RequestedAccess, environ: Mapping[str
         LOGGER.error("access_undecided", extra={"fields": fields | {"why": decision.why or decision.message}})
     else:
         LOGGER.info("access_decided", extra={"fields": fields})
-
-
-class RateLimiter:
-    """Lets a number of calls through in a second, after a pause as many at once; threads may share it."""
-
-    def __init__(self, per_s: float, *, now: Callable[[], float] = time.monotonic) -> None:
-        """Begin with a whole second's worth.
-
-        Args:
-            per_s: How many a second.
-            now: The clock, in seconds.
-        """
-        self._per_s = per_s
-        self._now = now
-        self._lock = threading.Lock()
-        self._left = per_s
-        self._counted_at = now()
-
-    def take(self) -> bool:
-        """Return whether one more may pass now, and count it if so."""
-        with self._lock:
-            now = self._now()
-            self._left = min(self._per_s, self._left + (now - self._counted_at) * self._per_s)
-            self._counted_at = now
-            if self._left < 1:
-                return False
-            self._left -= 1
-            return True

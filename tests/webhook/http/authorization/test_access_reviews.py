@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from webhook.http.authorization.access_reviews import (
+from webhook.http.authorization.token_reviewer import (
     AccessDecision,
     Caller,
     RequestedAccess,
     Result,
-    access_review,
     caller_of,
     decision_on,
     token_review,
@@ -70,7 +69,7 @@ def test_questions() -> None:
 
     The right is one to a resource that no API server has: a path could be one of the API server's own.
     """
-    spec = access_review(JANE, GET)["spec"]
+    spec = JANE.review(GET)["spec"]
 
     assert {"verb": "get", "group": "evenkeel.dev", "resource": "metrics"} == spec.pop("resourceAttributes")
     assert {"user": "jane", "uid": "7", "groups": ["a", "b"], "extra": {"scopes": ["x"]}} == spec

@@ -12,18 +12,17 @@ import pytest
 
 from tests.waiting import eventually
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
-from tests.webhook.http.authorization.test_mode import EVERYWHERE, LOOPBACK, Given
-from webhook.http.authorization.access_reviews import AccessDecision, Result
+from tests.webhook.http.authorization.test_mode import EVERYWHERE, LOOPBACK, given
 from webhook.http.authorization.authorizer import (
     Authorizer,
     ClosedAuthorizer,
     DecisionCache,
     KubernetesAuthorizer,
     OpenAuthorizer,
-    RateLimiter,
     build_authorizer,
 )
-from webhook.http.authorization.token_reviewer import TokenReviewer
+from webhook.http.authorization.token_reviewer import AccessDecision, Result, TokenReviewer
+from webhook.http.limits import RateLimiter
 from webhook.rbac import Resource
 
 
@@ -45,13 +44,13 @@ def _check(
 
 def test_guards_of_settings(plane: ControlPlane, tmp_path: Path) -> None:
     """On loopback everybody is let in, elsewhere nobody unless somebody can be asked."""
-    guard = build_authorizer(Given(live=True), plane.api(tmp_path), places=1, count=list[str]().append)
+    guard = build_authorizer(given(live=True), plane.api(tmp_path), places=1, count=list[str]().append)
 
     assert _check(OpenAuthorizer()).allowed
-    assert _check(build_authorizer(Given(bind=LOOPBACK), None, places=1, count=list[str]().append)).allowed
+    assert _check(build_authorizer(given(bind=LOOPBACK), None, places=1, count=list[str]().append)).allowed
     assert (
         Result.DENIED
-        is _check(build_authorizer(Given(bind=EVERYWHERE), None, places=1, count=list[str]().append)).result
+        is _check(build_authorizer(given(bind=EVERYWHERE), None, places=1, count=list[str]().append)).result
     )
     assert Result.UNAUTHENTICATED is _check(guard).result
 
@@ -67,7 +66,7 @@ def test_guards_of_settings(plane: ControlPlane, tmp_path: Path) -> None:
 )
 def test_methods(plane: ControlPlane, tmp_path: Path, method: str, result: Result) -> None:
     """A method is the verb that the API server makes of it."""
-    guard = build_authorizer(Given(live=True), plane.api(tmp_path), places=1, count=list[str]().append)
+    guard = build_authorizer(given(live=True), plane.api(tmp_path), places=1, count=list[str]().append)
 
     assert result is _check(guard, "janes", method=method).result
 
@@ -88,7 +87,7 @@ def test_answers_are_counted_logged_and_kept(
     """Each request is counted and logged without its token; what was decided is not asked again."""
     counts = Counter[str]()
     guard = build_authorizer(
-        Given(live=True), plane.api(tmp_path), places=1, count=lambda result: counts.update([result])
+        given(live=True), plane.api(tmp_path), places=1, count=lambda result: counts.update([result])
     )
     with caplog.at_level(logging.INFO, logger="evenkeel"):
         for _ in range(3):
@@ -109,7 +108,7 @@ def test_answers_are_counted_logged_and_kept(
 
 def test_a_silent_api_server_takes_no_more_than_its_places(plane: ControlPlane, tmp_path: Path) -> None:
     """While as many wait as may, others are told so at once, but for those who are known."""
-    guard = build_authorizer(Given(live=True), plane.api(tmp_path), places=2, count=list[str]().append)
+    guard = build_authorizer(given(live=True), plane.api(tmp_path), places=2, count=list[str]().append)
     _check(guard, "janes")
     plane.answering.clear()
     with ThreadPoolExecutor(2) as pool:

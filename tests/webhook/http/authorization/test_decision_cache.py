@@ -8,9 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.waiting import eventually
-from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result
 from webhook.http.authorization.authorizer import DecisionCache
-from webhook.http.authorization.token_reviewer import Credential
+from webhook.http.authorization.token_reviewer import AccessDecision, Credential, RequestedAccess, Result
 from webhook.rbac import Resource
 
 TOKEN = Credential("t")

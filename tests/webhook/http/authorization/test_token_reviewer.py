@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.webhook.http.authorization.control_plane import API, ControlPlane, a_control_plane
-from webhook.http.authorization.access_reviews import ACCESS_REVIEWS, TOKEN_REVIEWS, RequestedAccess, Result
-from webhook.http.authorization.token_reviewer import Credential, TokenReviewer
-from webhook.rbac import Resource
+from webhook.http.authorization.token_reviewer import (
+    TOKEN_REVIEWS,
+    Credential,
+    RequestedAccess,
+    Result,
+    TokenReviewer,
+)
+from webhook.rbac import ACCESS_REVIEWS, Resource
 
 METRICS, PLACEMENTS = RequestedAccess("get", Resource.METRICS), RequestedAccess("create", Resource.PLACEMENTS)
 

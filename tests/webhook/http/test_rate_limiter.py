@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.http.authorization.authorizer import RateLimiter
+from webhook.http.limits import RateLimiter
 
 
 @pytest.mark.parametrize(
