@@ -24,14 +24,8 @@ from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.scale_down import scale_down
-from policies.placement.simulate.scheduling_queue import (
-    PLAIN,
-    PlannedActions,
-    SchedulingQueue,
-    SimulatedQueue,
-    queue_pods,
-    simulate_queue,
-)
+from policies.placement.simulate.scheduling_queue import SchedulingQueue, queue_pods
+from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue
 from policies.scheduler.index import ClusterIndex
 
 _Found = TypeVar("_Found")

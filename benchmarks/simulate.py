@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, Cluster, nodes, objects, probe_pod
 from policies.config.context import AdmissionContext
-from policies.placement.simulate.scheduling_queue import (
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import (
     PLAIN,
     SimulatedQueue,
     SimulationSettings,
-    queue_replicas,
     simulate_queue,
 )
 from policies.scheduler.evaluate import evaluate

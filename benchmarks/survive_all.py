@@ -20,7 +20,7 @@ from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import Rescheduling
+from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
@@ -95,7 +95,7 @@ def _compare(read: _Read, known: RepeatedRequests) -> float:
     gone = apply_actions([lose], simulation, facts, ErrorList()).evicted
     gone.sort(key=lambda pod: (pod.namespace, pod.name))
     began = time.process_time()
-    Rescheduling(simulation, facts, (), read.context).schedule(gone[:COMPARED])
+    Rescheduling(simulation, facts, read.context).schedule(gone[:COMPARED])
     return time.process_time() - began
 
 

@@ -24,7 +24,7 @@ with late_imports():
     from policies.model import taints
     from policies.placement.core import actions as core_actions
     from policies.placement.core import pod_objects, recovery
-    from policies.placement.simulate import scheduling_queue
+    from policies.placement.simulate import simulated_queue
 
 
 #: A number of nodes.
@@ -141,13 +141,13 @@ class Happening:
         """Whether the cluster is read here, with its pods, and no server is asked."""
         return bool(self.actions) or self.autoscale.source is not None
 
-    def planned(self, cluster: ClusterIndex) -> scheduling_queue.PlannedActions:
+    def planned(self, cluster: ClusterIndex) -> simulated_queue.PlannedActions:
         """Return the actions before pods are scheduled, the objects of pods that run, and what adds nodes.
 
         Raises:
             DocumentError: The file of node groups is not what it should be.
         """
-        return scheduling_queue.PlannedActions(
+        return simulated_queue.PlannedActions(
             actions=self.actions,
             running=self.running,
             others=self.others,

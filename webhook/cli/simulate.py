@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 with late_imports():
     from policies.placement.core import known_pods
     from policies.placement.rollout import rollout_suggestions
-    from policies.placement.simulate import scheduling_queue
+    from policies.placement.simulate import scheduling_queue, simulated_queue
     from policies.reports.simulate import words
     from webhook.cli import live_placement, placement
     from webhook.kube import snapshot
@@ -227,7 +227,7 @@ def report(
         )
         if fits is not None:
             return ExitCode.of(clean=fits)
-    simulated: scheduling_queue.SimulatedQueue | rollout_suggestions.SimulatedRollout
+    simulated: simulated_queue.SimulatedQueue | rollout_suggestions.SimulatedRollout
     if asked.rolls_out:
         simulated, entry, *_ = _roll_out(options, asked, happening.autoscale)
     else:
@@ -243,7 +243,7 @@ def report(
             lambda width, color: requests_simulated.render_text(simulated, width=width, color=color),
             piped=SENTENCES,
         )
-    if isinstance(simulated, scheduling_queue.SimulatedQueue) and not simulated.complete:
+    if isinstance(simulated, simulated_queue.SimulatedQueue) and not simulated.complete:
         return ExitCode.INTERRUPTED
     return ExitCode.of(clean=simulated.succeeds)
 
@@ -283,16 +283,16 @@ def _known(options: PlacementOptions) -> known_pods.KnownPods:
 
 def _simulate(
     queue: scheduling_queue.SchedulingQueue,
-    settings: scheduling_queue.SimulationSettings,
-    planned: scheduling_queue.PlannedActions,
-) -> scheduling_queue.SimulatedQueue:
+    settings: simulated_queue.SimulationSettings,
+    planned: simulated_queue.PlannedActions,
+) -> simulated_queue.SimulatedQueue:
     """Simulate with progress on a terminal, until all is done or Ctrl-C is pressed."""
     # How many pods actions displace is known only when they have happened: not more than there are.
     displaced = queue.cluster.pod_count if planned.actions else 0
     steps = (len(queue.pods) + displaced) * (settings.runs or 1)
     long, done = steps * (queue.cluster.node_count + simulate.POD_COST) >= LONG, count(1)
     with progress("Simulating", long=long) as advance, interruptible() as stop:
-        return scheduling_queue.simulate_queue(
+        return simulated_queue.simulate_queue(
             queue,
             settings,
             planned=planned,

@@ -29,13 +29,11 @@ from policies.placement.core.recovery import MOST_OTHERS
 from policies.placement.rollout.nodes_for_rollout import MOST_AGAIN
 from policies.placement.rollout.rollout import RolloutSettings
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
-from policies.placement.simulate.scheduling_queue import (
+from policies.placement.simulate.scheduling_queue import SchedulingQueue, queue_pods, queue_replicas
+from policies.placement.simulate.simulated_queue import (
     PlannedActions,
-    SchedulingQueue,
     SimulatedQueue,
     SimulationSettings,
-    queue_pods,
-    queue_replicas,
     simulate_queue,
 )
 from policies.placement.simulate.what_if import ActionError

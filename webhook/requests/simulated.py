@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
-from policies.placement.simulate.scheduling_queue import SimulatedQueue
+from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate import json as simulate_json
 from policies.reports.simulate import text as simulate_text

@@ -16,7 +16,7 @@ from policies.placement.core.placement import PlacementError, evaluate_manifest,
 from policies.placement.explain.explain import explain_object
 from policies.placement.rollout.rollout import simulate_rollout
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
-from policies.placement.simulate.scheduling_queue import SimulatedQueue
+from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.explain import json as explain_json
 from policies.reports.score import json as score_json
 from webhook.requests.frame import RequestError

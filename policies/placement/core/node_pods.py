@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from policies.autoscaler.removal import Budgets, NodePod
@@ -10,9 +10,7 @@ from policies.model.deletion_facts import seconds_of
 from policies.model.disruption_facts import read_disruption_facts
 from policies.model.eviction_budget import EvictionBudget
 from policies.placement.core.cluster_simulation import ClusterSimulation
-from policies.placement.core.placement import PreparedPod
-from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.recovery import PodOutcome, Rescheduling
+from policies.placement.core.rescheduling import Rescheduling
 from policies.scheduler.index import PodOnNode
 
 #: Kinds that have others make their pods, and those: Knative makes a Deployment of a Service.
@@ -22,25 +20,15 @@ _MADE_BY: Final = {"Service": "ReplicaSet"}
 class NodePods:
     """The pods of the nodes of a simulation."""
 
-    def __init__(
-        self,
-        simulation: ClusterSimulation,
-        facts: PodFacts,
-        workloads: Sequence[PreparedPod],
-        again: Rescheduling,
-        *,
-        now: float,
-    ) -> None:
+    def __init__(self, simulation: ClusterSimulation, again: Rescheduling, *, now: float) -> None:
         """Look at a cluster.
 
         Args:
             simulation: The cluster, which may change.
-            facts: What is known of its pods.
-            workloads: The given workloads.
-            again: What schedules them again, on the same cluster.
+            again: What schedules its pods again, with what is known of them.
             now: The time, in seconds since 1970; 0 if it is not known.
         """
-        self._simulation, self._facts, self._workloads, self._again = simulation, facts, workloads, again
+        self._simulation, self._facts, self._again = simulation, again.facts, again
         self._now, self._known = now, dict[PodOnNode, NodePod]()
 
     def by_node(self) -> dict[str, list[NodePod]]:
@@ -71,7 +59,7 @@ class NodePods:
                 request=None,
             )
         elif number is not None:
-            prepared = self._workloads[number]
+            prepared = self._facts.workloads[number]
             owner, template = prepared.pod.owner, prepared.pod.template
             facts = read_disruption_facts({"annotations": template.annotations}, template.spec)
             found = NodePod(
@@ -90,19 +78,14 @@ class NodePods:
 
     def budgets(self) -> Budgets:
         """Return the disruptions that budgets allow now: less by the pods that wait for a node again."""
-        waiting = [
-            request
-            for entry in self._again.displaced
-            if entry.outcome is PodOutcome.PENDING and (request := self._again.request_of(entry)) is not None
-        ]
+        waiting = [pod.request.pod for pod, _ in self._again.pending]
 
         def allowed(budget: EvictionBudget) -> int:
             selector = budget.selector
             if selector is None:
                 return 0
             pending = sum(
-                request.pod.namespace == budget.namespace and selector.matches(request.pod.labels)
-                for request in waiting
+                pod.namespace == budget.namespace and selector.matches(pod.labels) for pod in waiting
             )
             running = self._simulation.count_pods(budget.namespace, selector)
             if budget.allowed is None:

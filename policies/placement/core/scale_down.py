@@ -25,7 +25,8 @@ from policies.placement.core.node_pods import NodePods
 from policies.placement.core.placement import PreparedPod
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import DisplacedPod, PodOutcome, Rescheduling
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.core.rescheduling import Rescheduling
 from policies.scheduler.index import PodOnNode
 
 #: What is said where no budget may protect a pod since none is known.
@@ -147,11 +148,11 @@ class _Run:
         # These pods are not those of the queue, of which each step is told.
         simulation.on_step = lambda _step: None
         facts = PodFacts(simulation.cluster, workloads, running)
-        self._again = Rescheduling(simulation, facts, workloads, context)
+        self._again = Rescheduling(simulation, facts, context)
         created = () if running is None else (known.created for _, known in running.items())
         # The time is not known of a snapshot: it is later than all that it has.
         now = max(map(seconds_of, created), default=0.0)
-        self._pods = NodePods(simulation, facts, workloads, self._again, now=now)
+        self._pods = NodePods(simulation, self._again, now=now)
 
     def run(self, queue: Sequence[QueuedPod], most_tried: int) -> ScaledDown:
         """Remove nodes until none is unneeded."""
@@ -216,6 +217,5 @@ class _Run:
             (tied if pod.is_tied else moving).append(pod.pod)
         simulation.evict(tied)
         self._again.schedule(simulation.evict(moving))
-        self._again.replace_preempted()
         for name in names:
             simulation.lose(name)

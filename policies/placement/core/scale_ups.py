@@ -12,7 +12,8 @@ from policies.config.context import AdmissionContext
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.scaling import AS_IT_IS, ScaleUpOutcome, Tool, Variation
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
-from policies.placement.core.autoscaling import MOST_COMPARED, autoscale, with_min_domains
+from policies.placement.core.alternatives import MOST_COMPARED, with_min_domains
+from policies.placement.core.autoscaling import Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare
 from policies.placement.core.replicas import replicas_of
@@ -104,20 +105,23 @@ class SimulatedScaleUps:
         ]
         if variation.required:
             queue = with_min_domains(queue, simulation, autoscaler) or queue
-        steps, scaled = autoscale(queue, simulation.schedule_all(queue), simulation, autoscaler)
-        nodes, loops = len(scaled.nodes), len(scaled.loops)
+        scaling = Autoscaling(simulation, autoscaler)
+        steps = scaling.schedule_all(queue)
         if variation.updated:
             updated = replace(prepared, request=_varied(self._of_next_revision(prepared), variation))
-            new, grown = replicas_of(updated, 1, simulation.cluster), autoscaler.grown(scaled.nodes)
-            more, scaled = autoscale(new, simulation.schedule_all(new), simulation, grown)
-            steps, nodes, loops = [*steps, *more], nodes + len(scaled.nodes), loops + len(scaled.loops)
+            steps += scaling.schedule_all(replicas_of(updated, 1, simulation.cluster))
         pods, skews = dict[str, dict[str, int]](), dict[str, int]()
         for applied, counts in zip(request.constraints, simulation.count(request), strict=True):
             key = applied.constraint.topology_key
             pods[key] = dict.fromkeys(sorted(autoscaler.domains(key, request.pod)), 0) | counts
             skews[key] = skew_of(applied, pods[key])
+        scaled = scaling.scaled
         return ScaleUpOutcome(
-            nodes=nodes, loops=loops, pending=len(steps) - count_bound(steps), pods=pods, skews=skews
+            nodes=0 if scaled is None else len(scaled.nodes),
+            loops=0 if scaled is None else len(scaled.loops),
+            pending=len(steps) - count_bound(steps),
+            pods=pods,
+            skews=skews,
         )
 
     def _of_next_revision(self, prepared: PreparedPod) -> SchedulingRequest:

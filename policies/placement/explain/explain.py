@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath, invalid_value
-from policies.placement.core.cluster_simulation import QueuedPod
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
 from policies.placement.core.placement import (
     DAEMON_SET,
     Placement,
@@ -137,7 +137,11 @@ def _autoscaled(
     if autoscaler is None or result.feasible_count or nominated:
         return None
     # Only whoever has an autoscaler pays for its model.
-    from policies.placement.core.autoscaling import with_new_nodes  # noqa: PLC0415
+    from policies.placement.core import autoscaling  # noqa: PLC0415
 
     pod = QueuedPod(result.request.pod.name or stuck.workload.title, result.request)
-    return with_new_nodes(pod, stuck.cluster, autoscaler, stop)
+    simulation = ClusterSimulation.of(stuck.cluster)
+    pending = simulation.schedule(pod.request, pod.name)
+    simulation.stop = stop
+    (step,), scaled = autoscaling.Autoscaling(simulation, autoscaler).add_nodes([pod], [pending])
+    return autoscaling.WithNewNodes(step=step, scaled=scaled)

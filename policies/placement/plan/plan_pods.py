@@ -12,15 +12,16 @@ from policies.manifests.fields import member
 from policies.manifests.wire import INTERNAL, Count, SentAs, sent
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
-from policies.placement.core.autoscaling import Autoscaled, autoscale, autoscale_again
+from policies.placement.core.autoscaling import Autoscaled, Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod
 from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.recovery import DisplacedPod, Rescheduling
+from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.replicas import replicas_of
+from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.plan.plan_differences import rolls_out
-from policies.placement.rollout.nodes_for_rollout import nodes_for_rollout
+from policies.placement.rollout.nodes_for_rollout import with_nodes
 from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
 from policies.placement.rollout.running_pods import PREVIOUS, revision_label
 from policies.scheduler.binding import Step
@@ -119,18 +120,18 @@ class PodChanger:
         self._context = replace(context, cluster=simulation.cluster)
         self._known = KnownPods() if known is None else known
         self._budget = _Budget(MOST_SCHEDULED, MOST_ROLLOUTS)
-        # Its node groups grow with the nodes that the cluster gets here.
-        self._autoscaler = autoscaler
+        self._scaling = None if autoscaler is None else Autoscaling(simulation, autoscaler)
         simulation.preempts = True
         # Of the workloads whose pods were placed here: no object of a pod says what replaces those.
         self._placed: list[PreparedPod] = []
         self._own: dict[tuple[str, str], int] = {}
         self._facts = PodFacts(simulation.cluster, self._placed, self._known.running, self._own)
-        self._again = Rescheduling(simulation, self._facts, self._placed, self._context)
+        self._again = Rescheduling(simulation, self._facts, self._context)
 
     def on(self, simulation: ClusterSimulation) -> PodChanger:
         """Return a changer for another copy of the cluster, which shares what is left of the budget."""
-        other = PodChanger(simulation, self._context, known=self._known, autoscaler=self._autoscaler)
+        autoscaler = None if self._scaling is None else self._scaling.autoscaler
+        other = PodChanger(simulation, self._context, known=self._known, autoscaler=autoscaler)
         other._budget = self._budget
         return other
 
@@ -166,21 +167,16 @@ class PodChanger:
         if known and pods.removed:
             # There may be room for what was evicted before.
             self._again.retry()
-            self._again.replace_preempted()
         pods = self._add_nodes(pods)
         return replace(pods, evicted=self._again.displaced[known:])
 
     def _add_nodes(self, pods: PodChange) -> PodChange:
-        """Add nodes for the pods that are evicted and stay pending; remember all that came."""
-        if self._autoscaler is None:
+        """Add nodes for the pods that are evicted and stay pending; return the change with all that came."""
+        if self._scaling is None:
             return pods
-        found = pods.autoscaled
-        autoscaler = self._autoscaler if found is None else self._autoscaler.grown(found.nodes)
-        if (more := autoscale_again(self._again, self._simulation, autoscaler)) is not None:
-            autoscaler = autoscaler.grown(more.nodes)
-            found = more if found is None else found.then(more)
-        self._autoscaler = autoscaler
-        return replace(pods, autoscaled=found)
+        self._scaling.schedule_again(self._again)
+        scaled, self._scaling.scaled = self._scaling.scaled, None
+        return replace(pods, autoscaled=scaled)
 
     def latest(self, change: PodChange) -> PodChange:
         """Return a change with what has become since of the pods that were evicted for it."""
@@ -238,9 +234,9 @@ class PodChanger:
         wanted = self._wanted(workload, running)
         rolled_out = template and rolls_out(workload) and self._others(before, after) > 0
         if rolled_out or wanted < running:
-            found, autoscaled = self._simulate(before, workload, wanted, rolled_out=rolled_out)
+            found = self._simulate(before, workload, wanted, rolled_out=rolled_out)
             if found is not None:
-                return replace(self._end_of(found, workload, running, wanted), autoscaled=autoscaled)
+                return self._end_of(found, workload, running, wanted)
         if rolled_out:
             self.remove(before)
             filled = replace(self._fill(after, wanted), removed=running, recreated=True)
@@ -258,13 +254,10 @@ class PodChanger:
 
     def _simulate(
         self, before: Workload, workload: Workload, wanted: int, *, rolled_out: bool
-    ) -> tuple[Rollout | None, Autoscaled | None]:
-        """Return how pods are brought to a new template or number, and the nodes that come for it.
-
-        None if it is not simulated.
-        """
+    ) -> Rollout | None:
+        """Return how pods are brought to a new template or number; None if it is not simulated."""
         if wanted > self._budget.pods or self._budget.rollouts <= 0:
-            return None, None
+            return None
         obj = {**workload.obj, "spec": {**member(workload.obj, "spec"), "replicas": wanted}}
         settings = RolloutSettings(
             scale=None if rolled_out else wanted, known=self._known, others=self._facts, previous=before
@@ -276,13 +269,11 @@ class PodChanger:
             return found
 
         try:
-            found, autoscaled = play(), None
-            if self._autoscaler is not None:
-                found, autoscaled = nodes_for_rollout(found, play, self._simulation, self._autoscaler)
+            found = play() if self._scaling is None else with_nodes(play, self._scaling)
         except PlacementError:
-            return None, None
+            return None
         self._budget.pods -= wanted
-        return found, autoscaled
+        return found
 
     def _delete_last(self, workload: Workload, count: int) -> None:
         """Delete pods in the order of their names: of this kind it is not simulated which ones go."""
@@ -336,15 +327,14 @@ class PodChanger:
         missing = max(missing, 0)
         tried = min(missing, self._budget.pods)
         self._budget.pods -= tried
-        queue, autoscaled = replicas_of(prepared, tried), None
+        queue = replicas_of(prepared, tried)
         steps = self._simulation.schedule_all(queue)
-        if self._autoscaler is not None and count_bound(steps) < len(steps) == len(queue):
-            steps, autoscaled = autoscale(queue, steps, self._simulation, self._autoscaler)
+        if self._scaling is not None and count_bound(steps) < len(steps) == len(queue):
+            steps, _ = self._scaling.add_nodes(queue, steps)
         return PodChange(
             steps=tuple(steps),
             untried=missing - len(steps),
             next_only=prepared.workload.replicas is None,
-            autoscaled=autoscaled,
         )
 
     def _on_each_node(self, prepared: PreparedPod) -> PodChange:

@@ -18,7 +18,8 @@ from policies.manifests.wire import INTERNAL, OPTIONAL, sent
 from policies.model.controller_labels import PLACEHOLDER
 from policies.model.pod_volumes import LostVolume
 from policies.placement.core.cluster_simulation import ClusterSimulation
-from policies.placement.core.recovery import DisplacedPod, Rescheduling
+from policies.placement.core.recovery import DisplacedPod
+from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.rollout.choices import Choices
 from policies.placement.rollout.victims import Replica, find_victims
 from policies.scheduler.binding import Step
@@ -106,6 +107,8 @@ class ReplicaPods:
         """
         self.cluster, self._simulation, self._again = simulation.cluster, simulation, again
         simulation.choose, simulation.on_step = choices.node, self._note
+        if again is not None:
+            again.is_replaced = self._is_other
         self.attempts = 0
         #: Where what replaces pods of other workloads is, by namespace and name; None while it is pending.
         self._others: dict[tuple[str, str], str | None] = {}
@@ -244,11 +247,10 @@ class ReplicaPods:
         if self._again is None:
             return False
         before = len(self._again.displaced), len(self.steps)
-        self._again.replace_preempted(self._is_other)
+        self._again.replace_preempted()
         if self._is_freed:
             self._is_freed = False
             self._again.retry()
-            self._again.replace_preempted(self._is_other)
         self._lose_evicted()
         if (len(self._again.displaced), len(self.steps)) == before:
             return False

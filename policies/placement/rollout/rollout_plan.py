@@ -16,7 +16,8 @@ from policies.model.scaling import RollingUpdate, rolling_update
 from policies.model.workload import Workload
 from policies.placement.core.cluster_simulation import ClusterSimulation, may_evict
 from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.recovery import DisplacedPod, MadeRequests, Rescheduling
+from policies.placement.core.recovery import DisplacedPod
+from policies.placement.core.rescheduling import MadeRequests, Rescheduling
 from policies.placement.rollout.choices import Choices, UsualChoices
 from policies.placement.rollout.courses import Course, Courses, Outcome, Peak, find_courses
 from policies.placement.rollout.replica_pods import PodAction, ReplicaPods
@@ -216,10 +217,7 @@ def _run(plan: RolloutPlan, choices: Choices) -> tuple[ReplicaPods, RolloutContr
     simulation.preempts = evicts
     again = None
     if evicts or plan.displaced:
-        facts = plan.facts
-        again = Rescheduling(
-            simulation, facts, facts.workloads, plan.context, made=plan.made, displaced=plan.displaced
-        )
+        again = Rescheduling(simulation, plan.facts, plan.context, made=plan.made, displaced=plan.displaced)
     pods = ReplicaPods(
         simulation,
         plan.requests,

@@ -14,13 +14,13 @@ from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, member
 from policies.manifests.wire import INTERNAL, Count, SentAs
 from policies.model.workload import Workload
-from policies.placement.core.autoscaling import Autoscaled
+from policies.placement.core.autoscaling import Autoscaled, Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.given_up import GivenUp, given_up_by
 from policies.placement.core.placement import Placement, PreparedPod
 from policies.placement.core.suggestion_edits import EditSearch, constraint_candidates, edits_of
 from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.nodes_for_rollout import nodes_for_rollout
+from policies.placement.rollout.nodes_for_rollout import with_nodes
 from policies.placement.rollout.rollout import PLAIN_ROLLOUT, Rollout, RolloutSettings, simulate_rollout
 from policies.scheduler.binding import first_by_name
 from policies.scheduler.candidates import find_candidates, max_skew_change
@@ -155,15 +155,15 @@ def roll_out(
     def play() -> Rollout:
         return simulate_rollout(obj, frozen, settings, namespace=namespace, tolerated=tolerated)
 
-    rollout, autoscaled = play(), None
+    scaling = None
     if autoscaler is not None and frozen.cluster is not None:
-        simulation = ClusterSimulation(cluster=frozen.cluster)
-        rollout, autoscaled = nodes_for_rollout(rollout, play, simulation, autoscaler)
+        scaling = Autoscaling(ClusterSimulation(cluster=frozen.cluster), autoscaler)
+    rollout = play() if scaling is None else with_nodes(play, scaling)
     return SimulatedRollout(
         rollout=rollout,
         suggestions=find_rollout_suggestions(rollout, frozen, settings, tolerated=tolerated),
         autoscaler=None if autoscaler is None else autoscaler.name,
-        autoscaled=autoscaled,
+        autoscaled=None if scaling is None else scaling.scaled,
     )
 
 

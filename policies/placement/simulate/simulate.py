@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.placement.core.autoscaling import Autoscaled, autoscale, autoscale_again
+from policies.placement.core.autoscaling import Autoscaled, Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
 from policies.placement.core.domain_changes import (
     DomainChange,
@@ -15,7 +14,8 @@ from policies.placement.core.domain_changes import (
     different_pods,
     domain_changes,
 )
-from policies.placement.core.recovery import DisplacedPod, PodOutcome, Rescheduling
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.core.scale_down import ScaledDown
 from policies.scheduler.binding import Step
 
@@ -74,7 +74,7 @@ def simulate(
     queue: Sequence[QueuedPod],
     simulation: ClusterSimulation,
     again: Rescheduling | None = None,
-    autoscaler: NodeAutoscaler | None = None,
+    scaling: Autoscaling | None = None,
 ) -> Simulation:
     """Schedule pods one after another; those that fit nowhere stay pending, and the next is tried.
 
@@ -83,18 +83,15 @@ def simulate(
         simulation: The cluster, which has the pods afterwards.
         again: Schedules again, after the queue, what replaces pods that were evicted for it; None where the
             simulation does not preempt.
-        autoscaler: What adds nodes for pods that are pending; None for nothing.
+        scaling: Adds nodes for pods that are pending; None for nothing.
     """
     counted, all_counted = different_pods(queue)
     before = count_domains(counted, simulation)
-    steps, autoscaled = simulation.schedule_all(queue), None
-    if autoscaler is not None and len(steps) == len(queue):
-        steps, autoscaled = autoscale(queue, steps, simulation, autoscaler)
+    steps = (simulation if scaling is None else scaling).schedule_all(queue)
     if again is not None:
         again.replace_preempted()
-        if autoscaled is not None and autoscaler is not None:
-            more = autoscale_again(again, simulation, autoscaler.grown(autoscaled.nodes))
-            autoscaled = autoscaled if more is None else autoscaled.then(more)
+        if scaling is not None and len(steps) == len(queue):
+            scaling.schedule_again(again)
     after = count_domains(counted, simulation)
     of_queue = (name for entry in queue for name in entry.request.unmodeled)
     return Simulation(
@@ -104,5 +101,5 @@ def simulate(
         all_counted=all_counted,
         unmodeled=tuple(dict.fromkeys((*of_queue, *(() if again is None else again.unmodeled)))),
         evicted=() if again is None else again.displaced,
-        autoscaled=autoscaled,
+        autoscaled=None if scaling is None else scaling.scaled,
     )

@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.config.context import AdmissionContext
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.fields import ErrorList, FieldError
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.placement.core.actions import Action, Disruption, apply_actions
-from policies.placement.core.autoscaling import Autoscaled, autoscale_again
+from policies.placement.core.autoscaling import Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.placement import PreparedPod
 from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import MOST_OTHERS, Recovery, Rescheduling, recover
+from policies.placement.core.recovery import Recovery
+from policies.placement.core.rescheduling import Rescheduling
 from policies.scheduler.request import AppliedConstraint
 
 
@@ -58,7 +56,6 @@ class WhatIf:
         stayed: How many pods kept theirs.
         own_stayed: How many of them belong to the given workload; None without one.
         domains: Of each constraint in force for the given workload.
-        autoscaled: The nodes that an autoscaler added for what stayed pending; None for none.
     """
 
     actions: Annotated[tuple[Action, ...], INTERNAL]
@@ -66,7 +63,6 @@ class WhatIf:
     stayed: Count
     own_stayed: Count | None
     domains: tuple[DomainStages, ...]
-    autoscaled: Annotated[Autoscaled | None, INTERNAL] = None
 
     @property
     @sent
@@ -78,43 +74,38 @@ class WhatIf:
 def what_if(
     actions: Sequence[Action],
     simulation: ClusterSimulation,
-    context: AdmissionContext,
-    *,
-    prepared: PreparedPod | None = None,
-    running: PodObjects | None = None,
-    others: int = MOST_OTHERS,
-    autoscaler: NodeAutoscaler | None = None,
+    again: Rescheduling,
+    scaling: Autoscaling | None = None,
 ) -> WhatIf:
     """Let actions happen, one after another, and then schedule again what lost its node.
 
     Args:
         actions: The actions.
         simulation: The cluster, with the pods of all namespaces, which is afterwards as it would be.
-        context: What the pods of other workloads are prepared by.
-        prepared: The given workload; its pods are replaced as it defines.
-        running: The objects of the cluster's pods; None where only the index is known.
-        others: How many pods of other workloads are scheduled again, too.
-        autoscaler: What adds nodes for those that stay pending; None for nothing.
+        again: Schedules again what lost its node; knows the pods of the workload that is given, if one is.
+        scaling: Adds nodes for those that stay pending; None for nothing.
 
     Raises:
         ActionError: An action names something that the cluster does not have.
     """
-    cluster, workloads = simulation.cluster, () if prepared is None else (prepared,)
-    facts, found = PodFacts(cluster, workloads, running), ErrorList()
+    facts, found = again.facts, ErrorList()
+    prepared = next(iter(facts.workloads), None)
     stages = [_counts(prepared, simulation)]
     disruption = apply_actions(actions, simulation, facts, found)
     if found.errors:
         raise ActionError(tuple(found.errors))
     stages.append(_counts(prepared, simulation))
-    stayed, own_stayed = cluster.pod_count, None if prepared is None else _own_stayed(facts, disruption)
-    scaled: Autoscaled | None = None
-
-    def add_nodes(again: Rescheduling) -> None:
-        nonlocal scaled
-        if autoscaler is not None:
-            scaled = autoscale_again(again, simulation, autoscaler)
-
-    recovery = recover(disruption, simulation, facts, workloads, context, others=others, then=add_nodes)
+    stayed = simulation.cluster.pod_count
+    own_stayed = None if prepared is None else _own_stayed(facts, disruption)
+    again.schedule(disruption.evicted)
+    if scaling is not None:
+        scaling.schedule_again(again)
+    recovery = Recovery(
+        disruption=disruption,
+        displaced=again.displaced,
+        complete=facts.complete,
+        unmodeled=again.unmodeled,
+    )
     stages.append(_counts(prepared, simulation))
     gone = [entry for entry in recovery.displaced if entry.preemptor]
     constraints = () if prepared is None else prepared.request.constraints
@@ -127,7 +118,6 @@ def what_if(
             DomainStages(constraint=number, applied=applied, before=was, disrupted=lost, recovered=now)
             for number, (applied, was, lost, now) in enumerate(zip(constraints, *stages, strict=True))
         ),
-        autoscaled=scaled,
     )
 
 

@@ -19,12 +19,13 @@ from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import LostVolume
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.core.actions import Action, ChangedNodes, LoseDomain, apply_actions, domains_of
-from policies.placement.core.autoscaling import autoscale_again
+from policies.placement.core.autoscaling import Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObject, PodObjects
-from policies.placement.core.recovery import DisplacedPod, MadeRequests, PodOutcome, Rescheduling
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.core.rescheduling import MadeRequests, Rescheduling
 from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport, ClusterWithNewNodes
 from policies.placement.survive.damage import (
     BudgetNeed,
@@ -289,9 +290,8 @@ class ClusterSurvival:
 
         simulation.on_step = on_step
         others = self.cluster.pod_count * most
-        again = Rescheduling(simulation, facts, (), self._context, others=others, made=self._made)
+        again = Rescheduling(simulation, facts, self._context, others=others, made=self._made)
         again.schedule(disruption.evicted)
-        again.replace_preempted()
         loss = self._evaluate(impact, simulation.cluster, again, complete=not self._stop())
         displaced = again.displaced
         return Disrupted(
@@ -314,11 +314,11 @@ class ClusterSurvival:
                 autoscaler = autoscaler.without(action.key, action.value)
         simulation.preempts = False
         simulation.on_step = lambda _step: None
-        scaled = autoscale_again(again, simulation, autoscaler)
-        if scaled is None:
+        scaling = Autoscaling(simulation, autoscaler)
+        scaling.schedule_again(again)
+        if scaling.scaled is None:
             return None
-        pending = sum(entry.outcome is PodOutcome.PENDING for entry in again.displaced)
-        return ClusterWithNewNodes(pending=pending, scaled=scaled)
+        return ClusterWithNewNodes(pending=len(again.pending), scaled=scaling.scaled)
 
     def _evaluate(
         self, impact: DomainImpact, after: ClusterIndex, again: Rescheduling, *, complete: bool

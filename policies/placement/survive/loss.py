@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Self
 
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.model.pod_volumes import LostVolume
-from policies.placement.core.autoscaling import Autoscaled, autoscale
-from policies.placement.core.cluster_simulation import ClusterSimulation
-from policies.placement.core.recovery import DisplacedPod, PodOutcome, Recovery
+from policies.placement.core.autoscaling import Autoscaled
+from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.scheduler.binding import Step
 
 
@@ -29,38 +27,6 @@ class LossWithNewNodes:
     running: tuple[Count, ...]
     pending: Count
     scaled: Annotated[Autoscaled, INLINE]
-
-
-def add_nodes(
-    recovery: Recovery,
-    simulation: ClusterSimulation,
-    autoscaler: NodeAutoscaler,
-    running: Sequence[int],
-) -> LossWithNewNodes | None:
-    """Return the outcome for pods that a loss leaves pending if nodes are added; None if it leaves none.
-
-    Args:
-        recovery: What became of the pods that the loss displaced.
-        simulation: The cluster then, which gets the nodes and further pods; nobody is evicted for these.
-        autoscaler: What adds nodes.
-        running: How many replicas of each workload run without them.
-    """
-    waiting = [
-        (entry.workload, entry.step, pod)
-        for entry, pod in zip(recovery.displaced, recovery.waiting, strict=True)
-        if entry.step is not None and pod is not None
-    ]
-    if not waiting:
-        return None
-    simulation.preempts = False
-    workloads, pending, queue = zip(*waiting, strict=True)
-    steps, scaled = autoscale(queue, list(pending), simulation, autoscaler)
-    helped = [number for number, step in zip(workloads, steps, strict=True) if step.node is not None]
-    return LossWithNewNodes(
-        running=tuple(count + helped.count(number) for number, count in enumerate(running)),
-        pending=len(steps) - len(helped),
-        scaled=scaled,
-    )
 
 
 class PendingMessages(NamedTuple):

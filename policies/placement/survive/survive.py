@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Annotated, Final
@@ -15,26 +15,20 @@ from policies.model.labels import LabelSelector
 from policies.model.replica_number import ReplicaNumber
 from policies.model.workload import Workload
 from policies.placement.core.actions import LoseDomain, apply_actions, domains_of
+from policies.placement.core.autoscaling import Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
 from policies.placement.core.placement import DAEMON_SET, PreparedPod, prepare
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import (
-    MOST_OTHERS,
-    MadeRequests,
-    PodOutcome,
-    Recovery,
-    Rescheduling,
-    recover,
-)
+from policies.placement.core.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from policies.placement.core.replicas import replicas_of, revision_selector
+from policies.placement.core.rescheduling import MadeRequests, Rescheduling
 from policies.placement.survive.loss import (
     Loss,
     LossWithNewNodes,
     OtherPods,
     PendingMessages,
     WorkloadLoss,
-    add_nodes,
 )
 from policies.scheduler.binding import Step
 from policies.scheduler.index import ClusterIndex
@@ -236,10 +230,10 @@ class Survival:
             (domain for domain, pods in deployed.domains.items() if pods),
             key=lambda domain: (domain != first, self._rank(domain)),
         ):
-            _, recovery = self._lost(domain, last_of=number)
+            _, again = self._lost(domain, last_of=number)
             if self._stop():
                 return None
-            if deployed.running - _pending_of(number, recovery) < deployed.required:
+            if deployed.running - _pending_of(number, again.displaced) < deployed.required:
                 return False
         return True
 
@@ -273,7 +267,7 @@ class Survival:
         """Schedule again what was evicted for replicas that were placed; return the workloads with that."""
         prepared = [each.prepared for each in deployed]
         facts = PodFacts(self.cluster, prepared, self._running, self._own)
-        again = Rescheduling(self._simulation, facts, prepared, self._context, others=self.options.others)
+        again = Rescheduling(self._simulation, facts, self._context, others=self.options.others)
         again.replace_preempted()
         for entry in again.displaced:
             if entry.workload is not None and entry.outcome is not PodOutcome.RECOVERED:
@@ -321,7 +315,7 @@ class Survival:
     def _replicas_in(self, domain: str) -> int:
         return sum(deployed.domains[domain] for deployed in self.deployed)
 
-    def _lost(self, domain: str, *, last_of: int | None = None) -> tuple[ClusterSimulation, Recovery]:
+    def _lost(self, domain: str, *, last_of: int | None = None) -> tuple[ClusterSimulation, Rescheduling]:
         """Lose a domain, and schedule again what it displaces; no more after the last pod of one workload."""
         simulation, found = self._simulation.fork(), ErrorList()
         prepared = [deployed.prepared for deployed in self.deployed]
@@ -351,15 +345,17 @@ class Survival:
         simulation.on_step = on_step
         simulation.stop = stop
         others, made = self.options.others, self._made
-        recovery = recover(disruption, simulation, facts, prepared, self._context, others=others, made=made)
-        return simulation, recovery
+        again = Rescheduling(simulation, facts, self._context, others=others, made=made)
+        again.schedule(disruption.evicted)
+        return simulation, again
 
     def _lose(self, domain: str) -> Loss:
-        simulation, recovery = self._lost(domain)
-        evicted = tuple(pod for pod in recovery.displaced if pod.preemptor)
-        others = [pod for pod in recovery.displaced if pod.workload is None and not pod.preemptor]
+        simulation, again = self._lost(domain)
+        displaced = again.displaced
+        evicted = tuple(pod for pod in displaced if pod.preemptor)
+        others = [pod for pod in displaced if pod.workload is None and not pod.preemptor]
         workloads = tuple(
-            self._evaluate(number, simulation, recovery) for number in range(len(self.deployed))
+            self._evaluate(number, simulation, displaced) for number in range(len(self.deployed))
         )
         return Loss(
             domain=domain,
@@ -367,28 +363,37 @@ class Survival:
             workloads=workloads,
             others=OtherPods.of(others),
             evicted=evicted,
-            unmodeled=recovery.unmodeled,
-            autoscaled=self._with_nodes(domain, simulation, recovery, workloads),
+            unmodeled=again.unmodeled,
+            autoscaled=self._with_nodes(domain, simulation, again),
         )
 
     def _with_nodes(
-        self,
-        domain: str,
-        simulation: ClusterSimulation,
-        recovery: Recovery,
-        workloads: Sequence[WorkloadLoss],
+        self, domain: str, simulation: ClusterSimulation, again: Rescheduling
     ) -> LossWithNewNodes | None:
-        """Return the outcome for pending pods if nodes are added; None where that is not requested."""
-        autoscaler = self.options.autoscaler
-        if autoscaler is None:
-            return None
-        autoscaler = autoscaler.without(self.options.key, domain)
-        return add_nodes(recovery, simulation, autoscaler, [each.running for each in workloads])
+        """Return the outcome for pending pods if nodes are added, for which nobody is evicted.
 
-    def _evaluate(self, number: int, simulation: ClusterSimulation, recovery: Recovery) -> WorkloadLoss:
+        None where that is not requested, and where none is pending.
+        """
+        if self.options.autoscaler is None:
+            return None
+        simulation.preempts = False
+        scaling = Autoscaling(simulation, self.options.autoscaler.without(self.options.key, domain))
+        scaling.schedule_again(again)
+        if scaling.scaled is None:
+            return None
+        pending = (_pending_of(number, again.displaced) for number in range(len(self.deployed)))
+        return LossWithNewNodes(
+            running=tuple(d.running - count for d, count in zip(self.deployed, pending, strict=True)),
+            pending=len(again.pending),
+            scaled=scaling.scaled,
+        )
+
+    def _evaluate(
+        self, number: int, simulation: ClusterSimulation, displaced: Sequence[DisplacedPod]
+    ) -> WorkloadLoss:
         deployed = self.deployed[number]
-        steps = _steps_of(number, recovery)
-        lost = _pending_of(number, recovery)
+        steps = _steps_of(number, displaced)
+        lost = _pending_of(number, displaced)
         running = deployed.running - lost
         loss = WorkloadLoss(
             displaced=len(steps),
@@ -409,9 +414,9 @@ class Survival:
         return replace(loss, margin=self._margins[number])
 
 
-def _steps_of(number: int, recovery: Recovery) -> list[Step]:
-    return [pod.step for pod in recovery.displaced if pod.workload == number and pod.step is not None]
+def _steps_of(number: int, displaced: Iterable[DisplacedPod]) -> list[Step]:
+    return [pod.step for pod in displaced if pod.workload == number and pod.step is not None]
 
 
-def _pending_of(number: int, recovery: Recovery) -> int:
-    return sum(step.node is None for step in _steps_of(number, recovery))
+def _pending_of(number: int, displaced: Iterable[DisplacedPod]) -> int:
+    return sum(step.node is None for step in _steps_of(number, displaced))

@@ -18,7 +18,8 @@ from policies.placement.core.scale_down import ScaledDown
 from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout_suggestions import SimulatedRollout
 from policies.placement.simulate.distribution import Distribution
-from policies.placement.simulate.scheduling_queue import SchedulingQueue, SimulatedQueue
+from policies.placement.simulate.scheduling_queue import SchedulingQueue
+from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.placement.simulate.what_if import WhatIf
 from policies.reports.rollout.json import RolloutFields, rollout_fields
 from policies.reports.rollout.words import not_looked_at

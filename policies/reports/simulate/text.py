@@ -14,7 +14,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_TABLE, ON_LINE, listed, plural
 from policies.placement.core.domain_changes import MOST_COUNTED, DomainChange
 from policies.placement.simulate.distribution import DomainSpread
-from policies.placement.simulate.scheduling_queue import SimulatedQueue
+from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.domains import bar, bar_room
 from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.scale_down_text import scaled_down_text

@@ -22,7 +22,7 @@ from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.node_pods import NodePods
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import Rescheduling
+from policies.placement.core.rescheduling import Rescheduling
 from policies.scheduler.index import ClusterIndex
 from tests.for_each import for_each
 from tests.recorded import recorded_scale_downs
@@ -44,8 +44,8 @@ def _answer(case: Mapping[str, Any]) -> dict[str, Any]:
         assert not index.apply(obj)
         running(obj)
     simulation, facts = ClusterSimulation.of(index), PodFacts(index, (), running)
-    again = Rescheduling(simulation, facts, (), AdmissionContext(cluster=index, policies=PolicySet(())))
-    pods = NodePods(simulation, facts, (), again, now=seconds_of(case["now"]))
+    again = Rescheduling(simulation, facts, AdmissionContext(cluster=index, policies=PolicySet(())))
+    pods = NodePods(simulation, again, now=seconds_of(case["now"]))
     settings = read(ScaleDownSettings, case["settings"], FieldPath(), ErrorList())
     groups = [_group(group) for group in case["groups"]]
     found = find_unneeded(index, groups, settings, pods.by_node(), pods.budgets())

@@ -16,12 +16,8 @@ from policies.lint.workload_loader import load_manifests
 from policies.manifests.documents import load, objects
 from policies.model.topology import ClusterTopology
 from policies.placement.core.scale_ups import SimulatedScaleUps
-from policies.placement.simulate.scheduling_queue import (
-    PLAIN,
-    PlannedActions,
-    queue_replicas,
-    simulate_queue,
-)
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from policies.rules.base import all_rules
 from policies.scheduler.index import ClusterIndex
 from tests.builders import APP, ZONE, a_constraint, a_deployment, a_node, a_workload

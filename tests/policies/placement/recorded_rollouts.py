@@ -16,11 +16,11 @@ from policies.placement.rebalance.deletion_costs import deletion_costs
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.replica_pods import PodAction
 from policies.placement.rollout.rollout import RolloutSettings, simulate_rollout
-from policies.placement.simulate.scheduling_queue import (
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import (
     PlannedActions,
     SimulatedQueue,
     SimulationSettings,
-    queue_replicas,
     simulate_queue,
 )
 from policies.placement.survive.survive import LossOptions, Survival

@@ -10,7 +10,9 @@ from policies.manifests.fields import FieldPath
 from policies.placement.core.actions import Action, LoseDomain
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.placement import prepare, read_workload
+from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
+from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.simulate.what_if import WhatIf, what_if
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node, a_pod, a_replica_set
@@ -66,7 +68,9 @@ def try_out(
     cluster = context.cluster.fork("")
     given_pods = running if known else None
     simulation = ClusterSimulation(cluster, stop=stop, preempts=True)
-    return what_if(actions, simulation, context, prepared=prepared, running=given_pods, **options), cluster
+    facts = PodFacts(cluster, () if prepared is None else (prepared,), given_pods)
+    again = Rescheduling(simulation, facts, context, **options)
+    return what_if(actions, simulation, again), cluster
 
 
 def outcomes_of(result: WhatIf) -> dict[str, str]:

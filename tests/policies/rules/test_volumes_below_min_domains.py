@@ -12,7 +12,8 @@ from policies.config.context import AdmissionContext
 from policies.model.cluster_kinds import STORAGE_LISTS
 from policies.model.known_storage import KnownStorage
 from policies.model.topology import ClusterTopology
-from policies.placement.simulate.scheduling_queue import queue_replicas, simulate_queue
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import simulate_queue
 from policies.scheduler.index import ClusterIndex
 from tests.policies.rules.stateful_sets import EBS, ZONE, a_class, a_stateful_set, lint_by
 from tests.policies.scheduler.clusters import a_node

@@ -19,7 +19,8 @@ from policies.config.context import AdmissionContext
 from policies.manifests.wire import members
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import HOSTNAME
-from policies.placement.simulate.scheduling_queue import NOTHING_PLANNED, PLAIN, queue_replicas
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import NOTHING_PLANNED, PLAIN
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.policies.placement.rollouts import running
 from tests.policies.reports.verdicts import on

@@ -13,7 +13,7 @@ from policies.manifests.wire import dumps
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
 from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT
-from policies.placement.simulate.scheduling_queue import SimulationSettings
+from policies.placement.simulate.simulated_queue import SimulationSettings
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_node, a_pod, a_workload
 from tests.policies.placement.rollouts import a_deployment, running

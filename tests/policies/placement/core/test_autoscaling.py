@@ -9,13 +9,8 @@ import pytest
 
 from policies.autoscaler.sources import AutoscalerReader, deduce
 from policies.config.context import AdmissionContext
-from policies.placement.simulate.scheduling_queue import (
-    PLAIN,
-    PlannedActions,
-    SimulatedQueue,
-    queue_replicas,
-    simulate_queue,
-)
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue
 from policies.reports.simulate import text as simulate_text
 from tests.builders import ZONE, a_constraint, a_node, a_workload
 from tests.policies.reports.verdicts import an_index

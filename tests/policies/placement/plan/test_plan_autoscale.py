@@ -11,12 +11,8 @@ from policies.placement.core.recovery import PodOutcome
 from policies.placement.plan import plan_pods
 from policies.placement.plan.plan import PlacementPlan, PlannedWorkload, make_plan
 from policies.placement.rollout.courses import Outcome
-from policies.placement.simulate.scheduling_queue import (
-    PLAIN,
-    PlannedActions,
-    queue_replicas,
-    simulate_queue,
-)
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from tests.builders import ZONE, a_constraint, a_node
 from tests.policies.placement.autoscaled import TWO, groups, needing, planned, pools, the_autoscaler
 from tests.policies.placement.planned import SPREAD, a_cluster, a_deployment, a_set, running

@@ -17,7 +17,8 @@ from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import PodOutcome, Rescheduling
+from policies.placement.core.recovery import PodOutcome
+from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.rollout.choices import UsualChoices
 from policies.placement.rollout.courses import Course, Outcome
 from policies.placement.rollout.replica_pods import PodAction, ReplicaPods
@@ -201,7 +202,7 @@ def test_against_a_plain_rollout(
     simulation = ClusterSimulation.of(index)
     simulation.preempts = True
     again = Rescheduling(
-        simulation, PodFacts(index, (), running), (), AdmissionContext(policies=(), cluster=index)
+        simulation, PodFacts(index, (), running), AdmissionContext(policies=(), cluster=index)
     )
     pods = ReplicaPods(simulation, requests, "new", UsualChoices(), again=again)
     plain = _PlainPods(PlainQueue(NODES, bound), templates)

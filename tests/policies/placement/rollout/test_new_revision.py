@@ -11,7 +11,8 @@ from policies.config.context import AdmissionContext
 from policies.placement.explain.explain import Explained, explain_object
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout_suggestions import roll_out
-from policies.placement.simulate.scheduling_queue import SimulationSettings, queue_replicas, simulate_queue
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import SimulationSettings, simulate_queue
 from policies.reports.explain.text import render
 from tests.builders import a_node, a_pod, a_replica_set, a_workload
 from tests.policies.scheduler.clusters import an_index

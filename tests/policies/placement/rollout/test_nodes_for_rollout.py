@@ -11,12 +11,8 @@ from policies.config.context import AdmissionContext
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout import RolloutSettings
 from policies.placement.rollout.rollout_suggestions import roll_out
-from policies.placement.simulate.scheduling_queue import (
-    PLAIN,
-    PlannedActions,
-    queue_replicas,
-    simulate_queue,
-)
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from tests.builders import ZONE, a_constraint, a_node
 from tests.policies.placement.autoscaled import TWO, groups, needing, pools, the_autoscaler
 from tests.policies.placement.planned import SPREAD, a_cluster, a_deployment, running

@@ -8,12 +8,8 @@ from random import Random
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.placement.simulate.scheduling_queue import (
-    SimulatedQueue,
-    SimulationSettings,
-    queue_replicas,
-    simulate_queue,
-)
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import SimulatedQueue, SimulationSettings, simulate_queue
 from tests.builders import HOSTNAME, a_constraint, a_node, a_workload
 from tests.policies.scheduler.clusters import an_index
 

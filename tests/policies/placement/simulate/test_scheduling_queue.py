@@ -11,12 +11,8 @@ from policies.manifests.fields import FieldPath
 from policies.placement.core.limits import MOST_PODS
 from policies.placement.core.placement import PlacementError
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.simulate.scheduling_queue import (
-    PlannedActions,
-    queue_pods,
-    queue_replicas,
-    simulate_queue,
-)
+from policies.placement.simulate.scheduling_queue import queue_pods, queue_replicas
+from policies.placement.simulate.simulated_queue import PlannedActions, simulate_queue
 from tests.builders import a_node, a_pod, a_workload
 from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index

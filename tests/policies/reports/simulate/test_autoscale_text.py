@@ -14,7 +14,8 @@ from policies.autoscaler.scale_up import AutoscalerSettings
 from policies.autoscaler.sources import deduce
 from policies.config.context import AdmissionContext
 from policies.model.node import Node
-from policies.placement.simulate.scheduling_queue import PlannedActions, queue_replicas, simulate_queue
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import PlannedActions, simulate_queue
 from policies.reports.simulate import text as simulate_text
 from tests.builders import ZONE, a_constraint, a_node, a_workload
 from tests.policies.reports.verdicts import an_index

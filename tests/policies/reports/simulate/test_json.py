@@ -7,7 +7,8 @@ import orjson
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from policies.placement.rollout.rollout_suggestions import roll_out
-from policies.placement.simulate.scheduling_queue import queue_replicas, simulate_queue
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import simulate_queue
 from policies.reports.simulate import json as simulate_json
 from policies.scheduler.releases import NEWEST_VERSION
 from tests.builders import a_constraint, a_node, a_workload

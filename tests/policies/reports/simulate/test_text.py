@@ -11,13 +11,8 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
-from policies.placement.simulate.scheduling_queue import (
-    SimulatedQueue,
-    SimulationSettings,
-    queue_pods,
-    queue_replicas,
-    simulate_queue,
-)
+from policies.placement.simulate.scheduling_queue import queue_pods, queue_replicas
+from policies.placement.simulate.simulated_queue import SimulatedQueue, SimulationSettings, simulate_queue
 from policies.reports.simulate import text as simulate_text
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_constraint, a_node, a_workload

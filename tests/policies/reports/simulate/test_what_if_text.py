@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from policies.placement.simulate.scheduling_queue import SimulatedQueue
+from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.simulate import text as simulate_text
 from tests.policies.reports.simulate.what_ifs import (
     a_large_loss,

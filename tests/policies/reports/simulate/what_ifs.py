@@ -6,12 +6,8 @@ from policies.config.context import AdmissionContext
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.actions import Action, AddNodes, LoseDomain
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.simulate.scheduling_queue import (
-    PlannedActions,
-    SimulatedQueue,
-    queue_replicas,
-    simulate_queue,
-)
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import PlannedActions, SimulatedQueue, simulate_queue
 from tests.builders import a_constraint, a_deployment, a_node
 from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.placement.what_ifs import AT, LOSE_A, NODES, Object, another_pod, its_pods
