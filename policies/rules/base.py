@@ -16,6 +16,8 @@ The constants say the rest:
 - ``DECIDABLE``: whether the nodes that an autoscaler adds decide it, where its node groups are known.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
 - ``Params``: a frozen dataclass of settings with defaults; its docstring names each.
+
+A rule of the API server (``ApiRule``) is its manual and ``SEE``: it is an error, found in reading the object.
 """
 
 from __future__ import annotations
@@ -265,6 +267,8 @@ _DECLARATIONS: Final[Mapping[str, type]] = {
 }
 #: What every rule declares; the rest has defaults.
 _REQUIRED: Final = ("SEVERITY", "SEE")
+#: The same of a rule of the API server.
+_REQUIRED_OF_API: Final = ("SEE",)
 #: Targets whose problems something else reports.
 _WITHOUT_CHECK: Final = (RuleTarget.FILE, RuleTarget.NEXT_POD)
 
@@ -291,7 +295,7 @@ def all_rules() -> dict[str, Rule]:
         except Exception as error:  # noqa: BLE001  # whatever a module that is being written does
             wrong = (f"{type(error).__name__}: {error}",)
         else:
-            wrong = tuple(_wrong_declarations(module))
+            wrong = tuple(_wrong_declarations(rule_id, module))
             if not wrong:
                 found[rule_id] = _rule(rule_id, module)
         problems += (f"{getattr(finder, 'path', '')}/{name}.py: rule {rule_id}: {text}" for text in wrong)
@@ -351,13 +355,14 @@ def _nothing(_target: object, _context: Context) -> Iterator[Problem]:
     return iter(())
 
 
-def _wrong_declarations(module: ModuleType) -> Iterator[str]:
+def _wrong_declarations(rule_id: str, module: ModuleType) -> Iterator[str]:
     """Yield the declarations that a module lacks to be a rule, or makes with another type."""
+    is_api_rule = rule_id in API_RULES
     if not module.__doc__:
         yield "the docstring is missing: it is the manual"
     for name, wanted in _DECLARATIONS.items():
         given = getattr(module, name, None)
-        if given is None and name in _REQUIRED:
+        if given is None and name in (_REQUIRED_OF_API if is_api_rule else _REQUIRED):
             yield f"{name} is missing: must be of type {wanted.__name__}"
         elif given is not None and not isinstance(given, wanted):
             yield f"{name}: must be of type {wanted.__name__}, got {shown(given)}"
@@ -365,7 +370,8 @@ def _wrong_declarations(module: ModuleType) -> Iterator[str]:
     if params is not None and not (is_dataclass(params) and all(map(_has_default, fields(params)))):
         yield "Params: must be a dataclass whose fields all have defaults"
     check = getattr(module, "check", None)
-    if check is None and getattr(module, "TARGET", RuleTarget.WORKLOAD) not in _WITHOUT_CHECK:
+    has_none = is_api_rule or getattr(module, "TARGET", RuleTarget.WORKLOAD) in _WITHOUT_CHECK
+    if check is None and not has_none:
         yield "check is missing: must be a function of the target and the context that yields problems"
     elif check is not None and not callable(check):
         yield f"check: must be a function, got {shown(check)}"
@@ -377,11 +383,13 @@ def _has_default(entry: Field[Any]) -> bool:
 
 def _rule(rule_id: str, module: ModuleType) -> Rule:
     manual: Final = module.__doc__ or ""
-    is_api_rule = rule_id in API_RULES
-    tool, check = getattr(module, "TOOL", None), getattr(module, "check", _nothing)
+    is_api_rule, tool = rule_id in API_RULES, getattr(module, "TOOL", None)
+    check, needs = getattr(module, "check", _nothing), getattr(module, "NEEDS", None)
+    if is_api_rule and check is _nothing:
+        check, needs = api_check(ApiRule(rule_id)), frozenset({rule_id})
     return Rule(
         id=rule_id,
-        severity=module.SEVERITY,
+        severity=getattr(module, "SEVERITY", Severity.ERROR),
         summary=manual.partition("\n")[0],
         manual=manual,
         see=module.SEE,
@@ -394,7 +402,7 @@ def _rule(rule_id: str, module: ModuleType) -> Rule:
         decidable=getattr(module, "DECIDABLE", False),
         params=getattr(module, "Params", None if tool is None else ToolParams),
         check=check if tool is None else partial(_where_used, tool, check),
-        needs=getattr(module, "NEEDS", None),
+        needs=needs,
     )
 
 

@@ -42,14 +42,4 @@ topologySpreadConstraints:
 Keep one of them. To select by two conditions at once, write both into one `labelSelector`.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/website/pull/49962"
-NEEDS = frozenset({ApiRule.CONSTRAINT_REPEATED})
-
-check = api_check(ApiRule.CONSTRAINT_REPEATED)

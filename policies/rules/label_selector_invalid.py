@@ -48,14 +48,4 @@ topologySpreadConstraints:
 Write labels of the pod's template below `matchLabels`, which is enough nearly always.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/111802"
-NEEDS = frozenset({ApiRule.LABEL_SELECTOR_INVALID})
-
-check = api_check(ApiRule.LABEL_SELECTOR_INVALID)

@@ -50,14 +50,12 @@ from typing import Any
 
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
-from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.controller_labels import controller_labels
 from policies.model.labels import LabelSelector, Operator, label_selector_errors
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, api_check
 
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
 FIXABLE = True
 NEEDS = frozenset({ApiRule.MATCH_LABEL_KEY_IN_SELECTOR})

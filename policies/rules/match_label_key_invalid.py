@@ -32,14 +32,4 @@ topologySpreadConstraints:
 List keys alone, such as `pod-template-hash`.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/enhancements/issues/3243"
-NEEDS = frozenset({ApiRule.MATCH_LABEL_KEY_INVALID})
-
-check = api_check(ApiRule.MATCH_LABEL_KEY_INVALID)

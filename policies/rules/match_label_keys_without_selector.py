@@ -32,14 +32,4 @@ Select the labels of the workload's own selector, or for a Job, a CronJob or a P
 label of the template that no other pods have.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/116535"
-NEEDS = frozenset({ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR})
-
-check = api_check(ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR)

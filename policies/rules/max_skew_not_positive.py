@@ -38,14 +38,4 @@ topologySpreadConstraints:
 Write `maxSkew: 1`, or how far apart the counts of two domains may be.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/77327"
-NEEDS = frozenset({ApiRule.MAX_SKEW_NOT_POSITIVE})
-
-check = api_check(ApiRule.MAX_SKEW_NOT_POSITIVE)

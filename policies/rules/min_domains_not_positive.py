@@ -32,14 +32,4 @@ topologySpreadConstraints:
 Write the number of domains below which a pod should rather wait, or leave the field out.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/enhancements/pull/3030"
-NEEDS = frozenset({ApiRule.MIN_DOMAINS_NOT_POSITIVE})
-
-check = api_check(ApiRule.MIN_DOMAINS_NOT_POSITIVE)

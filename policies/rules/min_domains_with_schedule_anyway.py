@@ -43,14 +43,4 @@ Leave `minDomains` out, or write `DoNotSchedule` if pods should stay pending unt
 domains.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/107674"
-NEEDS = frozenset({ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY})
-
-check = api_check(ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY)

@@ -34,14 +34,4 @@ Write `Honor` to leave out nodes that the pod may not use, `Ignore` to count the
 fields, affinity is honored and taints are ignored.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/106127"
-NEEDS = frozenset({ApiRule.NODE_INCLUSION_POLICY_UNKNOWN})
-
-check = api_check(ApiRule.NODE_INCLUSION_POLICY_UNKNOWN)

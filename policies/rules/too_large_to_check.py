@@ -47,14 +47,4 @@ topologySpreadConstraints:
 Select the pods by a label of their own instead of by a list of values.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/"
-NEEDS = frozenset({ApiRule.TOO_LARGE_TO_CHECK})
-
-check = api_check(ApiRule.TOO_LARGE_TO_CHECK)

@@ -32,14 +32,4 @@ Name a label that the nodes carry: `topology.kubernetes.io/zone` for zones, `kub
 nodes.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
-NEEDS = frozenset({ApiRule.TOPOLOGY_KEY_MISSING})
-
-check = api_check(ApiRule.TOPOLOGY_KEY_MISSING)

@@ -59,14 +59,12 @@ from itertools import product
 from typing import Any, Final
 
 from policies.manifests.fields import FieldPath, list_member, shown
-from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
 from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.rules.base import Context, Problem, api_check
 
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/autoscaler/pull/4663"
 
 

@@ -40,14 +40,4 @@ Write `ScheduleAnyway` to prefer an even spread, `DoNotSchedule` to insist on on
 otherwise.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
-NEEDS = frozenset({ApiRule.WHEN_UNSATISFIABLE_UNKNOWN})
-
-check = api_check(ApiRule.WHEN_UNSATISFIABLE_UNKNOWN)

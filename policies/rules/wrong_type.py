@@ -41,14 +41,4 @@ Write numbers without quotes, label values that look like numbers or booleans wi
 objects as such. Give a workload the `spec` of its pods.
 """
 
-from __future__ import annotations
-
-from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
-
-SEVERITY = Severity.ERROR
 SEE = "https://github.com/open-telemetry/opentelemetry-helm-charts/issues/746"
-NEEDS = frozenset({ApiRule.WRONG_TYPE})
-
-check = api_check(ApiRule.WRONG_TYPE)
