@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from docs.generator.markdown import code, page, table
-from policies.reports.lint.rule_manual import DEPLOYMENT, EXCERPTS, has_excerpts
+from policies.reports.lint.rule_manual import CONSTRAINT, DEPLOYMENT, EXCERPTS, has_excerpts
 from policies.rules.base import Rule, RuleTarget, all_rules
 
 #: What a rule checks, in words.
@@ -46,7 +46,8 @@ def pages() -> Mapping[str, str]:
     """Return the text of each page by its file name."""
     known = all_rules().values()
     head = ("rule", "severity", "what it finds", "notes")
-    examples = f"## Examples\n\n{EXCERPTS}\n\n```yaml\n{DEPLOYMENT}```\n\n{_COMMENTS}"
+    yaml = (f"```yaml\n{text}```" for text in (DEPLOYMENT, CONSTRAINT))
+    examples = "\n\n".join(["## Examples", EXCERPTS, *yaml, _COMMENTS])
     index = page("Rules", _INTRODUCTION, table(head, map(_row, known)), examples)
     return {"index.md": index, **{f"{rule.id}.md": _page(rule) for rule in known}}
 

@@ -13,12 +13,7 @@ and the scheduler then has no choice.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+whenUnsatisfiable: ScheduleAnyway
 ---
 metadata: {name: cluster-autoscaler, namespace: kube-system}
 spec:
@@ -29,12 +24,7 @@ spec:
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+whenUnsatisfiable: DoNotSchedule
 ---
 metadata: {name: cluster-autoscaler, namespace: kube-system}
 spec:

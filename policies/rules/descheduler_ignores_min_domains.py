@@ -13,13 +13,8 @@ reason stay pending.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    minDomains: 3
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+minDomains: 3
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy
@@ -30,13 +25,8 @@ profiles:
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    minDomains: 3
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+minDomains: 3
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy

@@ -12,12 +12,7 @@ forever and the skew after the loss of a zone remains.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -27,12 +22,7 @@ spec: {minAvailable: 3, selector: {matchLabels: {app: web}}}
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget

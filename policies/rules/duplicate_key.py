@@ -39,12 +39,7 @@ metadata: {name: web, name: shop}  # a note
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+whenUnsatisfiable: DoNotSchedule
 ```
 
 ## How to fix

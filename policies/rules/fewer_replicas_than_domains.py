@@ -12,13 +12,8 @@ two pods at night, at least one zone has none, and the loss of one zone may take
 ## Fails
 ```yaml
 # Nodes: a-1 in zone a, b-1 in zone b, c-1 in zone c
-topologySpreadConstraints:
-  - maxSkew: 1
-    minDomains: 3
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+minDomains: 3
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -29,13 +24,8 @@ spec: {minReplicas: 2, maxReplicas: 12, scaleTargetRef: {apiVersion: apps/v1, ki
 ## Passes
 ```yaml
 # Nodes: a-1 in zone a, b-1 in zone b, c-1 in zone c
-topologySpreadConstraints:
-  - maxSkew: 1
-    minDomains: 3
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+minDomains: 3
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler

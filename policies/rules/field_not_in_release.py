@@ -16,25 +16,15 @@ never starts. Everything else evaluates the pod without the field, as that relea
 ## Fails
 ```yaml
 # Kubernetes 1.24
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
-    nodeTaintsPolicy: Honor
+whenUnsatisfiable: DoNotSchedule
+nodeTaintsPolicy: Honor
 ```
 
 ## Passes
 ```yaml
 # Kubernetes 1.27
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
-    nodeTaintsPolicy: Honor
+whenUnsatisfiable: DoNotSchedule
+nodeTaintsPolicy: Honor
 ```
 
 ## How to fix

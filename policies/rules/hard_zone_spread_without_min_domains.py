@@ -16,12 +16,7 @@ empty, the pods wait, and the nodes come.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -31,13 +26,8 @@ spec: {minReplicas: 3, maxReplicas: 12, scaleTargetRef: {apiVersion: apps/v1, ki
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    minDomains: 3
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+minDomains: 3
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler

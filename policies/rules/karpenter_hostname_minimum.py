@@ -13,12 +13,8 @@ once every node has a pod, would place a second one.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: kubernetes.io/hostname
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -28,12 +24,8 @@ spec: {template: {spec: {requirements: []}}}
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: topology.kubernetes.io/zone
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: karpenter.sh/v1
 kind: NodePool

@@ -10,38 +10,18 @@ scheduled.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchExpressions: [{key: app, operator: In}]}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchExpressions: [{key: app, operator: In}]}
 ```
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: my web}}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchLabels: {app: my web}}
 ```
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchLabels: {app: web}}
 ```
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchExpressions: [{key: app, operator: In, values: [web]}]}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchExpressions: [{key: app, operator: In, values: [web]}]}
 ```
 
 ## How to fix

@@ -11,30 +11,18 @@ and then none of its pods can be created.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [app]
+labelSelector: {matchLabels: {app: web}}
+matchLabelKeys: [app]
 ```
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchExpressions: [{key: pod-template-hash, operator: Exists}]}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchExpressions: [{key: pod-template-hash, operator: Exists}]}
+matchLabelKeys: [pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchLabels: {app: web}}
+matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix

@@ -25,22 +25,12 @@ spec:
           matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [tier]
+matchLabelKeys: [tier]
 ```
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
 kind: StatefulSet

@@ -12,30 +12,18 @@ node or one zone, and the constraint never objects.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 5
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+maxSkew: 5
+whenUnsatisfiable: DoNotSchedule
 ```
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 2
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+maxSkew: 2
+whenUnsatisfiable: DoNotSchedule
 ```
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 5
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+maxSkew: 5
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler

@@ -9,12 +9,7 @@ many, so 1 is the strictest there is.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 0
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+maxSkew: 0
 ```
 ```yaml
 topologySpreadConstraints:
@@ -26,12 +21,7 @@ topologySpreadConstraints:
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+maxSkew: 1
 ```
 
 ## How to fix

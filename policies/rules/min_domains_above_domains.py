@@ -12,25 +12,15 @@ then takes at most `maxSkew` pods; the other replicas stay pending until a domai
 ## Fails
 ```yaml
 # Nodes: a-1 in zone a, b-1 in zone b
-topologySpreadConstraints:
-  - maxSkew: 1
-    minDomains: 3
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+minDomains: 3
+whenUnsatisfiable: DoNotSchedule
 ```
 
 ## Passes
 ```yaml
 # Nodes: a-1 in zone a, b-1 in zone b
-topologySpreadConstraints:
-  - maxSkew: 1
-    minDomains: 2
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+minDomains: 2
+whenUnsatisfiable: DoNotSchedule
 ```
 
 ## How to fix

@@ -8,24 +8,14 @@ The API server rejects the object. 1 is what an absent `minDomains` means.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
-    minDomains: 0
+whenUnsatisfiable: DoNotSchedule
+minDomains: 0
 ```
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
-    minDomains: 3
+whenUnsatisfiable: DoNotSchedule
+minDomains: 3
 ```
 
 ## How to fix

@@ -9,24 +9,12 @@ The API server rejects the object. Early proposals of the fields used other word
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
-    nodeTaintsPolicy: Respect
+nodeTaintsPolicy: Respect
 ```
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
-    nodeTaintsPolicy: Honor
+nodeTaintsPolicy: Honor
 ```
 
 ## How to fix

@@ -17,39 +17,24 @@ forbid it.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata: {name: urgent}
 value: 1000
 ---
-apiVersion: apps/v1
-kind: Deployment
 metadata: {name: checkout}
 spec:
-  replicas: 1
   selector: {matchLabels: {app: checkout}}
   template:
     metadata: {labels: {app: checkout}}
-    spec:
-      priorityClassName: urgent
-      containers: [{name: checkout, image: "registry.example/checkout:1"}]
+    spec: {priorityClassName: urgent}
 ```
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
@@ -57,17 +42,12 @@ metadata: {name: urgent}
 value: 1000
 preemptionPolicy: Never
 ---
-apiVersion: apps/v1
-kind: Deployment
 metadata: {name: checkout}
 spec:
-  replicas: 1
   selector: {matchLabels: {app: checkout}}
   template:
     metadata: {labels: {app: checkout}}
-    spec:
-      priorityClassName: urgent
-      containers: [{name: checkout, image: "registry.example/checkout:1"}]
+    spec: {priorityClassName: urgent}
 ```
 
 ## How to fix

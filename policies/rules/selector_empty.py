@@ -20,20 +20,12 @@ topologySpreadConstraints:
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchLabels: {app: web}}
+matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {}
-    matchLabelKeys: [app]
+labelSelector: {}
+matchLabelKeys: [app]
 ```
 
 ## How to fix

@@ -10,22 +10,14 @@ every replica may land in one zone without an error: the constraint does nothing
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: api}}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchLabels: {app: api}}
+matchLabelKeys: [pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchLabels: {app: web}}
+matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
 topologySpreadConstraints:

@@ -32,12 +32,8 @@ spec:
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+labelSelector: {matchLabels: {app: web}}
+matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix

@@ -10,37 +10,27 @@ rule runs on it.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    matchLabelKeys: [pod-template-hash]
-    labelSelector:
-      matchExpressions: [
-        &one {
-          key: app,
-          operator: NotIn,
-          values: [
-            v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26,
-            v27, v28, v29, v30, v31, v32, v33, v34, v35, v36, v37, v38, v39, v40, v41, v42, v43,
-            v44, v45, v46, v47, v48, v49, v50, v51, v52, v53, v54, v55, v56, v57, v58, v59
-          ],
-        },
-        *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one,
-        *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one,
-        *one, *one, *one, *one, *one, *one, *one, *one, *one
-      ]
+labelSelector:
+  matchExpressions: [
+    &one {
+      key: app,
+      operator: NotIn,
+      values: [
+        v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26,
+        v27, v28, v29, v30, v31, v32, v33, v34, v35, v36, v37, v38, v39, v40, v41, v42, v43,
+        v44, v45, v46, v47, v48, v49, v50, v51, v52, v53, v54, v55, v56, v57, v58, v59
+      ],
+    },
+    *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one,
+    *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one,
+    *one, *one, *one, *one, *one, *one, *one, *one, *one
+  ]
 ```
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    matchLabelKeys: [pod-template-hash]
-    labelSelector:
-      matchExpressions: [{key: app, operator: NotIn, values: [v10, v11, v12]}]
+labelSelector:
+  matchExpressions: [{key: app, operator: NotIn, values: [v10, v11, v12]}]
 ```
 
 ## How to fix

@@ -13,12 +13,8 @@ warns.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: failure-domain.beta.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: failure-domain.beta.kubernetes.io/zone
+whenUnsatisfiable: DoNotSchedule
 ```
 ```yaml
 affinity:
@@ -32,12 +28,8 @@ affinity:
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: topology.kubernetes.io/zone
+whenUnsatisfiable: DoNotSchedule
 ```
 
 ## How to fix

@@ -18,23 +18,13 @@ error, the rest a warning.
 ## Fails
 ```yaml
 # Nodes: one in zone a, two in zone b
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: example.com/rack
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: example.com/rack
 ```
 
 ## Passes
 ```yaml
 # Nodes: one in zone a, two in zone b
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: topology.kubernetes.io/zone
 ```
 
 ## How to fix

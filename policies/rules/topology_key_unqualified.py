@@ -15,21 +15,13 @@ anti-affinity do nothing: a warning.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: zone
+whenUnsatisfiable: DoNotSchedule
 ```
 
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/hostname
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: topology.kubernetes.io/hostname
+whenUnsatisfiable: DoNotSchedule
 ```
 
 ```yaml
@@ -41,12 +33,8 @@ affinity:
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: topology.kubernetes.io/zone
+whenUnsatisfiable: DoNotSchedule
 ```
 
 ## How to fix

@@ -16,12 +16,8 @@ other replicas stay pending, although nodes have free capacity.
 ## Fails
 ```yaml
 # Nodes: worker-1, worker-2
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+topologyKey: kubernetes.io/hostname
+whenUnsatisfiable: DoNotSchedule
 ---
 apiVersion: v1
 kind: Node
@@ -32,13 +28,9 @@ spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}
 ## Passes
 ```yaml
 # Nodes: worker-1, worker-2
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
-    nodeTaintsPolicy: Honor
+topologyKey: kubernetes.io/hostname
+whenUnsatisfiable: DoNotSchedule
+nodeTaintsPolicy: Honor
 ---
 apiVersion: v1
 kind: Node

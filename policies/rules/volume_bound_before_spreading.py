@@ -20,28 +20,18 @@ kind: StorageClass
 metadata: {name: ssd}
 provisioner: ebs.csi.aws.com
 ---
-apiVersion: apps/v1
 kind: StatefulSet
-metadata: {name: db}
 spec:
-  replicas: 3
-  serviceName: db
-  selector: {matchLabels: {app: db}}
   template:
-    metadata: {labels: {app: db}}
     spec:
-      containers: [{name: db, image: "registry.example/db:1"}]
       topologySpreadConstraints:
         - maxSkew: 1
           topologyKey: topology.kubernetes.io/zone
           whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: db}}
+          labelSelector: {matchLabels: {app: web}}
   volumeClaimTemplates:
     - metadata: {name: data}
-      spec:
-        accessModes: [ReadWriteOnce]
-        storageClassName: ssd
-        resources: {requests: {storage: 10Gi}}
+      spec: {storageClassName: ssd}
 ```
 
 ## Passes
@@ -52,28 +42,18 @@ metadata: {name: ssd}
 provisioner: ebs.csi.aws.com
 volumeBindingMode: WaitForFirstConsumer
 ---
-apiVersion: apps/v1
 kind: StatefulSet
-metadata: {name: db}
 spec:
-  replicas: 3
-  serviceName: db
-  selector: {matchLabels: {app: db}}
   template:
-    metadata: {labels: {app: db}}
     spec:
-      containers: [{name: db, image: "registry.example/db:1"}]
       topologySpreadConstraints:
         - maxSkew: 1
           topologyKey: topology.kubernetes.io/zone
           whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: db}}
+          labelSelector: {matchLabels: {app: web}}
   volumeClaimTemplates:
     - metadata: {name: data}
-      spec:
-        accessModes: [ReadWriteOnce]
-        storageClassName: ssd
-        resources: {requests: {storage: 10Gi}}
+      spec: {storageClassName: ssd}
 ```
 
 ## How to fix

@@ -23,29 +23,19 @@ allowedTopologies:
   - matchLabelExpressions:
       - {key: topology.kubernetes.io/zone, values: [zone-a, zone-b]}
 ---
-apiVersion: apps/v1
 kind: StatefulSet
-metadata: {name: db}
 spec:
-  replicas: 3
-  serviceName: db
-  selector: {matchLabels: {app: db}}
   template:
-    metadata: {labels: {app: db}}
     spec:
-      containers: [{name: db, image: "registry.example/db:1"}]
       topologySpreadConstraints:
         - maxSkew: 1
           minDomains: 3
           topologyKey: topology.kubernetes.io/zone
           whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: db}}
+          labelSelector: {matchLabels: {app: web}}
   volumeClaimTemplates:
     - metadata: {name: data}
-      spec:
-        accessModes: [ReadWriteOnce]
-        storageClassName: ssd
-        resources: {requests: {storage: 10Gi}}
+      spec: {storageClassName: ssd}
 ```
 
 ## Passes
@@ -59,29 +49,19 @@ allowedTopologies:
   - matchLabelExpressions:
       - {key: topology.kubernetes.io/zone, values: [zone-a, zone-b, zone-c]}
 ---
-apiVersion: apps/v1
 kind: StatefulSet
-metadata: {name: db}
 spec:
-  replicas: 3
-  serviceName: db
-  selector: {matchLabels: {app: db}}
   template:
-    metadata: {labels: {app: db}}
     spec:
-      containers: [{name: db, image: "registry.example/db:1"}]
       topologySpreadConstraints:
         - maxSkew: 1
           minDomains: 3
           topologyKey: topology.kubernetes.io/zone
           whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: db}}
+          labelSelector: {matchLabels: {app: web}}
   volumeClaimTemplates:
     - metadata: {name: data}
-      spec:
-        accessModes: [ReadWriteOnce]
-        storageClassName: ssd
-        resources: {requests: {storage: 10Gi}}
+      spec: {storageClassName: ssd}
 ```
 
 ## How to fix

@@ -12,12 +12,7 @@ label value such as `true` without quotes, or a list that a default has as `{}`.
 
 ## Fails
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: "1"
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+maxSkew: "1"
 ```
 ```yaml
 spec: {template: {metadata: {labels: {canary: true}}}}
@@ -25,12 +20,7 @@ spec: {template: {metadata: {labels: {canary: true}}}}
 
 ## Passes
 ```yaml
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: {matchLabels: {app: web}}
-    matchLabelKeys: [pod-template-hash]
+maxSkew: 1
 ```
 ```yaml
 spec: {template: {metadata: {labels: {canary: "true"}}}}

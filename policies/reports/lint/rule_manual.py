@@ -21,10 +21,20 @@ spec:
     spec:
       containers: [{name: web, image: web}]
 """
+#: The constraint that an example of some fields of a constraint changes: what it does not name is as here.
+CONSTRAINT: Final = """\
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
+"""
 #: How to read such an example.
 EXCERPTS: Final = """\
 An example without `apiVersion` is an excerpt of a Deployment `web` with 3 replicas and the label `app: web`.
-One that begins with `kind`, `metadata` or `spec` is of the Deployment itself, any other of its pods' spec."""
+One that begins with `kind`, `metadata` or `spec` is of the Deployment itself; one with fields of a constraint
+is of its only constraint, a soft one over zones with `maxSkew: 1`; any other is of its pods' spec."""
 _EXCERPT = re.compile(r"(?:^```yaml|^---)\n(?:#.*\n)*(?!#|apiVersion:)", re.MULTILINE)
 _HOW_TO_FIX = "How to fix"
 _SENTENCE = re.compile(r"(.+?[.!?])(?=\s+[A-Z`\"(]|\s*$)", re.DOTALL)

@@ -8,14 +8,16 @@ from typing import Any
 
 from policies.manifests.documents import load
 from policies.manifests.errors import DocumentError
-from policies.reports.lint.rule_manual import DEPLOYMENT
+from policies.model.constraint import CONSTRAINT_FIELDS
+from policies.reports.lint.rule_manual import CONSTRAINT, DEPLOYMENT
 from tests.policies.rules.documents import text_of
 
 #: The YAML blocks of a manual, or of one of its sections.
 BLOCK = re.compile(r"```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NODES = re.compile(r"^# Nodes: (.+)$", re.MULTILINE)
 _NODE = re.compile(r"(?P<name>[a-z0-9-]+)(?: in zone (?P<zone>[a-z]+))?")
-#: Members of a workload; an excerpt with any of them is one of the workload, else of the spec of its pods.
+#: Members of a workload; an excerpt with any of them is one of the workload, else of the spec of its pods,
+#: or of its constraint.
 _OF_WORKLOADS = frozenset({"kind", "metadata", "spec"})
 
 
@@ -34,7 +36,10 @@ def whole(block: str) -> str:
 def _workload(value: dict[str, Any]) -> dict[str, Any]:
     if "apiVersion" in value:
         return value
-    (around,) = (document.value for document in load(DEPLOYMENT, "deployment.yaml"))
+    around, usual = (load(text, "usual.yaml")[0].value for text in (DEPLOYMENT, CONSTRAINT))
+    if value.keys() <= CONSTRAINT_FIELDS:
+        (constraint,) = usual["topologySpreadConstraints"]
+        value = {"topologySpreadConstraints": [constraint | value]}
     excerpt = value if _OF_WORKLOADS & value.keys() else {"spec": {"template": {"spec": value}}}
     return _merged(around, excerpt)
 
