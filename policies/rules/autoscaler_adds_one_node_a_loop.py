@@ -53,6 +53,7 @@ from policies.model.scaling import AS_IT_IS, Tool, Variation, outcomes
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
+from policies.scheduler.workload_topology import may_bind
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/autoscaler/issues/9150"
@@ -64,24 +65,23 @@ NEEDS = frozenset({WorkloadPart.HARD})
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each hard constraint over more than hosts, if the workload scales far."""
     replicas = context.repository.replicas(workload)
+    if replicas is None:
+        return
     for declared in workload.constraints:
         constraint = declared.constraint
-        if not declared.is_hard or constraint.topology_key == HOSTNAME or replicas is None:
-            continue
-        selector = constraint.selector
-        if selector is None or selector.empty or not selector.matches(workload.template.labels):
-            continue
-        if replicas.most - replicas.least <= constraint.max_skew:
-            continue
         key, path = constraint.topology_key, declared.path.child("maxSkew")
+        if key == HOSTNAME or replicas.most - replicas.least <= constraint.max_skew:
+            continue
+        if not may_bind(workload, declared, replicas):
+            continue
         free = Variation(without=frozenset({key}))
         decided = outcomes(context.scale_ups_of(TOOL), workload, replicas.most, AS_IT_IS, free)
         if decided is None:
             yield Problem(
                 path,
-                f"is {constraint.max_skew}: in each loop Cluster Autoscaler adds nodes in one "
-                f"{constraint.topology_key}, for at most {constraint.max_skew} pod(s) above the minimum; "
-                f"it takes many loops from {replicas.least} to {replicas.most} replicas{replicas.evidence}",
+                f"is {constraint.max_skew}: in each loop Cluster Autoscaler adds nodes in one {key}, for at "
+                f"most {constraint.max_skew} pod(s) above the minimum; it takes many loops from "
+                f"{replicas.least} to {replicas.most} replicas{replicas.evidence}",
                 short=(
                     f"is {constraint.max_skew}: Cluster Autoscaler needs many loops to scale from "
                     f"{replicas.least} to {replicas.most} replicas"

@@ -52,6 +52,7 @@ from policies.model.topology_keys import ZONE
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
+from policies.scheduler.workload_topology import may_bind
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/105291"
@@ -88,12 +89,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         return
     known = f"; {len(zones)} zones are known: {', '.join(sorted(zones))}" if zones else ""
     for declared in workload.constraints:
-        selector = declared.constraint.selector
-        if not declared.is_hard or declared.constraint.topology_key != ZONE:
+        if declared.constraint.topology_key != ZONE or declared.raw.get("minDomains") is not None:
             continue
-        if declared.raw.get("minDomains") is not None or declared.constraint.max_skew >= replicas.most:
-            continue
-        if selector is not None and not selector.empty and selector.matches(workload.template.labels):
+        if may_bind(workload, declared, replicas):
             decided = _decided(workload, replicas, context)
             if decided is None:
                 decided = f"has no minDomains and {why}: a zone that has no node yet is not counted{known}"

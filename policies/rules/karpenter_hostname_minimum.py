@@ -48,6 +48,7 @@ from policies.model.scaling import AS_IT_IS, Tool, Variation, outcomes
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
+from policies.scheduler.workload_topology import may_bind
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/aws/karpenter-provider-aws/issues/4666"
@@ -59,14 +60,11 @@ NEEDS = frozenset({WorkloadPart.HARD})
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the hard constraint over hosts."""
     replicas = context.repository.replicas(workload)
+    if replicas is None:
+        return
     for declared in workload.constraints:
         constraint = declared.constraint
-        if not declared.is_hard or constraint.topology_key != HOSTNAME or replicas is None:
-            continue
-        selector = constraint.selector
-        if selector is None or selector.empty or not selector.matches(workload.template.labels):
-            continue
-        if replicas.most <= constraint.max_skew:
+        if constraint.topology_key != HOSTNAME or not may_bind(workload, declared, replicas):
             continue
         free = Variation(without=frozenset({HOSTNAME}))
         decided = outcomes(context.scale_ups_of(TOOL), workload, replicas.most, AS_IT_IS, free)

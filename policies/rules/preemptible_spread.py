@@ -66,8 +66,9 @@ from policies.manifests.findings import Severity
 from policies.manifests.words import IN_PHRASE, listed
 from policies.model.neighbors import FolderIndex
 from policies.model.priority import SYSTEM_CLASSES, PriorityClass
-from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
+from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import AtAdmission, Context, MissingObjectError, Problem
+from policies.scheduler.workload_topology import may_bind
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#known-limitations"
@@ -83,8 +84,11 @@ _MEMO: Final = "priorities"
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the first hard constraint on pods that others may have evicted."""
-    entry = next((entry for entry in workload.constraints if _binds(entry, workload, context)), None)
-    if entry is None or workload.kind.kind == "DaemonSet":
+    replicas = context.repository.replicas(workload)
+    if replicas is None or workload.kind.kind == "DaemonSet":
+        return
+    entry = next((each for each in workload.constraints if may_bind(workload, each, replicas)), None)
+    if entry is None:
         return
     known = _Priorities.of(context)
     own = known.classes_of(workload)
@@ -107,13 +111,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             "whose room is taken then",
             short=f"may be broken by evictions: {listed(names, 1)} {these}",
         )
-
-
-def _binds(entry: ConstraintEntry, workload: Workload, context: Context) -> bool:
-    """Return whether a constraint can keep some replica out of a domain for what the others have."""
-    selector, replicas = entry.constraint.selector, context.repository.replicas(workload)
-    counts = selector is not None and not selector.empty and selector.matches(workload.template.labels)
-    return entry.is_hard and counts and replicas is not None and replicas.most > entry.constraint.max_skew
 
 
 def _may_meet(workload: Workload, other: Workload) -> bool:

@@ -58,8 +58,9 @@ from policies.model.constraint import Constraint
 from policies.model.controller_labels import TOGETHER
 from policies.model.scaling import ZERO_PODS
 from policies.model.version import MATCH_LABEL_KEYS_SINCE
-from policies.model.workload import Workload, WorkloadPart
+from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
+from policies.scheduler.workload_topology import counts_its_own
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/98215"
@@ -82,7 +83,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     if replicas is None or replicas.most < 2:
         return
     for declared in without:
-        if not _counts_both(declared.constraint, workload):
+        if not _counts_both(declared, workload):
             continue
         if not _can_exceed(declared.constraint, workload, replicas.most):
             continue
@@ -96,11 +97,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         yield Problem(path, text, (Edit(path, old, [*(old or ()), label]),), severity)
 
 
-def _counts_both(constraint: Constraint, workload: Workload) -> bool:
-    selector = constraint.selector
-    if selector is None or selector.empty or not selector.matches(workload.template.labels):
+def _counts_both(declared: ConstraintEntry, workload: Workload) -> bool:
+    constraint = declared.constraint
+    if constraint.selector is None or not counts_its_own(workload, declared):
         return False
-    keys = selector.keys
+    keys = constraint.selector.keys
     if TOGETHER in keys and ((own := workload.selector) is None or not own.keys <= keys):
         return False
     return not any(key.endswith(_REVISION_WORDS) for key in (*keys, *constraint.match_label_keys))

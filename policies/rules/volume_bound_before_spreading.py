@@ -72,6 +72,7 @@ from policies.model.storage_readers import read_claim_templates
 from policies.model.topology_keys import BETA_ZONE, ZONE
 from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
+from policies.scheduler.workload_topology import may_bind
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode"
@@ -101,14 +102,12 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 def _binds(entry: ConstraintEntry, workload: Workload, context: Context) -> bool:
     """Return whether a constraint can keep some replica out of a zone."""
-    constraint, replicas = entry.constraint, context.repository.replicas(workload)
-    if not entry.is_hard or constraint.topology_key not in {ZONE, BETA_ZONE}:
+    key = entry.constraint.topology_key
+    if not entry.is_hard or key not in {ZONE, BETA_ZONE}:
         return False
-    zones = None if context.inventory is None else context.inventory.values(constraint.topology_key)
+    zones = None if context.inventory is None else context.inventory.values(key)
     if context.scale_ups is not None:
-        zones = (zones or frozenset()) | context.scale_ups.domains(workload, constraint.topology_key)
+        zones = (zones or frozenset()) | context.scale_ups.domains(workload, key)
     if zones is not None and len(zones) < 2:  # one zone has every volume
         return False
-    selector = constraint.selector
-    counts = selector is not None and not selector.empty and selector.matches(workload.template.labels)
-    return counts and (replicas is None or replicas.most > constraint.max_skew)
+    return may_bind(workload, entry, context.repository.replicas(workload))

@@ -14,7 +14,7 @@ from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsat
 from policies.model.node import Node
 from policies.model.node_affinity import NodeAffinity
 from policies.model.repository import Repository
-from policies.model.scaling import KARPENTER_NODE_LABEL
+from policies.model.scaling import KARPENTER_NODE_LABEL, ReplicaRange
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, Toleration, first_untolerated
 from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
@@ -223,6 +223,24 @@ def honoring_both(constraint: Constraint) -> Constraint:
     """Return a constraint that leaves out every node to which taints or affinity keep the pod from going."""
     honor = NodeInclusionPolicy.HONOR
     return replace(constraint, node_affinity_policy=honor, node_taints_policy=honor)
+
+
+def counts_its_own(workload: Workload, declared: ConstraintEntry) -> bool:
+    """Return whether a constraint selects the pods of its workload, and not just any."""
+    selector = declared.constraint.selector
+    return selector is not None and not selector.empty and selector.matches(workload.template.labels)
+
+
+def may_bind(workload: Workload, declared: ConstraintEntry, replicas: ReplicaRange | None) -> bool:
+    """Return whether a hard constraint can keep some replica out of a domain for where the others are.
+
+    Args:
+        workload: The workload.
+        declared: Its constraint.
+        replicas: How many there are; None where that is not known, so that there may be any number.
+    """
+    enough = replicas is None or replicas.most > declared.constraint.max_skew
+    return enough and declared.is_hard and counts_its_own(workload, declared)
 
 
 def counts_only_its_own(workload: Workload, declared: ConstraintEntry, repository: Repository) -> bool:
