@@ -197,9 +197,9 @@ class CertificateController(LeaderComponent):
         problem = clock_problem(self.skew)
         self._problems.report("clock_differs", problem)
         if problem:
-            self._loop.resign()
+            self.resign()
         else:
-            self._loop.campaign()
+            self.campaign()
 
     def _check_secret(self, observed: ObservedState) -> None:
         """Report what is wrong with the Secret."""

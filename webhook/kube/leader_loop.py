@@ -1,11 +1,13 @@
 """A thread that takes a step again and again, while its process stands for election beside others.
 
-What every controller with a leader needs is here once: electing, waking, pausing, ending.
+What every controller with a leader needs is here once: electing, waking, pausing, ending, and leaving the
+processor to others.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -19,29 +21,38 @@ if TYPE_CHECKING:
 
 #: Seconds for a step that is under way to notice that it must end.
 _STOP_S: Final = 2.0
+#: Seconds of processor time after which a pause is due: little for a review that waits for the interpreter,
+#: and much for what a wake-up costs.
+_WORK_S: Final = 0.005
 
 
-class LeaderLoop:
+class LeaderComponent(Component):
     """Takes steps from ``start`` to ``stop``, once; each checks whether this process leads."""
 
-    def __init__(self, name: str, step: Callable[[], float | None], *, elect: Elect, event: str = "") -> None:
+    def __init__(self, name: str, *, elect: Elect, event: str = "") -> None:
         """Nothing is started yet.
 
         Args:
             name: The name of the thread.
-            step: Does what is due and raises nothing; returns the seconds until the next step, or None to
-                take it when this process begins or ends to lead. It comes earlier in that case anyway.
             elect: Stands for election.
             event: The log event of leading, without ``_started`` and ``_stopped``; empty for none.
         """
-        self._step = step
         self._elect = elect
         self._event = event
         self._wake = threading.Event()
         self._stopping = False
         self._leading = False
-        self._resign: Callable[[], None] | None = None
+        self._candidacy: Callable[[], None] | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    @abstractmethod
+    def _step(self) -> float | None:
+        """Do what is due, raising nothing.
+
+        Returns:
+            The seconds until the next step, or None to take it when this process begins or ends to lead. It
+            comes earlier in that case anyway.
+        """
 
     @property
     def leading(self) -> bool:
@@ -68,14 +79,14 @@ class LeaderLoop:
 
     def campaign(self) -> None:
         """Take part in the election, unless this process does already."""
-        if self._resign is None and not self._stopping:
-            self._resign = self._elect(self._begin, self._end)
+        if self._candidacy is None and not self._stopping:
+            self._candidacy = self._elect(self._begin, self._end)
 
     def resign(self) -> None:
-        """Leave leading to others until the next ``stand``."""
-        resign, self._resign = self._resign, None
-        if resign is not None:
-            resign()
+        """Leave leading to others until the next ``campaign``."""
+        candidacy, self._candidacy = self._candidacy, None
+        if candidacy is not None:
+            candidacy()
 
     def pause(self, seconds: float) -> bool:
         """Wait within a step, but not once this process leads no more; return whether it still leads."""
@@ -106,26 +117,37 @@ class LeaderLoop:
                 pause_s = self._step()
 
 
-class LeaderComponent(Component):
-    """A component that takes steps while its process stands for election."""
+class Throttle:
+    """The processor time of one thread, spread over real time."""
 
-    def __init__(self, name: str, *, elect: Elect, event: str = "") -> None:
-        """Nothing is started yet; the arguments are those of ``LeaderLoop``."""
-        self._loop = LeaderLoop(name, self._step, elect=elect, event=event)
+    def __init__(
+        self,
+        share: float,
+        wait: Callable[[float], object],
+        *,
+        used: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """Begin, in the thread that is meant.
 
-    @property
-    def leading(self) -> bool:
-        """Whether this process leads, and goes on."""
-        return self._loop.leading
+        Args:
+            share: The share of a core that the thread may use.
+            wait: Waits for a number of seconds.
+            used: Returns the seconds of processor time that the thread has used.
+        """
+        self._share = share
+        self._wait = wait
+        self._used = used
+        self._paid = used()
 
-    def start(self) -> None:
-        """Begin, and stand for election."""
-        self._loop.start()
+    def rest(self, *, at_once: bool = False) -> None:
+        """Wait for as long as the work since the last pause has to be spread over.
 
-    def stop(self) -> None:
-        """Let another process lead, and end."""
-        self._loop.stop()
-
-    @abstractmethod
-    def _step(self) -> float | None:
-        """Do what is due, raising nothing; return the seconds until the next step, or None for no time."""
+        Args:
+            at_once: Whether to pause for less than a step of work too.
+        """
+        work = self._used() - self._paid
+        if work < _WORK_S and not at_once:
+            return
+        self._wait(work / self._share - work)
+        # What waiting itself takes is work of the next step.
+        self._paid += work

@@ -18,7 +18,7 @@ from policies.config.policy_status import PolicyWorkloads, policy_status
 from policies.config.spread_policy import SpreadPolicy
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
-from webhook.kube.leader_loop import LeaderComponent
+from webhook.kube.leader_loop import LeaderComponent, Throttle
 from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.controller import PolicyResources, policies_of
 from webhook.telemetry.problem_log import ProblemLog
@@ -32,8 +32,8 @@ _LOOK_EVERY_S: Final = 0.5
 COUNT_EVERY_S: Final = 300.0
 #: Seconds between two counts at least, whatever changes.
 _COUNT_PAUSE_S: Final = 10.0
-#: How many times as long as a workload took to evaluate is waited after it: reviews come first.
-_YIELD: Final = 4.0
+#: The share of a core that counting may use: reviews come first.
+_SHARE: Final = 0.2
 
 
 class PolicyStatusWriter(LeaderComponent):
@@ -139,11 +139,11 @@ class PolicyStatusWriter(LeaderComponent):
     def _effects(self, policies: tuple[SpreadPolicy, ...]) -> list[PolicyEffect] | None:
         """Return the effect of each policy; None once this process is no longer the leader."""
         found = PolicyEffects(policies, today=datetime.now(UTC).date())
-        began = time.thread_time()
+        throttle = Throttle(_SHARE, self.pause)
         for entry in self._workloads().each():
+            if not self.leading:
+                return None
             if entry is not None:
                 found.add(entry.workload.obj, self._context())
-            if not self._loop.pause(_YIELD * (time.thread_time() - began)):
-                return None
-            began = time.thread_time()
+            throttle.rest()
         return found.effects()

@@ -16,7 +16,7 @@ from policies.placement.audit.audit import WorkloadAudit
 from policies.placement.audit.skew import workload_skew
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
-from webhook.kube.leader_loop import LeaderComponent
+from webhook.kube.leader_loop import LeaderComponent, Throttle
 from webhook.kube.workload_store import WorkloadStore
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.problem_log import ProblemLog
@@ -25,9 +25,6 @@ from webhook.telemetry.skew_metrics import SkewReport
 if TYPE_CHECKING:
     from webhook.kube.election import Elect
 
-#: Seconds of processor time after which a pause is due: little for a review that waits for the interpreter,
-#: and much for what a wake-up costs.
-_STEP_S: Final = 0.005
 #: The share of a core that measuring may use; what watching adds stays within the rest of a twentieth.
 SHARE: Final = 0.04
 #: Seconds between the begins of two sweeps at least: half the usual interval of scrapes.
@@ -100,42 +97,6 @@ def _too_large(entry: ClusterWorkload, cluster: ClusterIndex) -> str:
     return ReviewCost(entry.workload, None).of_forecast(nodes=nodes, pods=pods, all_pods=all_pods)
 
 
-class Throttle:
-    """The processor time of one thread, spread over real time."""
-
-    def __init__(
-        self,
-        share: float,
-        wait: Callable[[float], object],
-        *,
-        used: Callable[[], float] = time.thread_time,
-    ) -> None:
-        """Begin, in the thread that is meant.
-
-        Args:
-            share: The share of a core that the thread may use.
-            wait: Waits for a number of seconds.
-            used: Returns the seconds of processor time that the thread has used.
-        """
-        self._share = share
-        self._wait = wait
-        self._used = used
-        self._paid = used()
-
-    def rest(self, *, at_once: bool = False) -> None:
-        """Wait for as long as the work since the last pause has to be spread over.
-
-        Args:
-            at_once: Whether to pause for less than a step of work too.
-        """
-        work = self._used() - self._paid
-        if work < _STEP_S and not at_once:
-            return
-        self._wait(work / self._share - work)
-        # What waiting itself takes is work of the next step.
-        self._paid += work
-
-
 class SkewSink(Protocol):
     """Takes what a sweep has found, and is called when this process finds no more."""
 
@@ -201,7 +162,7 @@ class SkewController(LeaderComponent):
 
     def _sweep(self) -> float:
         """Measure once and hand the result out; take back what was handed out if there is none."""
-        throttle = Throttle(SHARE, self._loop.pause)
+        throttle = Throttle(SHARE, self.pause)
         try:
             report = sweep(self._store.workloads(), self._usable_context, throttle)
             for sink in self._sinks:

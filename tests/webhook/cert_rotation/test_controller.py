@@ -408,7 +408,7 @@ class TestFollowing:
         controller.stop()
 
         assert controllers.election.resigned == 1
-        assert not controller._loop.running
+        assert not controller.running
         assert before == served(controller)
 
     def test_nothing_private_is_logged(

@@ -5,39 +5,36 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 import pytest
 
 from tests.waiting import PATIENCE_S
-from webhook.kube.leader_loop import LeaderLoop
+from webhook.kube.leader_loop import LeaderComponent
 
 #: Seconds that no test has.
 LONG_S = 3600.0
 
 
-@dataclass
-class Controller:
+class Controller(LeaderComponent):
     """Notes at each step whether it leads, and waits for what the test says."""
 
-    pause_s: float | None = None
-    steps: list[bool] = field(default_factory=list)
-    taken: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    elections: list[tuple[Callable[[], None], Callable[[], None]]] = field(default_factory=list)
-    resigned: int = 0
-
-    def __post_init__(self) -> None:
-        self.loop = LeaderLoop("test", self.step, elect=self.elect, event="testing")
+    def __init__(self) -> None:
+        self.pause_s: float | None = None
+        self.steps: list[bool] = []
+        self.taken = threading.Semaphore(0)
+        self.elections: list[tuple[Callable[[], None], Callable[[], None]]] = []
+        self.resigned = 0
+        super().__init__("test", elect=self.elect, event="testing")
 
     def elect(self, began: Callable[[], None], ended: Callable[[], None]) -> Callable[[], None]:
         self.elections.append((began, ended))
-        return self.resign
+        return self.note_resigned
 
-    def resign(self) -> None:
+    def note_resigned(self) -> None:
         self.resigned += 1
 
-    def step(self) -> float | None:
-        self.steps.append(self.loop.leading)
+    def _step(self) -> float | None:
+        self.steps.append(self.leading)
         self.taken.release()
         return self.pause_s
 
@@ -51,13 +48,13 @@ def controller() -> Iterator[Controller]:
     """A controller whose steps wait for the election."""
     made = Controller()
     yield made
-    made.loop.stop()
+    made.stop()
 
 
 def test_steps(controller: Controller, caplog: pytest.LogCaptureFixture) -> None:
     """The first comes at once, the next ones when this process begins or ends to lead."""
     caplog.set_level(logging.INFO, logger="evenkeel")
-    controller.loop.start()
+    controller.start()
     first = controller.await_step()
     began, ended = controller.elections[0]
     began()
@@ -72,49 +69,49 @@ def test_steps(controller: Controller, caplog: pytest.LogCaptureFixture) -> None
 def test_a_pause_between_steps(controller: Controller) -> None:
     """A step says when the next one is due."""
     controller.pause_s = 0.001
-    controller.loop.start()
+    controller.start()
 
     for _ in range(3):
         controller.await_step()
 
 
 @pytest.mark.parametrize("stops", [False, True], ids=["ends to lead", "stops"])
-def test_a_pause_within_a_step(controller: Controller, *, stops: bool) -> None:
+def test_a_pause_within_a_step(*, stops: bool) -> None:
     """It ends when leading ends, and says so."""
     heard: list[bool] = []
     begun = threading.Event()
 
-    def pausing() -> float | None:
-        if controller.loop.leading:
-            begun.set()
-            heard.append(controller.loop.pause(LONG_S))
-        return None
+    class Pausing(Controller):
+        """Each step pauses for long."""
 
-    loop = controller.loop = LeaderLoop("test", pausing, elect=controller.elect)
-    loop.start()
+        def _step(self) -> float | None:
+            if self.leading:
+                begun.set()
+                heard.append(self.pause(LONG_S))
+            return None
+
+    controller = Pausing()
+    controller.start()
     began, ended = controller.elections[0]
     began()
     assert begun.wait(PATIENCE_S)
-    if stops:
-        loop.stop()
-    else:
+    if not stops:
         ended()
-        loop.stop()
+    controller.stop()
 
     assert [False] == heard
 
 
 def test_who_resigns_stands_again(controller: Controller) -> None:
     """One candidacy at a time, and none after the end."""
-    loop = controller.loop
-    loop.start()
-    loop.campaign()
-    loop.resign()
-    loop.resign()
-    loop.campaign()
-    loop.stop()
-    loop.campaign()
+    controller.start()
+    controller.campaign()
+    controller.resign()
+    controller.resign()
+    controller.campaign()
+    controller.stop()
+    controller.campaign()
 
     assert (2, 2) == (len(controller.elections), controller.resigned)
-    assert not loop.running
-    assert not loop.leading
+    assert not controller.running
+    assert not controller.leading
