@@ -1,4 +1,4 @@
-"""The objects that a registered webhook is sent, and the faults that leave none. Pure. Pure.
+"""The objects that a registered webhook is sent, and the faults that leave none. Pure.
 
 A configuration belongs to the administrators of the cluster, who may narrow it as they like. A fault is only
 what leaves nothing to review: while the webhook fails open, no one else notices.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from certs.inject import CONFIGURATION_KINDS
 from policies.config import spread_policy
 from policies.config.controllers import OWN_GROUPS
 from policies.model.labels import LabelSelector, Operator
@@ -19,10 +20,17 @@ from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 PROBE_ANNOTATION: Final = "evenkeel.dev/probe"
 #: The paths of the two webhooks of workloads, and for which operations each does something.
 OPERATIONS: Final = {"/mutate": frozenset({"CREATE"}), "/validate": frozenset({"CREATE", "UPDATE"})}
+#: Where the webhooks of each kind of configuration are answered.
+PATHS: Final = dict(zip(CONFIGURATION_KINDS, OPERATIONS, strict=True))
 #: What /validate reviews besides workloads: group and resource.
 _OTHERS: Final = ((spread_policy.GROUP, spread_policy.PLURAL), ("", "namespaces"))
 #: The value of a label that a selector requires to exist.
 _ANY_VALUE: Final = "any"
+
+
+def configuration_path(kind: str, name: str) -> str:
+    """Return where the API server has a webhook configuration of a kind."""
+    return f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}s/{name}"
 
 
 def probe_answer(path: str) -> str:

@@ -17,13 +17,8 @@ from certs.inspect import CertificateFile, inspect, leads_to
 from policies.model.labels import LabelSelector
 from policies.model.workload_kinds import WorkloadKind
 from webhook.cert_rotation.secret import StoredSecret
-from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer
-from webhook.registration import OPERATIONS, faults, is_sent, reviews
-
-
-def collection(kind: str) -> str:
-    """Return the API server's path of all configurations of a kind."""
-    return f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}s"
+from webhook.kube.api_server import JSON_PATCH, ApiServer
+from webhook.registration import OPERATIONS, PATHS, configuration_path, faults, is_sent, reviews
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +41,9 @@ class Configuration:
         return f"{self.kind} {self.name}"
 
     @property
-    def webhook(self) -> str:
-        """The action of its webhook, as metrics name it."""
-        return "mutate" if self.kind == CONFIGURATION_KINDS[0] else "validate"
-
-    @property
     def path(self) -> str:
         """Where its webhooks are answered."""
-        return f"/{self.webhook}"
+        return PATHS[self.kind]
 
     @property
     def webhooks(self) -> list[Mapping[str, Any]]:
@@ -64,11 +54,6 @@ class Configuration:
     def trusted(self) -> dict[str, frozenset[x509.Certificate]]:
         """The certificates that each of its webhooks trusts, by the webhooks' names."""
         return trusted_by(self.manifest or {})
-
-    @property
-    def api_path(self) -> str:
-        """Where the API server has it."""
-        return f"{collection(self.kind)}/{self.name}"
 
 
 class Registration(NamedTuple):
@@ -119,7 +104,10 @@ def read_configurations(api: ApiServer, name: str) -> tuple[Configuration, ...]:
     Raises:
         ClusterError: They cannot be read.
     """
-    return tuple(_read(api, Configuration(kind=kind, name=name)) for kind in CONFIGURATION_KINDS)
+    return tuple(
+        Configuration(kind=kind, name=name, manifest=api.find(configuration_path(kind, name)))
+        for kind in CONFIGURATION_KINDS
+    )
 
 
 def publish(
@@ -139,17 +127,9 @@ def publish(
         return configuration
     # The API server's managed fields name who has written the bundle.
     manager = {"fieldManager": "evenkeel"}
-    manifest = api.call("PATCH", configuration.api_path, params=manager, body=patch, content_type=JSON_PATCH)
+    path = configuration_path(configuration.kind, configuration.name)
+    manifest = api.call("PATCH", path, params=manager, body=patch, content_type=JSON_PATCH)
     return replace(configuration, manifest=manifest)
-
-
-def _read(api: ApiServer, configuration: Configuration) -> Configuration:
-    try:
-        return replace(configuration, manifest=api.call("GET", configuration.api_path))
-    except ApiError as error:
-        if not error.not_found:
-            raise
-        return configuration
 
 
 def inspect_secret(

@@ -104,7 +104,7 @@ class CertificateController(LeaderComponent):
 
     def registered(self) -> dict[str, bool]:
         """Return whether the API server sends workloads to each webhook; empty before the first look."""
-        return {webhook: entry.reviewed for webhook, entry in self._registrations.items()}
+        return {path.removeprefix("/"): entry.reviewed for path, entry in self._registrations.items()}
 
     def problem(self) -> str:
         """Return why an API server would not trust what is served; empty if it would. Costs nothing.
@@ -221,7 +221,7 @@ class CertificateController(LeaderComponent):
             LOGGER.info("certificate_adopted", extra={"fields": fields})
         missing = [found.source for found in observed.configurations if found.manifest is None]
         self._problems.report("webhook_configuration_missing", ", ".join(missing))
-        found = {entry.webhook: self._judge(entry) for entry in observed.configurations}
+        found = {entry.path: self._judge(entry) for entry in observed.configurations}
         told = [fault for entry in found.values() for fault in entry.faults]
         self._problems.report("webhook_reviews_nothing", "" if missing else "; ".join(told))
         self._registrations = found

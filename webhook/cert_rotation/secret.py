@@ -47,13 +47,10 @@ class SecretStore:
         Raises:
             ClusterError: It cannot be read, or belongs to cert-manager.
         """
-        try:
-            return self._stored(self._api.call("GET", self._path))
-        except ApiError as error:
-            if not error.not_found:
-                raise
-            nothing = Keyring(problems=(f"{self.source} does not exist",))
-            return StoredSecret(source=self.source, keyring=nothing)
+        if (manifest := self._api.find(self._path)) is not None:
+            return self._stored(manifest)
+        nothing = Keyring(problems=(f"{self.source} does not exist",))
+        return StoredSecret(source=self.source, keyring=nothing)
 
     def write(self, old: StoredSecret, keyring: Keyring) -> StoredSecret:
         """Replace what was read by a keyring.

@@ -21,8 +21,7 @@ with late_imports():
     from policies.model import cluster_kinds
     from webhook import atomic_write
     from webhook.cli import live
-    from webhook.kube import kind_record, snapshot, watched_resources
-    from webhook.kube import list as kube_list
+    from webhook.kube import kind_record, snapshot, snapshot_writer, watched_resources
 
 
 _EXAMPLES = """\
@@ -59,16 +58,16 @@ def command(*, context: str, output: str, packed: bool) -> None:
     packed = packed or output.endswith(".gz")
     api = live.api_server(context)
     with _opened(output) as file, reading_progress() as advance:
-        taken, lists = snapshot.snapshot_time(datetime.now(UTC)), dict[str, str]()
+        taken, lists = snapshot_writer.snapshot_time(datetime.now(UTC)), dict[str, str]()
 
         def listed(resource: watched_resources.ListedResource, why: str) -> None:
             lists[cluster_kinds.LIST_NAMES[resource.key]] = why
 
-        objects = kube_list.read_objects(
+        objects = snapshot.read_objects(
             api, watched_resources.EVERYTHING, left_out=lambda broken: note(str(broken)), listed=listed
         )
-        pieces = snapshot.written_list(
-            _with(_counted(objects, advance), lambda: (snapshot.snapshot_lists(lists), taken))
+        pieces = snapshot_writer.written_list(
+            _with(_counted(objects, advance), lambda: (snapshot_writer.snapshot_lists(lists), taken))
         )
         if packed:
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as stream:

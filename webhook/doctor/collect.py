@@ -34,8 +34,8 @@ from webhook.doctor.time_limit import TIMEOUT_S
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
 from webhook.kube.list import Listing, selects_any
 from webhook.kube.watched_resources import LABELED_OBJECTS, ListedResource
+from webhook.registration import configuration_path
 
-_REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
 #: Lists of objects that a webhook is sent.
 _LABELED_OBJECTS: Final = (*LABELED_OBJECTS, "/apis/apps/v1/deployments")
 
@@ -157,7 +157,7 @@ def _replicas(
 
 
 def _webhooks(reader: Reader, kind: str, name: str) -> tuple[RegisteredWebhook, ...] | None:
-    configuration = reader.get(f"{_REGISTRATION}/{kind.lower()}s/{name}")
+    configuration = reader.get(configuration_path(kind, name))
     if configuration is None:
         return None
     return tuple(

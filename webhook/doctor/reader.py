@@ -62,10 +62,8 @@ class Reader:
     def get(self, path: str) -> dict[str, Any] | None:
         """Return an object; None if it does not exist."""
         try:
-            return self._api.call("GET", path)
+            return self._api.find(path)
         except ApiError as error:
-            if error.not_found:
-                return None
             raise _located(error, path) from error
 
     def list(self, path: str) -> list[dict[str, Any]]:

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from certs.inject import CONFIGURATION_KINDS
 from policies.model.labels import LabelSelector
 from policies.model.workload_kinds import POD_KIND
-from webhook.registration import OPERATIONS, is_sent
+from webhook.registration import PATHS, is_sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +43,7 @@ class RegisteredWebhook:
     @property
     def path(self) -> str:
         """The path at which webhooks of such a configuration are answered."""
-        return dict(zip(CONFIGURATION_KINDS, OPERATIONS, strict=True))[self.kind]
+        return PATHS[self.kind]
 
     @property
     def namespace_selector(self) -> LabelSelector:

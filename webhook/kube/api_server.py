@@ -31,6 +31,9 @@ TIMEOUT_S = 30.0
 JSON_PATCH = "application/json-patch+json"
 #: Content type of a merge patch.
 MERGE_PATCH = "application/merge-patch+json"
+#: Bytes of a single object after which it is not read, and those of it that name it. etcd holds objects of at
+#: most 1.5 MiB, whose characters may take six bytes each in JSON.
+LARGEST_OBJECT, OBJECT_HEAD = 2**24, 2**16
 #: Characters of an answer that is no Status which are repeated.
 _TOLD_LENGTH = 200
 
@@ -130,8 +133,11 @@ class Answer:
         return found if isinstance(found, dict) else {}
 
     def error(self) -> ApiError:
-        """Return the error that the answer reports."""
-        return status_error(self.status, self.body, self.headers.get("retry-after", ""))
+        """Return the error that the answer reports: its Status object's words if it has one."""
+        text = " ".join(self.body.decode(errors="replace").split())[:_TOLD_LENGTH]
+        wait = self.headers.get("retry-after", "")
+        wait_s = float(wait) if wait.isdecimal() else None
+        return error_of(self.status, self.json_object(), text=text, wait_s=wait_s)
 
 
 class Watch(Protocol):
@@ -217,6 +223,15 @@ class ApiServer(ABC):
             raise UnreachableError(f"{self.url}{path}: the answer is no object")
         return found
 
+    def find(self, path: str) -> dict[str, Any] | None:
+        """Return an object; None if it does not exist. Other errors are those of ``call``."""
+        try:
+            return self.call("GET", path)
+        except ApiError as error:
+            if error.not_found:
+                return None
+            raise
+
     def fetch(
         self,
         path: str,
@@ -256,14 +271,15 @@ class ApiServer(ABC):
         """
 
 
-def status_error(status: int, body: bytes, retry_after: str = "") -> ApiError:
-    """Return the error of an answer: its Status object's words if it has one."""
-    try:
-        found = read_json(body).value
-    except JsonError:
-        found = None
-    text = " ".join(body.decode(errors="replace").split())[:_TOLD_LENGTH]
-    return error_of(status, found, text=text, wait_s=float(retry_after) if retry_after.isdecimal() else None)
+def unchanged(version: str) -> dict[str, str]:
+    """Return the operation of a JSON patch that makes it a conflict if the object has changed meanwhile.
+
+    A ``resourceVersion`` that is written is compared.
+
+    Args:
+        version: The ``resourceVersion`` of the object as it was read.
+    """
+    return {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
 
 
 def error_of(status: int, found: object, *, text: str = "", wait_s: float | None = None) -> ApiError:

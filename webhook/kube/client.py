@@ -27,12 +27,13 @@ from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 from policies.manifests.fields import shown
 from policies.model.workload import DEFAULT_NAMESPACE
 from webhook.kube.api_server import (
+    LARGEST_OBJECT,
+    OBJECT_HEAD,
     TIMEOUT_S,
     Answer,
     ApiServer,
     KubeconfigError,
     UnreachableError,
-    status_error,
 )
 from webhook.kube.error_messages import connection_problem, kubeconfig_problem, plugin_problem
 
@@ -42,11 +43,6 @@ _CONNECT_S: Final = 10.0
 _CONNECTIONS: Final = 32
 #: Bytes of a watch that are read at once, if there are as many.
 _BLOCK: Final = 2**16
-#: Bytes of a line of a watch after which no more than its head is kept. etcd holds objects of at most
-#: 1.5 MiB, whose characters may take six bytes each in JSON.
-_LONGEST_LINE: Final = 2**24
-#: Bytes of a longer line that are kept: they name the object.
-_HEAD: Final = 2**16
 #: Bytes of a line after which it is taken to have no end.
 _ENDLESS: Final = 2**28
 #: Where a pod finds the name of its namespace.
@@ -193,15 +189,15 @@ class KubernetesWatch:
             for end in ends:
                 line = b"".join((*begun, end))
                 if line:
-                    yield line if size + len(end) <= _LONGEST_LINE else line[:_HEAD]
+                    yield line if size + len(end) <= LARGEST_OBJECT else line[:OBJECT_HEAD]
                 begun, size = [], 0
             size += len(rest)
-            if size <= _LONGEST_LINE:
+            if size <= LARGEST_OBJECT:
                 begun.append(rest)
             elif size > _ENDLESS:
                 raise UnreachableError(f"a line of a watch is longer than {_ENDLESS >> 20} MiB")
             else:
-                begun = [b"".join(begun)[:_HEAD]]
+                begun = [b"".join(begun)[:OBJECT_HEAD]]
 
     def cancel(self) -> None:
         """End it, from any thread; a thread that waits for its next line wakes up."""
@@ -246,11 +242,7 @@ class KubernetesApiServer(ApiServer):
     ) -> Answer:
         """Send a request over one of the kept connections: see ``ApiServer``."""
         with self._opened(method, path, params or {}, body, headers or {}, read_s=timeout_s) as response:
-            return Answer(
-                response.status,
-                response.read(most_bytes),
-                {name.lower(): value for name, value in response.headers.itermerged()},
-            )
+            return _answer(response, most_bytes)
 
     @contextmanager
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[KubernetesWatch]:
@@ -258,7 +250,7 @@ class KubernetesApiServer(ApiServer):
         query = {**params, "watch": "1"}
         with self._opened("GET", path, query, None, {}, read_s=idle_s) as response:
             if response.status != HTTPStatus.OK:
-                raise status_error(response.status, response.read(), response.headers.get("retry-after", ""))
+                raise _answer(response).error()
             yield KubernetesWatch(response)
 
     @contextmanager
@@ -303,3 +295,9 @@ class KubernetesApiServer(ApiServer):
         except (ConfigException, OSError) as error:
             raise UnreachableError(f"{self.url}: no credentials: {kubeconfig_problem(error)}") from error
         return {"Authorization": token} if token else {}
+
+
+def _answer(response: urllib3.HTTPResponse, most_bytes: int | None = None) -> Answer:
+    """Return a response with its body, or the first bytes of that."""
+    headers = {name.lower(): value for name, value in response.headers.itermerged()}
+    return Answer(response.status, response.read(most_bytes), headers)

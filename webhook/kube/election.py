@@ -16,7 +16,7 @@ from kubernetes.leaderelection.electionconfig import Config
 from kubernetes.leaderelection.leaderelection import LeaderElection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 
-from webhook.kube.api_server import JSON_PATCH, ApiError, ClusterError, status_error
+from webhook.kube.api_server import JSON_PATCH, Answer, ApiError, ClusterError, unchanged
 from webhook.kube.client import KubernetesApiServer
 from webhook.kube.error_messages import connection_problem
 from webhook.telemetry.logs import LOGGER
@@ -121,7 +121,7 @@ class _Leases:
         """Log once that a right is missing: the lock takes it for a Lease that another holds."""
         if error.status == HTTPStatus.FORBIDDEN and not self._is_refused:
             self._is_refused = True
-            reason = str(status_error(error.status, (error.body or "").encode()))
+            reason = str(Answer(error.status, (error.body or "").encode()).error())
             LOGGER.warning("election_failed", extra={"fields": {"lease": self._path, "error": reason}})
 
 
@@ -183,12 +183,7 @@ class _Election:
         if held.get("spec", {}).get("holderIdentity") != self._identity:
             return
         patch = [
-            # Written, a resourceVersion is compared: a Lease that has changed is a conflict.
-            {
-                "op": "replace",
-                "path": "/metadata/resourceVersion",
-                "value": held["metadata"]["resourceVersion"],
-            },
+            unchanged(held["metadata"]["resourceVersion"]),
             {"op": "replace", "path": "/spec/holderIdentity", "value": ""},
         ]
         self._api.call("PATCH", self._path, body=patch, content_type=JSON_PATCH, timeout_s=_LEASE_TIMEOUT_S)

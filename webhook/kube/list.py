@@ -11,7 +11,7 @@ from policies.manifests import json_bytes
 from policies.manifests.fields import text_member, type_name
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.labels import LabelSelector
-from webhook.kube.api_server import ApiError, ApiServer, UnreachableError
+from webhook.kube.api_server import LARGEST_OBJECT, OBJECT_HEAD, ApiError, ApiServer, UnreachableError
 from webhook.kube.kind_record import LeftOutObject
 from webhook.kube.watched_resources import ListedResource
 
@@ -30,10 +30,6 @@ _PAGE_BYTES: Final = 2**21
 _MOST_TIMES: Final = 2
 #: How many times more objects the next page may have, or fewer where one was too large.
 _STEP: Final = 4
-#: Bytes of a single object after which it is left out, and those that name it. etcd holds objects of at most
-#: 1.5 MiB, whose characters may take six bytes each in JSON.
-_LARGEST_OBJECT: Final = 2**24
-_HEAD: Final = 2**16
 #: How often a list whose place expired is begun again in pages, so many times larger each time; then it is
 #: requested in one piece.
 _RESTARTS, _LARGER = 3, 4
@@ -106,7 +102,7 @@ class Listing:
     def _page(self, body: bytes, *, first: bool) -> Page:
         """Take in an answer, and request the next one."""
         is_cut = self._is_cut(body)
-        answer = _parted(body[:_HEAD]) if is_cut else _parsed(body)
+        answer = _parted(body[:OBJECT_HEAD]) if is_cut else _parsed(body)
         if answer is None:
             raise UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no JSON")
         items, metadata = answer.get("items"), answer.get("metadata")
@@ -152,7 +148,7 @@ class Listing:
         """After how many bytes an answer is cut; None for none."""
         if self._restarts > _RESTARTS:
             return None
-        return _LARGEST_OBJECT if self._limit == 1 else _MOST_TIMES * self._page_bytes
+        return LARGEST_OBJECT if self._limit == 1 else _MOST_TIMES * self._page_bytes
 
     def _is_cut(self, body: bytes) -> bool:
         return self._most_bytes is not None and len(body) >= self._most_bytes
@@ -258,42 +254,6 @@ def unread_reason(resource: ListedResource, error: ApiError) -> str:
     if error.forbidden:
         return f"no right to list and watch {resource.title}"
     return f"the API server does not serve {resource.api_version} {resource.kind}" if error.not_found else ""
-
-
-def read_objects(
-    api: ApiServer,
-    resources: tuple[ListedResource, ...],
-    *,
-    left_out: Callable[[LeftOutObject], None],
-    listed: Callable[[ListedResource, str], None],
-) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a cluster.
-
-    Args:
-        api: Its API server.
-        resources: What of it.
-        left_out: Called with each object that cannot be read.
-        listed: Called with each kind whose objects were all read, or, if it is optional, with the reason why
-            they cannot be: those that it yielded do not count then.
-
-    Raises:
-        ApiError: The API server refuses; says what to have granted.
-        UnreachableError: There is no answer.
-    """
-    for resource in resources:
-        try:
-            yield from list_objects(api, resource, left_out=left_out)
-            listed(resource, "")
-        except ApiError as error:
-            if why := unread_reason(resource, error):
-                listed(resource, why)
-                continue
-            if not error.forbidden:
-                raise
-            text = (
-                "have list granted on it in all namespaces, as the ClusterRole view and a right to nodes do"
-            )
-            raise ApiError(error.status, f"{error}; {text}", reason=error.reason) from error
 
 
 def identity(obj: Mapping[str, Any]) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.list import identity
-from webhook.kube.snapshot import without_secrets
+from webhook.kube.snapshot_writer import without_secrets
 
 #: What is missing among the workloads of a live cluster, of which ReplicaSets, ReplicationControllers and
 #: StatefulSets are read, in the words of the answers.

@@ -17,7 +17,7 @@ from policies.config.policy_resource import PolicyResource
 from policies.config.policy_status import PolicyWorkloads, policy_status
 from policies.config.spread_policy import SpreadPolicy
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
+from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError, unchanged
 from webhook.kube.leader_loop import LeaderComponent, Throttle
 from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.controller import PolicyResources, policies_of
@@ -100,8 +100,7 @@ class PolicyStatusWriter(LeaderComponent):
 
     def _write(self, resource: PolicyResource, status: Mapping[str, Any]) -> None:
         patch = [
-            # Written, a resourceVersion is compared: a policy that has changed is a conflict.
-            {"op": "replace", "path": "/metadata/resourceVersion", "value": resource.version},
+            unchanged(resource.version),
             # Whole: a merge would keep fields of a spec that are gone.
             {"op": "add", "path": "/status", "value": status},
         ]

@@ -17,7 +17,7 @@ from policies.placement.audit.audit import WorkloadAudit
 from policies.placement.core.actions import LoseDomain
 from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.cluster_survival import Disrupted
-from webhook.kube.snapshot import without_secrets
+from webhook.kube.snapshot_writer import without_secrets
 from webhook.ui.background_audit import MOST_SENT, audited_entry
 from webhook.ui.cluster import PageCluster
 from webhook.ui.cluster_map import cluster_map

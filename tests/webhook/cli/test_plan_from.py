@@ -17,7 +17,7 @@ from tests.builders import a_replica_set, a_workload
 from tests.policies.placement.planned import a_deployment
 from webhook.cli.plan_from import fetch_workloads, find_workloads
 from webhook.kube.api_server import ApiError
-from webhook.kube.snapshot import written_list
+from webhook.kube.snapshot_writer import written_list
 from webhook.lint.files import Text
 from webhook.lint.parse import parse
 

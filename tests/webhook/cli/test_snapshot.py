@@ -17,7 +17,8 @@ from policies.model.cluster_kinds import BUDGET, CSI_NODE, LISTS, VOLUME
 from tests.policies.reports.explain.explanations import UNEVEN
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
-from webhook.kube.snapshot import SNAPSHOT_LISTS, SnapshotFile, without_secrets
+from webhook.kube.snapshot import SnapshotFile
+from webhook.kube.snapshot_writer import SNAPSHOT_LISTS, without_secrets
 
 
 @pytest.fixture

@@ -150,8 +150,8 @@ def test_of_a_line_longer_than_any_object_the_head_is_kept(
     server: FakeApiServer, api: KubernetesApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lines before and behind it are whole."""
-    monkeypatch.setattr(client, "_LONGEST_LINE", 1000)
-    monkeypatch.setattr(client, "_HEAD", 10)
+    monkeypatch.setattr(client, "LARGEST_OBJECT", 1000)
+    monkeypatch.setattr(client, "OBJECT_HEAD", 10)
 
     def fault(handler: Handler) -> None:
         handler.stream()
@@ -168,7 +168,7 @@ def test_a_line_without_an_end(
     server: FakeApiServer, api: KubernetesApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that never ends its line does not fill the memory."""
-    monkeypatch.setattr(client, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(client, "LARGEST_OBJECT", 1000)
     monkeypatch.setattr(client, "_ENDLESS", 3000)
 
     def fault(handler: Handler) -> None:

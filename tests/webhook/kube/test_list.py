@@ -139,7 +139,7 @@ def test_large_objects_come_a_few_at_a_time(
 ) -> None:
     """No answer is read that is much larger than a page; what is too large alone is left out by its name."""
     monkeypatch.setattr(module, "_PAGE_BYTES", 40_000)
-    monkeypatch.setattr(module, "_LARGEST_OBJECT", 200_000)
+    monkeypatch.setattr(module, "LARGEST_OBJECT", 200_000)
     sizes = {f"p{n:03}": 50_000 if 100 <= n < 120 else 10 for n in range(140)} | {"p110": 300_000}
     for name, size in sizes.items():
         server.put(a_pod(name=name, annotations={"a": "x" * size}))

@@ -14,8 +14,8 @@ from tests.builders import a_pod, a_replica_set, a_workload, kind_of
 from tests.policies.reports.explain.explanations import UNEVEN
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from webhook.kube.api_server import ApiError
-from webhook.kube.list import read_objects
-from webhook.kube.snapshot import read_index, written_list
+from webhook.kube.snapshot import read_index, read_objects
+from webhook.kube.snapshot_writer import written_list
 from webhook.kube.watched_resources import EVERYTHING, NODES
 
 SECRET = "hunter2"
