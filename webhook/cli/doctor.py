@@ -14,17 +14,18 @@ from webhook.cli.certs_target import webhooks_option
 from webhook.cli.command import Command
 from webhook.cli.options import answer_option, context_option
 from webhook.cli.terminal import ExitCode, finish
-from webhook.doctor.time_limit import TIMEOUT_S
 from webhook.late_imports import late_imports
 
 with late_imports():
     from certs import names as certs_names
     from webhook.cli import live
-    from webhook.doctor import check_result, observations, report
+    from webhook.doctor import check_result, observations
     from webhook.doctor import collect as doctor_collect
     from webhook.doctor import diagnosis as doctor_diagnosis
 
 
+#: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.
+_TIMEOUT_S: Final = 30
 _EXAMPLES: Final = """\
 evenkeel doctor
 kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(.status == "problem")'
@@ -47,7 +48,7 @@ kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(
 @click.option(
     "--timeout",
     type=click.IntRange(1),
-    default=int(TIMEOUT_S),
+    default=_TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
     help="Time that the API server has for all its answers.",
@@ -86,9 +87,9 @@ def command(
     )
     diagnosis = doctor_diagnosis.diagnose(observed, api.url)
     if form == "text":
-        click.echo(report.render_text(diagnosis), nl=False)
+        click.echo(doctor_diagnosis.render_text(diagnosis), nl=False)
     else:
-        print_answer(report.render_json(diagnosis).encode(), form)
+        print_answer(doctor_diagnosis.render_json(diagnosis), form)
     if diagnosis.count(check_result.CheckStatus.PROBLEM):
         finish(ExitCode.FINDINGS)
     finish(ExitCode.CANNOT_RUN if diagnosis.blind else ExitCode.CLEAN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -14,6 +15,7 @@ from certs.inject import CONFIGURATION_KINDS
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
+from webhook.doctor.installed import RegisteredWebhook, ReplicaPod
 from webhook.doctor.observations import (
     InjectionCounts,
     InstallationNames,
@@ -28,9 +30,6 @@ from webhook.doctor.observations import (
 from webhook.doctor.permissions import of_clients, of_replicas
 from webhook.doctor.probe import probe
 from webhook.doctor.reader import BoundedApiServer, Reader, observe, read_status, read_statuses
-from webhook.doctor.registered_webhook import RegisteredWebhook
-from webhook.doctor.replica_pod import ReplicaPod
-from webhook.doctor.time_limit import TIMEOUT_S
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
 from webhook.kube.list import Listing, selects_any
 from webhook.kube.watched_resources import LABELED_OBJECTS, ListedResource
@@ -51,7 +50,7 @@ def collect(
     *,
     now: datetime,
     tool_version: str,
-    timeout_s: float = TIMEOUT_S,
+    timeout_s: float = math.inf,
 ) -> Observations:
     """Read everything.
 

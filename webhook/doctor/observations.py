@@ -10,8 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, NoReturn, TypeVar
 from policies.model.version import KubernetesVersion
 from policies.model.workload_kinds import KNOWN_KINDS
 from policies.model.workload_ref import WorkloadRef
-from webhook.doctor.registered_webhook import RegisteredWebhook
-from webhook.doctor.replica_pod import ReplicaPod
+from webhook.doctor.installed import RegisteredWebhook, ReplicaPod
 from webhook.kube.service_proxy import account_of
 from webhook.registration import faults
 

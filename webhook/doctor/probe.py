@@ -11,8 +11,8 @@ from typing import Any, Final
 import orjson
 
 from policies.model.workload_kinds import KNOWN_KINDS
+from webhook.doctor.installed import RegisteredWebhook
 from webhook.doctor.observations import DryRunAnswer, MissingError, Observations, Observed
-from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.kube.api_server import ApiServer
 from webhook.registration import PROBE_ANNOTATION, is_sent, labels_for, probe_answer
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, Final, TypeVar
 
+from webhook.doctor.installed import ReplicaPod
 from webhook.doctor.observations import (
     InstallationNames,
     Missing,
@@ -21,7 +22,6 @@ from webhook.doctor.observations import (
     ReplicaStatus,
 )
 from webhook.doctor.permissions import review_attributes
-from webhook.doctor.replica_pod import ReplicaPod
 from webhook.kube.api_server import (
     TIMEOUT_S,
     Answer,

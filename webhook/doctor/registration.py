@@ -15,9 +15,9 @@ from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS
 from policies.model.workload_ref import WorkloadRef
 from webhook.doctor.check_result import CheckResult, ok, problem, skipped, warning
+from webhook.doctor.installed import RegisteredWebhook
 from webhook.doctor.observations import Object, Observations, Observed, pod_labels
 from webhook.doctor.probe import probed
-from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.registration import OPERATIONS, is_sent, reviews, unsent
 
 #: What it means that a configuration is missing.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.webhook.doctor.installation import a_pod
-from webhook.doctor.replica_pod import ReplicaPod
+from webhook.doctor.installed import ReplicaPod
 
 
 def replica(

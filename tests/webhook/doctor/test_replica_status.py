@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.webhook.doctor.installation import NAMES, a_cluster, proxy_error, readyz
+from webhook.doctor.installed import ReplicaPod
 from webhook.doctor.observations import Missing, Observed, ReplicaStatus
 from webhook.doctor.reader import read_statuses
-from webhook.doctor.replica_pod import ReplicaPod
 
 BROKEN_OFF = "https://cluster:6443: the connection broke off"
 

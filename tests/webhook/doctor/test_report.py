@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from tests.webhook.doctor.installation import Change, Cluster, diagnosis, stable
-from webhook.doctor.report import SCHEMA, render_json, render_text
+from webhook.doctor.diagnosis import SCHEMA, render_json, render_text
 
 FORM = json.loads(resources.files("webhook.doctor").joinpath("doctor.schema.json").read_text())
 
@@ -56,7 +56,7 @@ def test_schema(change: Change) -> None:
 
 def test_json(golden: Callable[[str, str], str]) -> None:
     """Programs get what people read, field by field."""
-    text = stable(render_json(diagnosis(broken)))
+    text = stable(render_json(diagnosis(broken)).decode())
 
     assert golden("report_broken.json", text) == text
 

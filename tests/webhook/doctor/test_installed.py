@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.webhook.doctor.installation import LABELS, MUTATING, a_configuration
-from webhook.doctor.registered_webhook import RegisteredWebhook
+from webhook.doctor.installed import RegisteredWebhook
 
 
 def webhook(**fields: object) -> RegisteredWebhook:
