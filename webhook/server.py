@@ -142,7 +142,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         error_body=problem,
         begin_drain=lambda: _begin_drain(state),
         tick=app.tick,
-        when_ready=_announcement(shown_address(listener), state, files),
+        when_ready=_announcement(shown_address(listener.getsockname()), state, files),
         begin_work=state.begin,
         prepared=state.prepared,
         end_work=state.end,

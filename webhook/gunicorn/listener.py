@@ -60,7 +60,13 @@ def open_listener(bind: str) -> socket.socket:
     return sock
 
 
-def shown_address(sock: socket.socket) -> str:
-    """Return a bound socket's address as HOST:PORT."""
-    host, port = sock.getsockname()[:2]
-    return f"[{host}]:{port}" if sock.family is socket.AF_INET6 else f"{host}:{port}"
+def shown_address(address: object) -> str:
+    """Return the address of a socket as ``host:port``, with an IPv6 address in brackets; empty if it is none.
+
+    >>> shown_address(("10.0.0.1", 54480)), shown_address(("fe80::1", 443, 0, 2))
+    ('10.0.0.1:54480', '[fe80::1]:443')
+    """
+    if not isinstance(address, tuple):
+        return ""
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

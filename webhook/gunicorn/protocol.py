@@ -26,28 +26,24 @@ import time
 from collections.abc import Callable
 from enum import Enum
 from http import HTTPStatus
-from typing import Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from gunicorn.asgi.parser import RFC9112_TARGET_INVALID
 from gunicorn.asgi.protocol import ASGIProtocol, _get_cached_date_header
 
-from webhook.gunicorn.turns import Turns
+from webhook.gunicorn import request_head
+from webhook.gunicorn.listener import shown_address
+from webhook.gunicorn.request_head import MalformedRequestError
 from webhook.telemetry.logs import LOGGER
 
-#: The media type of every error.
-_JSON: Final = "application/json"
+if TYPE_CHECKING:
+    from webhook.gunicorn.worker import Worker
+
 #: What a client reads that did not finish its request.
 _TOO_SLOW: Final = "the request did not arrive in time"
 #: Of an error of ours a client reads only that it is one.
 _INTERNAL: Final = "internal error, see the log"
-#: Bytes of a body up to which a request is answered at once. The reviews of a real API server had 1 to 12 KB.
-_SMALL: Final = 64 * 1024
 #: Chunks of a body that come together: more in one read have less than some 10 bytes each.
 _MOST_CHUNKS: Final = 1000
-#: Digits of a length: the parser in C counts beyond 2^64 from 0 again.
-_MOST_DIGITS: Final = 18
-#: What changes how a request is read or answered; gunicorn knows how.
-_UNUSUAL: Final = frozenset({b"connection", b"expect", b"transfer-encoding", b"upgrade"})
 
 
 class BegunRequest(Protocol):
@@ -80,30 +76,6 @@ class Stage(Enum):
     SENDING = "sending"
 
 
-class ConnectionOwner(Protocol):
-    """The interface of a worker that a connection uses.
-
-    Attributes:
-        app: gunicorn's application, which writes the bodies of errors and answers at once.
-        connections: Every connection of the worker.
-        draining: Whether the worker must end, so that every answer closes its connection.
-        read_timeout_s: Seconds for a handshake, for a whole request, and for the reading of an answer.
-        keepalive_s: Seconds between two requests.
-        turns: Gives turns to connections that have sent more than one request.
-    """
-
-    app: Any
-    connections: set[Connection]
-    turns: Turns
-    draining: bool
-    read_timeout_s: float
-    keepalive_s: float
-
-
-class MalformedRequestError(ValueError):
-    """A request that gunicorn's parser takes and that is refused."""
-
-
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     """Serves one client.
 
@@ -116,7 +88,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     _callback_parser: Any
 
-    def __init__(self, worker: ConnectionOwner) -> None:
+    def __init__(self, worker: Worker) -> None:
         super().__init__(worker)
         self.stage = Stage.HANDSHAKE
         self.arrived = time.monotonic()
@@ -221,7 +193,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self.deadline = self.arrived + self.worker.read_timeout_s
 
     def _on_headers_complete(self) -> Any:  # what the parser wants to hear
-        self._check_head()
+        request_head.check(self._callback_parser)
         if self.stage is not Stage.RECEIVING:
             # It came together with the request before it.
             self._begin_request()
@@ -260,44 +232,17 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             self.deadline = math.inf
         super()._on_message_complete()
 
-    def _check_head(self) -> None:
-        """Refuse what the parser in C takes for another request than others would.
-
-        Raises:
-            MalformedRequestError: The length is beyond all bounds, a line of the head continues another, or
-                there is no Host.
-        """
-        parser = self._callback_parser
-        has_host = parser.http_version < (1, 1)
-        for name, value in getattr(parser, "asgi_headers", None) or parser.headers:
-            if name == b"content-length" and len(value) > _MOST_DIGITS:
-                raise MalformedRequestError("invalid Content-Length")
-            if not name:
-                raise MalformedRequestError("a field of the head has no name")
-            has_host |= name == b"host"
-        if not has_host:
-            raise MalformedRequestError("there is no Host")
-
     def _answer_to_head(self) -> AnswerAtOnce | None:
         """Return the function that answers a request at once whose head has come; None if there is none."""
         parser = self._callback_parser
         path, _, query = parser.path.partition(b"?")
         at_once: AtOnce | None = self.worker.app.at_once.get(path)
-        if at_once is None:
-            return None
-        headers = getattr(parser, "asgi_headers", None) or parser.headers
-        if (
-            parser.method != b"POST"
-            or parser.http_version != (1, 1)
-            or not 0 < (parser.content_length or 0) <= _SMALL
-            or not _UNUSUAL.isdisjoint([name for name, _ in headers])
-            or RFC9112_TARGET_INVALID.search(query)
-        ):
+        if at_once is None or not request_head.is_small_and_plain(parser, query):
             return None
         scope = {
             "method": "POST",
             "query_string": query,
-            "headers": headers,
+            "headers": request_head.fields(parser),
             "extensions": self._extensions,
             "evenkeel.arrived": self.arrived,
         }
@@ -376,18 +321,6 @@ def raw_answer(status: HTTPStatus, body: bytes) -> bytes:
     """Return a whole HTTP/1.1 answer of JSON that ends its connection."""
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\n"
-        f"Content-Type: {_JSON}\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode("ascii") + body
-
-
-def shown_address(address: object) -> str:
-    """Return the address of a socket as ``host:port``, with an IPv6 address in brackets.
-
-    >>> shown_address(("10.0.0.1", 54480)), shown_address(("fe80::1", 443, 0, 2))
-    ('10.0.0.1:54480', '[fe80::1]:443')
-    """
-    if not isinstance(address, tuple):
-        return ""
-    host, port = address[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

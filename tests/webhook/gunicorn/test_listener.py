@@ -36,6 +36,6 @@ def test_address_in_use() -> None:
     with open_listener("127.0.0.1:0") as taken:
         taken.listen()
         with pytest.raises(ListenError) as caught:
-            open_listener(shown_address(taken))
+            open_listener(shown_address(taken.getsockname()))
 
     assert "Address already in use" in str(caught.value)
