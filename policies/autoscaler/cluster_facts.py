@@ -196,9 +196,7 @@ class PodGroupFacts:
         return [
             position
             for position, applied in enumerate(request.constraints)
-            if applied.selector is not None
-            and not applied.counts_nothing(request.behavior)
-            and applied.selector.matches(pod.labels)
+            if applied.counted is not None and applied.counted.matches(pod.labels)
         ]
 
 

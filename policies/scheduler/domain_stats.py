@@ -121,7 +121,7 @@ def _stats(result: SchedulingResult, spread: FilterResult | ScoreResult) -> Cons
     listed = present if all_listed else _extremes(spread, existing)
     return ConstraintStats(
         applied=spread.applied,
-        counts_nothing=spread.applied.counts_nothing(result.request.behavior),
+        counts_nothing=spread.applied.counted is None,
         minimum=spread.minimum if isinstance(spread, FilterResult) else None,
         weight=spread.weight if isinstance(spread, ScoreResult) else None,
         domain_count=len(existing),

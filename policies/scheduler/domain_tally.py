@@ -11,13 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.model.constraint import WhenUnsatisfiable
-from policies.model.topology_keys import HOSTNAME
-from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.evaluate import count_spread
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
-from policies.scheduler.node_view import NodeView
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.result import DomainCounts
 from policies.scheduler.skew import global_minimum, skew
@@ -28,7 +24,7 @@ class _Counted(NamedTuple):
 
     applied: AppliedConstraint
     domains: DomainCounts
-    home: NDArray[np.int64]
+    home: NDArray[np.intp]
     existing: NDArray[np.intp]
     matching: NDArray[np.int64]
 
@@ -40,14 +36,13 @@ class DomainTally:
         """Count the pods of a cluster, whose nodes must not change afterwards."""
         self._request = request
         results = count_spread(request, cluster)
-        view = NodeView(cluster, request.pod)
         self._positions = cluster.nodes.positions()
         self._selected: dict[frozenset[tuple[str, str]], tuple[int, ...]] = {}
         self._counted = [
             _Counted(
                 applied=result.applied,
                 domains=result.domains,
-                home=_homes(result.applied, request, view, result.domains),
+                home=result.domains.eligible.home_of_node(),
                 existing=np.flatnonzero(result.domains.exists),
                 matching=result.domains.matching.copy(),
             )
@@ -61,13 +56,11 @@ class DomainTally:
         """Return the positions of the constraints that count a pod with such labels."""
         found = self._selected.get(labels)
         if found is None:
-            pairs, behavior = dict(labels), self._request.behavior
+            pairs = dict(labels)
             found = self._selected[labels] = tuple(
                 position
                 for position, counted in enumerate(self._counted)
-                if (selector := counted.applied.selector) is not None
-                if not selector.empty or behavior.empty_selector_counts
-                if selector.matches(pairs)
+                if (selector := counted.applied.counted) is not None and selector.matches(pairs)
             )
         return found
 
@@ -125,22 +118,3 @@ class DomainTally:
             }
             for counted in self._counted
         )
-
-
-def _homes(
-    applied: AppliedConstraint, request: SchedulingRequest, view: NodeView, domains: DomainCounts
-) -> NDArray[np.int64]:
-    """Return the domain that each node counts in, -1 for a node that does not count; shape ``(n,)``."""
-    constraint = applied.constraint
-    all_keys = applied.is_hard or request.requires_all_keys
-    constraints = (each.constraint for each in request.constraints) if all_keys else ()
-    when = WhenUnsatisfiable.DO_NOT_SCHEDULE if applied.is_hard else WhenUnsatisfiable.SCHEDULE_ANYWAY
-    keys = required_keys(constraints, when)
-    homes = domains.of_node.astype(np.int64)
-    if not applied.is_hard and constraint.topology_key == HOSTNAME:
-        return np.where(view.with_labels(keys), homes, MISSING)
-    if not applied.is_hard and "" in domains.values:
-        # Under the system defaults nodes without the label are a domain too.
-        homes = np.where(homes == MISSING, domains.values.index(""), homes)
-    eligible = eligible_nodes(constraint, view, keys=keys, behavior=request.behavior)
-    return np.where(eligible, homes, MISSING)

@@ -105,7 +105,7 @@ class NodeView:
         #: How the release of the pod counts amounts.
         self.reading = pod.reading.amounts
         self._resources: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
-        self._counted: dict[LabelSelector, NDArray[np.int64]] = {}
+        self._counted: dict[LabelSelector | None, NDArray[np.int64]] = {}
         self._more = ((PODS, 1), *more)
         # Taken before the slots: what does not belong together must not be kept.
         self._derived = index.nodes.derived if at is None else Derived()
@@ -319,11 +319,11 @@ class NodeView:
         row = table.find(name)
         return np.zeros(len(self.slots), np.int64) if row is None else row[self.slots]
 
-    def count_pods(self, selector: LabelSelector) -> NDArray[np.int64]:
+    def count_pods(self, selector: LabelSelector | None) -> NDArray[np.int64]:
         """Return how many pods of the pod's namespace a selector selects on each node, shape ``(n,)``."""
         counted = self._counted.get(selector)
         if counted is None:
-            if self._pods is None:
+            if self._pods is None or selector is None:
                 counted = np.zeros(len(self.slots), np.int64)
             else:
                 counted = self._pods.count_by_node(selector, slots=self._nodes.slots)[self.slots]

@@ -170,13 +170,11 @@ class _Spread:
 
     def read(self) -> None:
         """Count all pods."""
-        domains, on_nodes = self.soft.domains, self.selected.on_nodes
+        on_nodes = self.selected.on_nodes
         if self.is_host:
             self.amounts: _Amounts = np.arange(int(on_nodes.max()) + 1 + _MORE_PODS)
         else:
-            taking_part, size = on_nodes[domains.counted], len(domains.nodes)
-            counts = np.bincount(domains.values, weights=taking_part, minlength=size)
-            self.amounts = counts.astype(np.int64)
+            self.amounts = self.soft.domains.count(on_nodes)
 
     def weight(self, scored: NDArray[np.bool_]) -> float:
         """Return the amounts that a matching pod adds, if some nodes are scored, of shape ``(n,)``."""
@@ -194,12 +192,11 @@ class _Spreads:
         few: Whether there are few groups; if not they have no scores.
     """
 
-    def __init__(self, soft: Iterable[Soft], view: NodeView, request: SchedulingRequest) -> None:
+    def __init__(self, soft: Iterable[Soft], view: NodeView) -> None:
         selected: dict[LabelSelector | None, _Selected] = {}
         self._spreads = list[_Spread]()
         for each in soft:
-            applied = each.applied
-            selector = None if applied.counts_nothing(request.behavior) else applied.selector
+            selector = each.applied.counted
             if selector not in selected:
                 selected[selector] = _Selected(selector, view)
             self._spreads.append(_Spread(each, selected[selector]))
@@ -317,7 +314,7 @@ class _Known:
         self._spreads: _Spreads | None = None
         # A node without a label scores in another way.
         if soft.everywhere and all(each.label.everywhere for each in soft.constraints):
-            self._spreads = _Spreads(soft.constraints, view, request)
+            self._spreads = _Spreads(soft.constraints, view)
         self._feasible = np.zeros(0, np.bool_)
 
     def _pass(self, view: NodeView) -> NDArray[np.bool_]:

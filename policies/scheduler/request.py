@@ -57,14 +57,17 @@ class AppliedConstraint:
     Attributes:
         constraint: With every field that the release ignores at its default.
         origin: Where it comes from.
-        selector: Which pods count, narrowed by ``matchLabelKeys``; None counts none.
+        selector: Which pods it selects, narrowed by ``matchLabelKeys``; None for none.
         self_match: 1 if the pod itself is selected, else 0.
+        counts_empty: Whether the release counts every pod for an empty selector; otherwise it takes it for no
+            selector at all (kubernetes/kubernetes#141339).
     """
 
     constraint: Constraint
     origin: ConstraintOrigin
     selector: LabelSelector | None
     self_match: int
+    counts_empty: bool = True
 
     def wire_form(self) -> SentConstraint:
         """Return the constraint as it is sent."""
@@ -90,13 +93,11 @@ class AppliedConstraint:
         """Whether it is one of kube-scheduler's own defaults: soft, and so wide that it protects nothing."""
         return self.origin is ConstraintOrigin.SCHEDULER_SYSTEM
 
-    def counts_nothing(self, behavior: Behavior) -> bool:
-        """Return whether no pod can match.
-
-        No selector counts none. An empty one counts none either in the releases that take it for no selector
-        at all (kubernetes/kubernetes#141339).
-        """
-        return self.selector is None or (self.selector.empty and not behavior.empty_selector_counts)
+    @property
+    def counted(self) -> LabelSelector | None:
+        """The selector of the pods that count; None where no pod can match."""
+        counts = self.selector is not None and (self.counts_empty or not self.selector.empty)
+        return self.selector if counts else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +177,11 @@ def apply_constraint(
         selector = _narrowed(selector, constraint.match_label_keys, labels)
     self_match = selector is not None and selector.matches(labels)
     return AppliedConstraint(
-        constraint=constraint, origin=origin, selector=selector, self_match=int(self_match)
+        constraint=constraint,
+        origin=origin,
+        selector=selector,
+        self_match=int(self_match),
+        counts_empty=behavior.empty_selector_counts,
     )
 
 

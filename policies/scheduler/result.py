@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.manifests.cached_property import cached_property
+from policies.scheduler.label_view import LabelView
 from policies.scheduler.normalize import NodeScores
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
@@ -92,26 +93,76 @@ class PluginScores:
         return self.normalized * self.weight
 
 
-@dataclass(frozen=True, kw_only=True)
-class DomainCounts:
-    """The domains of one constraint.
+@dataclass(frozen=True, slots=True)
+class EligibleDomains:
+    """The domains of a constraint, whatever pods there are.
 
     Attributes:
-        values: The label's values; some may be on no node.
-        of_node: The position of each node's value, -1 without the label; shape ``(n,)``.
-        nodes: Eligible nodes; shape ``(d,)``.
-        count: Counts the matching pods.
+        label: The topology key's values.
+        counted: The nodes that take part and have the label, shape ``(n,)``.
+        homes: The position of the value of each of these.
+        nodes: How many of these have each value, shape ``(d,)``.
     """
 
-    values: tuple[str, ...]
-    of_node: NDArray[np.int32]
+    label: LabelView
+    counted: NDArray[np.bool_]
+    homes: NDArray[np.intp]
     nodes: NDArray[np.int64]
-    count: Callable[[], NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, label: LabelView, eligible: NDArray[np.bool_]) -> EligibleDomains:
+        """Return the domains of the nodes that take part; those without the label never do.
+
+        Args:
+            label: The topology key's values.
+            eligible: The nodes that take part, shape ``(n,)``.
+        """
+        counted = eligible & label.present
+        # Positions, as bincount has them, so that it need not convert them each time.
+        homes = label.numbers[counted].astype(np.intp)
+        return cls(label, counted, homes, np.bincount(homes, minlength=len(label.texts)))
+
+    def count(self, on_nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum up the matching pods of nodes, of shape ``(n,)``, by their domains, of shape ``(d,)``."""
+        # bincount adds as float64, exact up to 2**53 pods.
+        weights = on_nodes if len(self.homes) == len(on_nodes) else on_nodes[self.counted]
+        return np.bincount(self.homes, weights=weights, minlength=len(self.nodes)).astype(np.int64)
+
+    def home_of_node(self) -> NDArray[np.intp]:
+        """Return the domain that each node counts in, -1 for a node that does not count; shape ``(n,)``."""
+        home = np.full(len(self.counted), -1, np.intp)
+        home[self.counted] = self.homes
+        return home
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainCounts:
+    """The domains of one constraint, with the pods that count in them.
+
+    Attributes:
+        eligible: The domains.
+        of_node: The position of each node's value, -1 without the label; shape ``(n,)``.
+        on_nodes: Matching pods; shape ``(n,)``.
+    """
+
+    eligible: EligibleDomains
+    of_node: NDArray[np.int32]
+    on_nodes: NDArray[np.int64]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The label's values; some may be on no node."""
+        return self.eligible.label.texts
+
+    @property
+    def nodes(self) -> NDArray[np.int64]:
+        """Eligible nodes; shape ``(d,)``."""
+        return self.eligible.nodes
 
     @cached_property
     def matching(self) -> NDArray[np.int64]:
         """Matching pods on the eligible nodes, counted where they are needed; shape ``(d,)``."""
-        return self.count()
+        return self.eligible.count(self.on_nodes)
 
     @cached_property
     def exists(self) -> NDArray[np.bool_]:

@@ -24,7 +24,6 @@ from policies.scheduler.headroom import Headroom, headroom
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
-from policies.scheduler.releases import Behavior
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import FilterResult, SchedulingResult, ScoreResult
 from policies.scheduler.skew import global_minimum
@@ -254,7 +253,7 @@ def _evaluate(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     """Return the audit of a workload whose next pod is valid."""
     cluster, selector = prepared.cluster, prepared.workload.selector
     result = evaluate(prepared.request, cluster, scored=False)
-    skews = tuple(constraint_skew(each, prepared.request.behavior) for each in result.results)
+    skews = tuple(constraint_skew(each) for each in result.results)
     where = None
     if selector is not None and all(each.applied.is_built_in for each in skews):
         where = _concentration(cluster, found.namespace, selector)
@@ -333,12 +332,11 @@ def _refused_by_spread(result: SchedulingResult) -> bool:
     return bool((spread & ~others).any())
 
 
-def constraint_skew(result: FilterResult | ScoreResult, behavior: Behavior) -> ConstraintSkew:
+def constraint_skew(result: FilterResult | ScoreResult) -> ConstraintSkew:
     """Return how the pods that a constraint counts are spread.
 
     Args:
         result: What was counted.
-        behavior: What the release does.
     """
     domains = result.domains
     existing = np.flatnonzero(domains.exists)
@@ -350,7 +348,7 @@ def constraint_skew(result: FilterResult | ScoreResult, behavior: Behavior) -> C
         minimum=global_minimum(result.applied, matching),
         most=0 if fullest is None else int(domains.matching[fullest]),
         fullest="" if fullest is None else domains.values[fullest],
-        counts=not result.applied.counts_nothing(behavior),
+        counts=result.applied.counted is not None,
     )
 
 

@@ -57,7 +57,7 @@ def workload_skew(entry: ClusterWorkload, context: AdmissionContext) -> Workload
     except PlacementError:
         return replace(found, problems=(SpreadProblem(Risk.INVALID),))
     results = count_spread(prepared.request, prepared.cluster)
-    skews = tuple(constraint_skew(each, prepared.request.behavior) for each in results)
+    skews = tuple(constraint_skew(each) for each in results)
     problems = skew_problems(skews, placed=placed_by(prepared))
     return replace(found, problems=tuple(problems), constraints=skews)
 

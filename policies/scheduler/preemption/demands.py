@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from policies.model.interpod_terms import InterPodTerm
 from policies.model.pod_reading import in_older_release
 from policies.model.pod_volumes import InlineDisk, PodVolumes
-from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.node_table import PODS
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.interpodaffinity import (
@@ -154,14 +153,11 @@ class SpreadDemand(NodeDemand):
     yet is taken off when it is removed, as in ``updateWithPod``.
     """
 
-    def __init__(self, view: NodeView, request: SchedulingRequest, check: FilterResult) -> None:
+    def __init__(self, request: SchedulingRequest, check: FilterResult) -> None:
         domains = check.domains
         matching = np.append(domains.matching, 0)[domains.of_node]
         super().__init__(Plugin.POD_TOPOLOGY_SPREAD, SKEW_TOO_LARGE, matching)
         self._check, self._namespace = check, request.pod.namespace
-        hard = (applied.constraint for applied in request.constraints)
-        keys = required_keys(hard, check.applied.constraint.when_unsatisfiable)
-        self._eligible = eligible_nodes(check.applied.constraint, view, keys=keys, behavior=request.behavior)
         self._others = _least_of_others(check)
         self._exists = np.append(domains.exists, False)[domains.of_node]
         self._too_few = np.count_nonzero(domains.exists) < check.applied.constraint.min_domains
@@ -171,7 +167,7 @@ class SpreadDemand(NodeDemand):
         selector = self._check.applied.selector
         if selector is None or pods.namespace != self._namespace:
             return np.zeros(len(pods.nodes), np.int64)
-        return (pods.selected(selector) & self._eligible[pods.nodes]).astype(np.int64)
+        return (pods.selected(selector) & self._check.domains.eligible.counted[pods.nodes]).astype(np.int64)
 
     def unmet(self, value: Numbers, nodes: NDArray[np.intp]) -> Mask:
         """Return where the skew is too large."""
@@ -231,7 +227,7 @@ def demands_of(
         Plugin.NODE_RESOURCES_FIT: lambda: _of_resources(view, request),
         Plugin.VOLUME_RESTRICTIONS: lambda: _of_disks(view, request),
         Plugin.NODE_VOLUME_LIMITS: lambda: (AttachDemand(view, room) for room in volume_rooms(view)),
-        Plugin.POD_TOPOLOGY_SPREAD: lambda: (SpreadDemand(view, request, check) for check in checks),
+        Plugin.POD_TOPOLOGY_SPREAD: lambda: (SpreadDemand(request, check) for check in checks),
         Plugin.INTER_POD_AFFINITY: lambda: _of_affinity(view, request, nominated),
     }
     return [demand for plugin in request.profile.filters if plugin in makers for demand in makers[plugin]()]

@@ -13,14 +13,16 @@ from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
 from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.plugins.podtopologyspread.counting import (
-    count_domains,
-    count_on_nodes,
-    eligible_domains,
-)
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
-from policies.scheduler.result import Code, FilterResult, Reason, Rejections
+from policies.scheduler.result import (
+    Code,
+    DomainCounts,
+    EligibleDomains,
+    FilterResult,
+    Reason,
+    Rejections,
+)
 from policies.scheduler.skew import global_minimum
 
 #: The reasons of the plugin: ``ErrReasonConstraintsNotMatch`` and ``ErrReasonNodeLabelNotMatch``,
@@ -63,17 +65,17 @@ def _check(
     alone is eligible for it.
     """
     constraint, label = applied.constraint, view.label(applied.constraint.topology_key)
-    domains_of = view.derive(
+    eligible = view.derive(
         ("eligible", constraint, keys, request.behavior, *view.eligibility),
-        lambda: eligible_domains(
+        lambda: EligibleDomains.of(
             label, eligible_nodes(constraint, view, keys=keys, behavior=request.behavior)
         ),
     )
-    on_nodes = count_on_nodes(applied, view, request.behavior)
-    domains = count_domains(domains_of, on_nodes)
+    on_nodes = view.count_pods(applied.counted)
+    domains = DomainCounts(eligible=eligible, of_node=label.numbers, on_nodes=on_nodes)
     minimum = global_minimum(applied, domains.matching[domains.exists])
     if request.pinned and constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:
-        domains, minimum = replace(domains, count=lambda: np.zeros_like(domains_of.nodes)), 0
+        domains, minimum = replace(domains, on_nodes=np.zeros_like(on_nodes)), 0
         # The pods of a node count against it only where its one domain is fewer than minDomains.
         skew = applied.self_match + (on_nodes if constraint.min_domains > 1 else np.zeros_like(on_nodes))
     else:

@@ -18,14 +18,8 @@ from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.label_view import LabelView
 from policies.scheduler.node_view import Identity, NodeView
 from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
-from policies.scheduler.plugins.podtopologyspread.counting import (
-    EligibleDomains,
-    count_domains,
-    count_on_nodes,
-    eligible_domains,
-)
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
-from policies.scheduler.result import ScoreResult
+from policies.scheduler.result import DomainCounts, EligibleDomains, ScoreResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +67,7 @@ def count_soft(
         request: The pod, and its constraints.
         scored: The nodes that are scored, on which the weights depend but no count; shape ``(n,)``.
     """
-    return tuple(_count(each, view, request, scored) for each in soft_constraints(view, request).constraints)
+    return tuple(_count(each, view, scored) for each in soft_constraints(view, request).constraints)
 
 
 class Soft(NamedTuple):
@@ -122,25 +116,26 @@ def _find_soft(
     label = values = view.label(key)
     if key == HOSTNAME:
         # The inclusion policies do not matter.
-        domains = view.derive(("hosts", keys), lambda: eligible_domains(label, view.with_labels(keys)))
+        domains = view.derive(("hosts", keys), lambda: EligibleDomains.of(label, view.with_labels(keys)))
     else:
         values = view.derive(("empty", key), lambda: _missing_as_empty(label))
         policies = constraint.node_affinity_policy, constraint.node_taints_policy
         domains = view.derive(
             ("eligible or empty", key, *policies, keys, Identity(behavior), *view.eligibility),
-            lambda: eligible_domains(values, eligible_nodes(constraint, view, keys=keys, behavior=behavior)),
+            lambda: EligibleDomains.of(
+                values, eligible_nodes(constraint, view, keys=keys, behavior=behavior)
+            ),
         )
     return Soft(applied, label, values, domains)
 
 
-def _count(soft: Soft, view: NodeView, request: SchedulingRequest, scored: NDArray[np.bool_]) -> ScoreResult:
-    on_nodes = count_on_nodes(soft.applied, view, request.behavior)
-    domains = count_domains(soft.domains, on_nodes)
+def _count(soft: Soft, view: NodeView, scored: NDArray[np.bool_]) -> ScoreResult:
+    on_nodes = view.count_pods(soft.applied.counted)
+    domains = DomainCounts(eligible=soft.domains, of_node=soft.label.numbers, on_nodes=on_nodes)
     if soft.applied.constraint.topology_key == HOSTNAME:
         # The node itself is the domain.
         matching, size = on_nodes, int(np.count_nonzero(scored))
     else:
-        domains = replace(domains, of_node=soft.label.numbers)
         matching = soft.label.by_node(domains.matching)
         size = soft.values.count_values(scored)
     # Without a node to score there is no domain either.
