@@ -22,7 +22,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList
 from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS
 from policies.reports.score import json as score_json
-from policies.scheduler.releases import Behavior
+from policies.scheduler.release_changes import Behavior
 from webhook.requests.frame import read_request
 from webhook.requests.placement import filled_in
 from webhook.requests.score import ScoreRequest, place_for_scores

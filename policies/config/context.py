@@ -22,7 +22,8 @@ from policies.model.workload import Workload
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds, parse_workload_kind
 from policies.rules.base import Context
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
-from policies.scheduler.releases import Behavior, behavior_of, fields_in, parse_release, release_fields
+from policies.scheduler.release_changes import Behavior
+from policies.scheduler.releases import behavior_of, fields_in, parse_release, release_fields
 
 if TYPE_CHECKING:
     from policies.model.node import Node

@@ -46,7 +46,8 @@ from policies.model.storage_objects import StorageClass
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
-from policies.scheduler.releases import Behavior, behavior_of
+from policies.scheduler.release_changes import Behavior
+from policies.scheduler.releases import behavior_of
 
 
 class MissingObjectError(Exception):

@@ -43,7 +43,8 @@ from policies.model.api_rules import ApiRule
 from policies.model.late_fields import LateField
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
-from policies.scheduler.releases import Behavior, dropped_fields, dropped_of_pod, field_since
+from policies.scheduler.release_changes import Behavior
+from policies.scheduler.releases import dropped_fields, dropped_of_pod, field_since
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"

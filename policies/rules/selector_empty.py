@@ -42,8 +42,7 @@ from policies.model.controller_labels import controller_labels
 from policies.model.version import KubernetesVersion
 from policies.model.workload import ConstraintEntry, Workload, WorkloadPart
 from policies.rules.base import Context, Problem
-from policies.scheduler.release_changes import CHANGES
-from policies.scheduler.releases import Behavior
+from policies.scheduler.release_changes import CHANGES, Behavior
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/141339"

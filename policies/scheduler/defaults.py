@@ -15,7 +15,7 @@ from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.snapshot import SELECTING_OWNERS, Snapshot
 from policies.model.workload import Workload
 from policies.scheduler.configuration import DefaultingType, SchedulerProfile
-from policies.scheduler.releases import Behavior
+from policies.scheduler.release_changes import Behavior
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, apply_constraint
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
-from policies.scheduler.releases import Behavior
+from policies.scheduler.release_changes import Behavior
 from policies.scheduler.request import in_release
 
 if TYPE_CHECKING:

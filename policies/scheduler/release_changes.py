@@ -1,23 +1,38 @@
 """The differences between releases of Kubernetes that decide where a pod goes, or which message it gets.
 
-One table, oldest release first. A feature gate counts with its default. A change may have been given to patch
-releases too; of a release without a patch the newest one is meant.
+Each is a flag of ``Behavior`` with the change that sets it, oldest release first. A feature gate counts with
+its default. A change may have been given to patch releases too; of a release without a patch the newest one
+is meant.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
 
+from policies.model.pod_reading import AmountReading, PodReading
+from policies.model.taints import Taint
 from policies.model.version import MATCH_LABEL_KEYS_SINCE, KubernetesVersion
 
 _PULL = "https://github.com/kubernetes/kubernetes/pull"
 _TREE = "https://github.com/kubernetes/kubernetes/blob"
 _KEP = "https://github.com/kubernetes/enhancements/issues"
+#: Under which a flag has its changes.
+_CHANGES: Final = "changes"
+
+#: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that defines whether
+#: they count. Before, the API server drops them: their gate is off. Source: KEP-3022, KEP-3094, KEP-3243.
+FIELDS: dict[str, str] = {
+    "minDomains": "min_domains",
+    "nodeAffinityPolicy": "inclusion_policies",
+    "nodeTaintsPolicy": "inclusion_policies",
+    "matchLabelKeys": "match_label_keys",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseChange:
-    """One line of the table.
+    """A change of one flag.
 
     Attributes:
         since: The first release that does so.
@@ -47,237 +62,254 @@ class ReleaseChange:
         return min(release for release in (*self.backported, self.since) if not version.reaches(release))
 
 
-#: Every change after the oldest release, in order. Source: each line's own.
-CHANGES: tuple[ReleaseChange, ...] = (
-    ReleaseChange(
-        since=KubernetesVersion(1, 26),
-        field="inclusion_policies",
-        what="nodeAffinityPolicy and nodeTaintsPolicy count; before, node affinity is always honored and "
+def _since(
+    version: KubernetesVersion, what: str, source: str, *, then: ReleaseChange | None = None, **more: Any
+) -> Any:
+    """Declare a flag by the change that sets it, and by one that changes it back, if there is one."""
+    change = ReleaseChange(since=version, field="", what=what, source=source, **more)
+    return field(default=not change.value, metadata={_CHANGES: (change, then) if then else (change,)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behavior:
+    """The behavior of one release; ``behavior_of`` returns it.
+
+    The defaults are that of the oldest. Source: ``pkg/features/kube_features.go`` and ``pkg/scheduler``,
+    Kubernetes 1.24, and that of each flag.
+    """
+
+    inclusion_policies: bool = _since(
+        KubernetesVersion(1, 26),
+        "nodeAffinityPolicy and nodeTaintsPolicy count; before, node affinity is always honored and "
         "taints are always ignored.",
-        source=f"{_KEP}/3094",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 26),
-        field="says_prefilter_reason_once",
-        what="Contradicting node names in a node affinity are named once in the pod's condition, not once "
+        f"{_KEP}/3094",
+    )
+    says_prefilter_reason_once: bool = _since(
+        KubernetesVersion(1, 26),
+        "Contradicting node names in a node affinity are named once in the pod's condition, not once "
         "for each node.",
-        source=f"{_PULL}/110894",
+        f"{_PULL}/110894",
         message_only=True,
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 26),
-        field="zero_extended_requests_fit",
-        what="A node that is overcommitted in an extended resource takes pods that request 0 of it; "
+    )
+    zero_extended_requests_fit: bool = _since(
+        KubernetesVersion(1, 26),
+        "A node that is overcommitted in an extended resource takes pods that request 0 of it; "
         "before, it refuses them.",
-        source=f"{_TREE}/v1.26.0/pkg/scheduler/framework/plugins/noderesources/fit.go",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 27),
-        field="min_domains",
-        what="minDomains counts: with fewer eligible domains the global minimum is 0.",
-        source=f"{_KEP}/3022",
-    ),
-    ReleaseChange(
-        since=MATCH_LABEL_KEYS_SINCE,
-        field="match_label_keys",
-        what="matchLabelKeys counts: only pods with the incoming pod's own values of these labels are "
-        "counted.",
-        source=f"{_KEP}/3243",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 27),
-        field="empty_selector_counts",
-        what="A constraint with labelSelector {} counts no pods, so that it never refuses a node that has "
+        f"{_TREE}/v1.26.0/pkg/scheduler/framework/plugins/noderesources/fit.go",
+    )
+    min_domains: bool = _since(
+        KubernetesVersion(1, 27),
+        "minDomains counts: with fewer eligible domains the global minimum is 0.",
+        f"{_KEP}/3022",
+    )
+    match_label_keys: bool = _since(
+        MATCH_LABEL_KEYS_SINCE,
+        "matchLabelKeys counts: only pods with the incoming pod's own values of these labels are counted.",
+        f"{_KEP}/3243",
+    )
+    # Either way it selects the incoming pod itself.
+    empty_selector_counts: bool = _since(
+        KubernetesVersion(1, 27),
+        "A constraint with labelSelector {} counts no pods, so that it never refuses a node that has "
         "its topology key; before, it counts every pod of the namespace.",
-        source=f"{_PULL}/116607",
+        f"{_PULL}/116607",
         value=False,
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 27),
-        field="scheduling_gates",
-        what="A pod with schedulingGates waits until they are gone; before, the field is dropped.",
-        source=f"{_KEP}/3521",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 27),
-        field="checks_selectors",
-        what="The API server refuses a constraint whose labelSelector is not valid; before, it takes it, and "
+        # Listed under v1.38.0-alpha.1 in CHANGELOG-1.38.md as a change since v1.37.0.
+        then=ReleaseChange(
+            since=KubernetesVersion(1, 38),
+            field="empty_selector_counts",
+            what="A constraint with labelSelector {} counts every pod of the namespace again, so that pods "
+            "which were placed before an upgrade may stay pending after it.",
+            source=f"{_PULL}/141340",
+        ),
+    )
+    scheduling_gates: bool = _since(
+        KubernetesVersion(1, 27),
+        "A pod with schedulingGates waits until they are gone; before, the field is dropped.",
+        f"{_KEP}/3521",
+    )
+    checks_selectors: bool = _since(
+        KubernetesVersion(1, 27),
+        "The API server refuses a constraint whose labelSelector is not valid; before, it takes it, and "
         "the scheduler fails on the pod.",
-        source=f"{_TREE}/v1.27.0/pkg/apis/core/validation/validation.go",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 27),
-        field="passes_over_conflicts",
-        what="A term of the node affinity whose node names contradict is passed over; before, it "
+        f"{_TREE}/v1.27.0/pkg/apis/core/validation/validation.go",
+    )
+    passes_over_conflicts: bool = _since(
+        KubernetesVersion(1, 27),
+        "A term of the node affinity whose node names contradict is passed over; before, it "
         "makes every node refuse the pod, even where another term matches.",
-        source=f"{_PULL}/116465",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 27),
-        field="passes_over_gone_nodes",
-        what="A node name in a node affinity that no node has is passed over; before, the scheduler "
+        f"{_PULL}/116465",
+    )
+    passes_over_gone_nodes: bool = _since(
+        KubernetesVersion(1, 27),
+        "A node name in a node affinity that no node has is passed over; before, the scheduler "
         "fails on the pod, which stays pending.",
-        source=f"{_TREE}/v1.27.0/pkg/scheduler/schedule_one.go",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 27),
-        field="sums_exactly",
-        what="What containers request is summed before it is rounded up to thousandths of cpu or to "
+        f"{_TREE}/v1.27.0/pkg/scheduler/schedule_one.go",
+    )
+    sums_exactly: bool = _since(
+        KubernetesVersion(1, 27),
+        "What containers request is summed before it is rounded up to thousandths of cpu or to "
         "bytes; before, after.",
-        source=f"{_PULL}/115367",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 27),
-        field="scores_cpu_overhead",
-        what="Nodes are scored with the incoming pod's overhead of cpu; before, with a thousandth of "
+        f"{_PULL}/115367",
+    )
+    scores_cpu_overhead: bool = _since(
+        KubernetesVersion(1, 27),
+        "Nodes are scored with the incoming pod's overhead of cpu; before, with a thousandth of "
         "it, rounded up to a core.",
-        source=f"{_PULL}/115367",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 28),
-        field="zero_requests_fit",
-        what="A node that is overcommitted in a resource takes pods that request none of it; before, it "
+        f"{_PULL}/115367",
+    )
+    zero_requests_fit: bool = _since(
+        KubernetesVersion(1, 28),
+        "A node that is overcommitted in a resource takes pods that request none of it; before, it "
         "refuses them if they request anything else.",
-        source=f"{_PULL}/116408",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 28),
-        field="scores_spread_without_soft",
-        what="PodTopologySpread no longer scores nodes for a pod without soft constraints; before, "
+        f"{_PULL}/116408",
+    )
+    scores_spread_without_soft: bool = _since(
+        KubernetesVersion(1, 28),
+        "PodTopologySpread no longer scores nodes for a pod without soft constraints; before, "
         "it gives all of them the same.",
-        source=f"{_PULL}/118608",
+        f"{_PULL}/118608",
         value=False,
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 29),
-        field="sidecars",
-        what="An init container with restartPolicy Always runs beside the containers; before, the "
+    )
+    sidecars: bool = _since(
+        KubernetesVersion(1, 29),
+        "An init container with restartPolicy Always runs beside the containers; before, the "
         "policy is dropped, and the pod waits for the container to end.",
-        source=f"{_KEP}/753",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 30),
-        field="scores_init_images",
-        what="ImageLocality also scores nodes by the images of init containers.",
-        source=f"{_PULL}/123366",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 31),
-        field="affinity_label_keys",
-        what="matchLabelKeys and mismatchLabelKeys of pod affinity are merged into its selectors; "
+        f"{_KEP}/753",
+    )
+    scores_init_images: bool = _since(
+        KubernetesVersion(1, 30),
+        "ImageLocality also scores nodes by the images of init containers.",
+        f"{_PULL}/123366",
+    )
+    affinity_label_keys: bool = _since(
+        KubernetesVersion(1, 31),
+        "matchLabelKeys and mismatchLabelKeys of pod affinity are merged into its selectors; "
         "before, they are dropped.",
-        source=f"{_KEP}/3633",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 32),
-        field="counts_left_out_nodes",
-        what="Nodes that the node names in a node affinity leave out are counted in the pod's condition, as "
+        f"{_KEP}/3633",
+    )
+    counts_left_out_nodes: bool = _since(
+        KubernetesVersion(1, 32),
+        "Nodes that the node names in a node affinity leave out are counted in the pod's condition, as "
         "nodes that didn't satisfy NodeAffinity; before, they are not mentioned.",
-        source=f"{_PULL}/126022",
+        f"{_PULL}/126022",
         message_only=True,
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 32),
-        field="assumes_sidecars",
-        what="What running sidecars request lowers the score of their node in NodeResourcesFit; "
+    )
+    assumes_sidecars: bool = _since(
+        KubernetesVersion(1, 32),
+        "What running sidecars request lowers the score of their node in NodeResourcesFit; "
         "before, only as long as the pod starts.",
-        source=f"{_PULL}/127878",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 33),
-        field="skips_empty_balance",
-        what="NodeResourcesBalancedAllocation no longer scores nodes for a pod that requests nothing.",
-        source=f"{_PULL}/130260",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 33),
-        field="resize_status",
-        what="A container that is resized takes what its status says, where that is more than its "
+        f"{_PULL}/127878",
+    )
+    skips_empty_balance: bool = _since(
+        KubernetesVersion(1, 33),
+        "NodeResourcesBalancedAllocation no longer scores nodes for a pod that requests nothing.",
+        f"{_PULL}/130260",
+    )
+    resize_status: bool = _since(
+        KubernetesVersion(1, 33),
+        "A container that is resized takes what its status says, where that is more than its "
         "requests; before, its requests.",
-        source=f"{_KEP}/1287",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 34),
-        field="merges_match_label_keys",
-        what="The API server writes matchLabelKeys into the labelSelector of each new pod, and refuses a pod "
+        f"{_KEP}/1287",
+    )
+    merges_match_label_keys: bool = _since(
+        KubernetesVersion(1, 34),
+        "The API server writes matchLabelKeys into the labelSelector of each new pod, and refuses a pod "
         "whose selector holds such a key already.",
-        source=f"{_PULL}/129874",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 34),
-        field="oversized_requests_are_unresolvable",
-        what="A node that is too small for the pod even when empty is reported as "
+        f"{_PULL}/129874",
+    )
+    oversized_requests_are_unresolvable: bool = _since(
+        KubernetesVersion(1, 34),
+        "A node that is too small for the pod even when empty is reported as "
         "UnschedulableAndUnresolvable, and no pods are preempted on it; before, as Unschedulable.",
-        source=f"{_PULL}/131345",
+        f"{_PULL}/131345",
         message_only=True,
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 34),
-        field="pod_resources",
-        what="spec.resources of a pod goes before the sum of its containers; before, it is dropped.",
-        source=f"{_KEP}/2837",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 34),
-        field="sidecar_ports",
-        what="Host ports of sidecars are taken; before, they are not looked at.",
-        source=f"{_PULL}/132040",
+    )
+    pod_resources: bool = _since(
+        KubernetesVersion(1, 34),
+        "spec.resources of a pod goes before the sum of its containers; before, it is dropped.",
+        f"{_KEP}/2837",
+    )
+    sidecar_ports: bool = _since(
+        KubernetesVersion(1, 34),
+        "Host ports of sidecars are taken; before, they are not looked at.",
+        f"{_PULL}/132040",
         backported=(KubernetesVersion(1, 33, 6),),
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 34),
-        field="keeps_namespace_selector",
-        what="A namespaceSelector of NotIn or DoesNotExist alone in the incoming pod's affinity "
+    )
+    keeps_namespace_selector: bool = _since(
+        KubernetesVersion(1, 34),
+        "A namespaceSelector of NotIn or DoesNotExist alone in the incoming pod's affinity "
         "selects every namespace; before, those that it matches.",
-        source=f"{_PULL}/132457",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 35),
-        field="names_taint",
-        what="The pod's condition no longer names the taint that a pod does not tolerate.",
-        source=f"{_PULL}/134740",
+        f"{_PULL}/132457",
+    )
+    names_taint: bool = _since(
+        KubernetesVersion(1, 35),
+        "The pod's condition no longer names the taint that a pod does not tolerate.",
+        f"{_PULL}/134740",
         value=False,
         backported=(KubernetesVersion(1, 34, 2),),
         message_only=True,
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 35),
-        field="image_volumes",
-        what="Image volumes are known; before, they are dropped, and the API server refuses a volume "
+    )
+    image_volumes: bool = _since(
+        KubernetesVersion(1, 35),
+        "Image volumes are known; before, they are dropped, and the API server refuses a volume "
         "without a source.",
-        source=f"{_KEP}/4639",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 36),
-        field="scores_balance_gain",
-        what="NodeResourcesBalancedAllocation scores how much more evenly resources are used with the pod; "
+        f"{_KEP}/4639",
+    )
+    scores_balance_gain: bool = _since(
+        KubernetesVersion(1, 36),
+        "NodeResourcesBalancedAllocation scores how much more evenly resources are used with the pod; "
         "before, how evenly they are used then.",
-        source=f"{_PULL}/135573",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 36),
-        field="scores_image_volumes",
-        what="ImageLocality also scores nodes by image volumes.",
-        source=f"{_PULL}/130231",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 36),
-        field="pod_resize_status",
-        what="A pod that is resized as a whole takes what its status says; before, its requests.",
-        source=f"{_KEP}/5419",
-    ),
-    ReleaseChange(
-        since=KubernetesVersion(1, 37),
-        field="counts_image_volumes",
-        what="An image volume weighs no more than the image of a container in ImageLocality.",
-        source=f"{_PULL}/138951",
-    ),
-    # Listed under v1.38.0-alpha.1 in CHANGELOG-1.38.md as a change since v1.37.0.
-    ReleaseChange(
-        since=KubernetesVersion(1, 38),
-        field="empty_selector_counts",
-        what="A constraint with labelSelector {} counts every pod of the namespace again, so that pods which "
-        "were placed before an upgrade may stay pending after it.",
-        source=f"{_PULL}/141340",
-    ),
+        f"{_PULL}/135573",
+    )
+    scores_image_volumes: bool = _since(
+        KubernetesVersion(1, 36),
+        "ImageLocality also scores nodes by image volumes.",
+        f"{_PULL}/130231",
+    )
+    pod_resize_status: bool = _since(
+        KubernetesVersion(1, 36),
+        "A pod that is resized as a whole takes what its status says; before, its requests.",
+        f"{_KEP}/5419",
+    )
+    counts_image_volumes: bool = _since(
+        KubernetesVersion(1, 37),
+        "An image volume weighs no more than the image of a container in ImageLocality.",
+        f"{_PULL}/138951",
+    )
+
+    @property
+    def reading(self) -> PodReading:
+        """How the release reads pods."""
+        return PodReading(
+            amounts=AmountReading(*(getattr(self, name) for name in AmountReading._fields)),
+            affinity_label_keys=self.affinity_label_keys,
+            sidecar_ports=self.sidecar_ports,
+        )
+
+    @property
+    def dropped(self) -> list[str]:
+        """The fields of constraints that the release drops."""
+        return [name for name, flag in FIELDS.items() if not getattr(self, flag)]
+
+    def taint_reason(self, taint: Taint) -> str:
+        """Return why a node with this taint is rejected for a pod that does not tolerate it.
+
+        Source: ``Filter``, ``tainttoleration/taint_toleration.go``, Kubernetes 1.24 and 1.36.
+        """
+        if self.names_taint:
+            return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+        return "node(s) had untolerated taint(s)"
+
+
+#: Every change after the oldest release, in order. Source: each line's own.
+CHANGES: Final[tuple[ReleaseChange, ...]] = tuple(
+    sorted(
+        (
+            replace(change, field=entry.name)
+            for entry in fields(Behavior)
+            for change in entry.metadata[_CHANGES]
+        ),
+        key=lambda change: change.since,
+    )
 )

@@ -11,7 +11,7 @@ from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsat
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.pod import Pod
 from policies.scheduler.profile import DEFAULT_PROFILE, Profile
-from policies.scheduler.releases import Behavior
+from policies.scheduler.release_changes import Behavior
 
 
 class ConstraintOrigin(StrEnum):

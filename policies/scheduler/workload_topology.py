@@ -22,7 +22,8 @@ from policies.model.workload import ConstraintEntry, Workload
 from policies.model.workload_kinds import REVISION_OWNERS
 from policies.scheduler.capacity import DomainCapacities, Room, most_pods
 from policies.scheduler.eligibility import eligible_nodes, required_keys
-from policies.scheduler.releases import Behavior, behavior_of
+from policies.scheduler.release_changes import Behavior
+from policies.scheduler.releases import behavior_of
 
 #: The labels whose value all pods of one revision share, though no template has them.
 REVISION_LABELS = frozenset({*REVISION_OWNERS, "controller-revision-hash"})

@@ -37,7 +37,7 @@ from policies.placement.advise.goal import Goal
 from policies.placement.core.given_up import GivenUp, is_hard, weakened
 from policies.placement.core.suggestion_edits import edits_of
 from policies.scheduler.changes import Change, ChangeKind
-from policies.scheduler.releases import Behavior
+from policies.scheduler.release_changes import Behavior
 
 #: The largest maxSkew below which none is left out.
 MOST_SKEW: Final = 8

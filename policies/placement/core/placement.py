@@ -36,7 +36,8 @@ from policies.scheduler.defaults import NoConstraints, default_constraints, own_
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.pod_claims import with_claims, with_known_claims
-from policies.scheduler.releases import Behavior, dropped_fields, dropped_of_pod
+from policies.scheduler.release_changes import Behavior
+from policies.scheduler.releases import dropped_fields, dropped_of_pod
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
 from policies.scheduler.result import SchedulingResult
 from policies.scheduler.workload_topology import REVISION_LABELS

@@ -14,7 +14,8 @@ from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.rules.base import Context, Problem
 from policies.scheduler.evaluate import evaluate
-from policies.scheduler.releases import Behavior, behavior_of
+from policies.scheduler.release_changes import Behavior
+from policies.scheduler.releases import behavior_of
 from tests.policies.rules.run_rules import problems
 from tests.policies.scheduler.clusters import a_node, a_pod, a_request, an_index, fitting
 

@@ -17,7 +17,8 @@ from policies.scheduler.defaults import NoConstraints, default_constraints, own_
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.profile import DEFAULT_PROFILE, Plugin, Profile
-from policies.scheduler.releases import Behavior, behavior_of
+from policies.scheduler.release_changes import Behavior
+from policies.scheduler.releases import behavior_of
 from policies.scheduler.request import ConstraintOrigin, SchedulingRequest
 from policies.scheduler.result import SchedulingResult
 

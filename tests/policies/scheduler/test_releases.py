@@ -10,15 +10,8 @@ from policies.manifests.errors import UsageError
 from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS, AmountReading
 from policies.model.taints import Taint
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.scheduler.release_changes import CHANGES, ReleaseChange
-from policies.scheduler.releases import (
-    FIELDS,
-    OLDEST_VERSION,
-    Behavior,
-    behavior_of,
-    field_since,
-    parse_release,
-)
+from policies.scheduler.release_changes import CHANGES, FIELDS, Behavior, ReleaseChange
+from policies.scheduler.releases import OLDEST_VERSION, behavior_of, field_since, parse_release
 
 #: Every release from the oldest in the table to one after the newest.
 RELEASES = [KubernetesVersion(1, minor) for minor in range(24, 40)]

@@ -9,7 +9,8 @@ import pytest
 
 from policies.model.constraint import Constraint
 from policies.model.version import KNOWN_VERSION
-from policies.scheduler.releases import Behavior, behavior_of
+from policies.scheduler.release_changes import Behavior
+from policies.scheduler.releases import behavior_of
 from policies.scheduler.request import ConstraintOrigin, apply_constraint
 from tests.policies.scheduler.clusters import a_constraint
 
