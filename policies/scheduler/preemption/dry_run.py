@@ -17,10 +17,15 @@ from policies.manifests.cached_property import cached_property
 from policies.model.pod import BoundPod
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.noderesources import fit_rejections
-from policies.scheduler.pod_holding import Holding, PodBatch, concatenated
+from policies.scheduler.pod_holding import Holding
 from policies.scheduler.pod_table import PodFields, PodTable
 from policies.scheduler.preemption.demands import NodeDemand, demands_of
-from policies.scheduler.preemption.victims import PossibleVictims, possible_victims
+from policies.scheduler.preemption.victims import (
+    PodBatch,
+    PossibleVictims,
+    concatenated,
+    possible_victims,
+)
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Code, FilterResult, Rejections
@@ -138,7 +143,8 @@ class NodeFilter:
                 yield each
             elif each.plugin is Plugin.NODE_RESOURCES_FIT:
                 texts = [str(demand.reason) for demand, _ in of_plugin]
-                small = np.logical_or.reduce([demand.too_small(nodes) for demand, _ in of_plugin])
+                sizes = [demand.too_small for demand, _ in of_plugin if demand.too_small is not None]
+                small = np.logical_or.reduce(sizes)
                 if not self._request.behavior.oversized_requests_are_unresolvable:
                     small = np.zeros(len(nodes), np.bool_)
                 yield fit_rejections(texts, [mask for _, mask in of_plugin], small)
