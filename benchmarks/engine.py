@@ -16,7 +16,7 @@ from policies.placement.core.placement import evaluate_manifest
 from policies.reports.score import json as score_json
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.plugin_registry import SPREAD
+from policies.scheduler.plugins.podtopologyspread import filtering, scoring
 
 #: Calls of each kind; the kinds alternate, so that all meet the same noise. Arbitrary.
 ROUNDS = 200
@@ -73,7 +73,8 @@ def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
     def plugin() -> object:
         with index.reading():
             view = NodeView(index, request.pod)
-            return SPREAD.score(view, request, SPREAD.filter(view, request).of_node == 0)
+            feasible = filtering.filter_nodes(view, request).of_node == 0
+            return scoring.score_nodes(view, request, feasible)
 
     return plugin
 

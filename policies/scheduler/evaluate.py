@@ -14,10 +14,9 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import MAX_SCORE, NodeScores
-from policies.scheduler.plugin_registry import SPREAD, filter_nodes, pre_filter, score_nodes
+from policies.scheduler.plugin_registry import filter_nodes, pre_filter, score_nodes
 from policies.scheduler.plugins.nodeaffinity import gone_node
-from policies.scheduler.plugins.podtopologyspread.filtering import SpreadRejections
-from policies.scheduler.plugins.podtopologyspread.scoring import count_soft
+from policies.scheduler.plugins.podtopologyspread import filtering, scoring
 from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.preemption.dry_run import NodeFilter
 from policies.scheduler.preemption.preempt import attempt
@@ -62,8 +61,8 @@ def count_spread(request: SchedulingRequest, index: ClusterIndex) -> tuple[Filte
     """
     with index.reading():
         view = NodeView(index, request.pod)
-        checks = SPREAD.filter(view, request).checks
-        counts = count_soft(view, request, np.ones(len(view.names), np.bool_))
+        checks = filtering.filter_nodes(view, request).checks
+        counts = scoring.count_soft(view, request, np.ones(len(view.names), np.bool_))
     return _in_order(request, checks, counts)
 
 
@@ -136,10 +135,10 @@ def _evaluate(
     rejections, checks, feasible = _filtered(request, view, stopped)
     if sampler is not None:
         feasible = sampler.find(view, request, feasible)
-    scores = SPREAD.score(view, request, feasible)
+    scores = scoring.score_nodes(view, request, feasible)
     # A pod that is made for one node has a single feasible node.
-    scoring = bool(scores.counts and view.names and not request.pinned)
-    spread = scores.nodes if scoring else None
+    is_scored = bool(scores.counts and view.names and not request.pinned)
+    spread = scores.nodes if is_scored else None
     is_any = bool(feasible.any())
     unschedulable = _SCHEDULED if is_any else _unschedulable(request, view, rejections, stopped, checks)
     unread = () if is_any else _unread(request, index, unschedulable.preemption)
@@ -152,7 +151,7 @@ def _evaluate(
         rejections=rejections,
         feasible=feasible,
         pre_filter=PhaseStatus.SUCCESS if any(a.is_hard for a in request.constraints) else PhaseStatus.SKIP,
-        pre_score=PhaseStatus.SUCCESS if scoring else PhaseStatus.SKIP,
+        pre_score=PhaseStatus.SUCCESS if is_scored else PhaseStatus.SKIP,
         raw_scores=None if spread is None else spread.raw,
         scores=None if spread is None else spread.normalized,
         message=unschedulable.message,
@@ -171,7 +170,9 @@ def _filtered(
 ) -> tuple[tuple[Rejections, ...], list[FilterResult], NDArray[np.bool_]]:
     """Return the rejections, nominated pods counted, the checks of constraints, and the feasible nodes."""
     rejections, feasible = filter_nodes(view, request, stopped)
-    checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
+    checks = [
+        check for each in rejections if isinstance(each, filtering.SpreadRejections) for check in each.checks
+    ]
     if view.index.nominated_pods() and stopped is None:
         filters = NodeFilter(view, request, rejections, checks)
         if filters.nominated.any():

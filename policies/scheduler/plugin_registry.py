@@ -5,9 +5,9 @@ Source: ``RunScorePlugins``, ``pkg/scheduler/framework/runtime/framework.go``, K
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,84 +15,55 @@ from numpy.typing import NDArray
 from policies.model.pod_volumes import NO_VOLUMES
 from policies.scheduler.node_view import Identity, NodeView
 from policies.scheduler.normalize import NodeScores
-from policies.scheduler.plugins.imagelocality import ImageLocalityPlugin
-from policies.scheduler.plugins.interpodaffinity import InterPodAffinityPlugin
-from policies.scheduler.plugins.nodeaffinity import NodeAffinityPlugin
-from policies.scheduler.plugins.nodename import NodeNamePlugin
-from policies.scheduler.plugins.nodeports import NodePortsPlugin
-from policies.scheduler.plugins.noderesources import BalancedAllocationPlugin, NodeResourcesFitPlugin
-from policies.scheduler.plugins.nodeunschedulable import NodeUnschedulablePlugin
-from policies.scheduler.plugins.nodevolumelimits import NodeVolumeLimitsPlugin
-from policies.scheduler.plugins.podtopologyspread.plugin import PodTopologySpreadPlugin
-from policies.scheduler.plugins.schedulinggates import SchedulingGatesPlugin
-from policies.scheduler.plugins.tainttoleration import TaintTolerationPlugin
-from policies.scheduler.plugins.volumebinding import VolumeBindingPlugin
-from policies.scheduler.plugins.volumerestrictions import VolumeRestrictionsPlugin
-from policies.scheduler.plugins.volumezone import VolumeZonePlugin
+from policies.scheduler.plugins import (
+    imagelocality,
+    interpodaffinity,
+    nodeaffinity,
+    nodeports,
+    noderesources,
+    nodes,
+    nodevolumelimits,
+    schedulinggates,
+    volumebinding,
+    volumerestrictions,
+    volumezone,
+)
+from policies.scheduler.plugins.podtopologyspread import filtering
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import PluginScores, Reason, Rejections
 
+#: Returns which nodes a plugin rejects, and why, as if it ran alone.
+FilterPlugin: TypeAlias = Callable[[NodeView, SchedulingRequest], Rejections]
+#: Returns why no node can take the pod, before any is looked at; None if some may.
+PreFilterPlugin: TypeAlias = Callable[[NodeView, SchedulingRequest], Reason | None]
+#: Returns the scores of all nodes, of which the feasible ones count; None where the plugin skips.
+ScorePlugin: TypeAlias = Callable[[NodeView, SchedulingRequest, NDArray[np.bool_]], NodeScores | None]
 
-class FilterPlugin(Protocol):
-    """A plugin that decides which nodes are feasible."""
-
-    def follows_pods(self, view: NodeView, request: SchedulingRequest, /) -> bool:
-        """Return whether what it rejects may follow from the pods that run, and not from nodes alone."""
-
-    def filter(self, view: NodeView, request: SchedulingRequest, /) -> Rejections:
-        """Return which nodes the plugin rejects, and why, as if it ran alone."""
-
-
-class PreFilterPlugin(Protocol):
-    """A plugin that may reject a pod before any node is looked at."""
-
-    def pre_filter(self, view: NodeView, request: SchedulingRequest, /) -> Reason | None:
-        """Return why no node can take the pod; None if some may."""
-
-
-class ScorePlugin(Protocol):
-    """A plugin that scores the feasible nodes."""
-
-    def score(
-        self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_], /
-    ) -> NodeScores | None:
-        """Return the scores of all nodes, of which the feasible ones count; None where it skips."""
-
-
-#: The plugin whose scores are a part of their own of a result.
-SPREAD: Final = PodTopologySpreadPlugin()
-_FIT: Final = NodeResourcesFitPlugin()
-_AFFINITY: Final = NodeAffinityPlugin()
-_TAINTS: Final = TaintTolerationPlugin()
-_PODS: Final = InterPodAffinityPlugin()
-_RESTRICTIONS: Final = VolumeRestrictionsPlugin()
-_BINDING: Final = VolumeBindingPlugin()
-_ZONE: Final = VolumeZonePlugin()
 #: The plugins that filter.
 FILTERS: Final[Mapping[Plugin, FilterPlugin]] = MappingProxyType(
     {
-        Plugin.SCHEDULING_GATES: SchedulingGatesPlugin(),
-        Plugin.NODE_UNSCHEDULABLE: NodeUnschedulablePlugin(),
-        Plugin.NODE_NAME: NodeNamePlugin(),
-        Plugin.TAINT_TOLERATION: _TAINTS,
-        Plugin.NODE_AFFINITY: _AFFINITY,
-        Plugin.NODE_PORTS: NodePortsPlugin(),
-        Plugin.NODE_RESOURCES_FIT: _FIT,
-        Plugin.VOLUME_RESTRICTIONS: _RESTRICTIONS,
-        Plugin.NODE_VOLUME_LIMITS: NodeVolumeLimitsPlugin(),
-        Plugin.VOLUME_BINDING: _BINDING,
-        Plugin.VOLUME_ZONE: _ZONE,
-        Plugin.POD_TOPOLOGY_SPREAD: SPREAD,
-        Plugin.INTER_POD_AFFINITY: _PODS,
+        Plugin.SCHEDULING_GATES: schedulinggates.filter_nodes,
+        Plugin.NODE_UNSCHEDULABLE: nodes.filter_unschedulable,
+        Plugin.NODE_NAME: nodes.filter_by_name,
+        Plugin.TAINT_TOLERATION: nodes.filter_by_taints,
+        Plugin.NODE_AFFINITY: nodeaffinity.filter_nodes,
+        Plugin.NODE_PORTS: nodeports.filter_nodes,
+        Plugin.NODE_RESOURCES_FIT: noderesources.filter_nodes,
+        Plugin.VOLUME_RESTRICTIONS: volumerestrictions.filter_nodes,
+        Plugin.NODE_VOLUME_LIMITS: nodevolumelimits.filter_nodes,
+        Plugin.VOLUME_BINDING: volumebinding.filter_nodes,
+        Plugin.VOLUME_ZONE: volumezone.filter_nodes,
+        Plugin.POD_TOPOLOGY_SPREAD: filtering.filter_nodes,
+        Plugin.INTER_POD_AFFINITY: interpodaffinity.filter_nodes,
     }
 )
 #: The plugins that may reject a pod because of its claims, before they filter.
 PRE_FILTERS: Final[Mapping[Plugin, PreFilterPlugin]] = MappingProxyType(
     {
-        Plugin.VOLUME_RESTRICTIONS: _RESTRICTIONS,
-        Plugin.VOLUME_BINDING: _BINDING,
-        Plugin.VOLUME_ZONE: _ZONE,
+        Plugin.VOLUME_RESTRICTIONS: volumerestrictions.pre_filter,
+        Plugin.VOLUME_BINDING: volumebinding.pre_filter,
+        Plugin.VOLUME_ZONE: volumezone.pre_filter,
     }
 )
 #: The plugins that filter by the claims of the pod.
@@ -100,15 +71,33 @@ OF_CLAIMS: Final = frozenset({*PRE_FILTERS, Plugin.NODE_VOLUME_LIMITS})
 #: The plugins that score; what PodTopologySpread gives is known before.
 SCORES: Final[Mapping[Plugin, ScorePlugin | None]] = MappingProxyType(
     {
-        Plugin.TAINT_TOLERATION: _TAINTS,
-        Plugin.NODE_AFFINITY: _AFFINITY,
-        Plugin.NODE_RESOURCES_FIT: _FIT,
+        Plugin.TAINT_TOLERATION: nodes.score_by_taints,
+        Plugin.NODE_AFFINITY: nodeaffinity.score_nodes,
+        Plugin.NODE_RESOURCES_FIT: noderesources.score_by_fit,
         Plugin.POD_TOPOLOGY_SPREAD: None,
-        Plugin.INTER_POD_AFFINITY: _PODS,
-        Plugin.NODE_RESOURCES_BALANCED_ALLOCATION: BalancedAllocationPlugin(),
-        Plugin.IMAGE_LOCALITY: ImageLocalityPlugin(),
+        Plugin.INTER_POD_AFFINITY: interpodaffinity.score_nodes,
+        Plugin.NODE_RESOURCES_BALANCED_ALLOCATION: noderesources.score_by_balance,
+        Plugin.IMAGE_LOCALITY: imagelocality.score_nodes,
     }
 )
+
+
+#: The plugins whose rejections follow from what pods hold of nodes, or from claims, bound along with pods.
+_OF_PODS: Final = OF_CLAIMS | {Plugin.NODE_RESOURCES_FIT}
+#: Those whose rejections do so for some pods.
+_OF_PODS_AT_TIMES: Final[Mapping[Plugin, Callable[[NodeView, SchedulingRequest], bool]]] = MappingProxyType(
+    {
+        Plugin.NODE_PORTS: lambda _, request: bool(request.pod.ports),
+        Plugin.POD_TOPOLOGY_SPREAD: lambda _, request: any(each.is_hard for each in request.constraints),
+        Plugin.INTER_POD_AFFINITY: interpodaffinity.follows_pods,
+    }
+)
+
+
+def follows_pods(plugin: Plugin, view: NodeView, request: SchedulingRequest) -> bool:
+    """Return whether what a plugin rejects may follow from the pods that run, and not from nodes alone."""
+    at_times = _OF_PODS_AT_TIMES.get(plugin)
+    return plugin in _OF_PODS if at_times is None else at_times(view, request)
 
 
 def pre_filter(view: NodeView, request: SchedulingRequest) -> Rejections | None:
@@ -116,17 +105,36 @@ def pre_filter(view: NodeView, request: SchedulingRequest) -> Rejections | None:
     if not request.pod.volumes.claims or not view.knows_claims:
         return None
     for plugin in request.profile.filters:
-        reason = PRE_FILTERS[plugin].pre_filter(view, request) if plugin in PRE_FILTERS else None
+        reason = PRE_FILTERS[plugin](view, request) if plugin in PRE_FILTERS else None
         if reason is not None:
             return Rejections.where(np.ones(len(view.slots), np.bool_), plugin, reason)
     return None
 
 
-class _OfNodes(NamedTuple):
+class LastingRejections(NamedTuple):
     """The rejections that follow from the nodes alone, and the nodes that all of those plugins let pass."""
 
     rejections: dict[Plugin, Rejections]
     passed: NDArray[np.bool_]
+
+
+def lasting_rejections(
+    view: NodeView, request: SchedulingRequest, plugins: tuple[Plugin, ...]
+) -> LastingRejections:
+    """Return what plugins reject that do not follow pods; kept by all that these plugins read."""
+    identities = map(Identity, (request.profile, request.behavior))
+    key = (plugins, *view.eligibility, request.pod.gated, request.pod.node_name, *identities)
+    return view.derive(key, lambda: _lasting_rejections(view, request, plugins))
+
+
+def _lasting_rejections(
+    view: NodeView, request: SchedulingRequest, plugins: tuple[Plugin, ...]
+) -> LastingRejections:
+    rejections = {plugin: FILTERS[plugin](view, request) for plugin in plugins}
+    passed = np.ones(len(view.slots), np.bool_)
+    for rejected in rejections.values():
+        passed &= rejected.of_node == 0
+    return LastingRejections(rejections, passed)
 
 
 class Filtered(NamedTuple):
@@ -151,23 +159,9 @@ def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections
     plugins = request.profile.filters
     if stopped is not None or request.pod.volumes is NO_VOLUMES:
         plugins = tuple(plugin for plugin in plugins if plugin not in OF_CLAIMS)
-    lasting = tuple(plugin for plugin in plugins if not FILTERS[plugin].follows_pods(view, request))
-    kept = view.of_request(
-        lasting,
-        request,
-        # By all that these plugins read.
-        lambda: view.derive(
-            (
-                lasting,
-                *view.eligibility,
-                request.pod.gated,
-                request.pod.node_name,
-                *map(Identity, (request.profile, request.behavior)),
-            ),
-            lambda: _of_nodes(view, request, lasting),
-        ),
-    )
-    found = [kept.rejections.get(plugin) or FILTERS[plugin].filter(view, request) for plugin in plugins]
+    lasting = tuple(plugin for plugin in plugins if not follows_pods(plugin, view, request))
+    kept = view.of_request(lasting, request, lambda: lasting_rejections(view, request, lasting))
+    found = [kept.rejections.get(plugin) or FILTERS[plugin](view, request) for plugin in plugins]
     feasible = kept.passed.copy()
     for rejected in found:
         if rejected.reasons and rejected.plugin not in kept.rejections:
@@ -175,14 +169,6 @@ def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections
     if stopped is not None:
         return Filtered((stopped, *found), np.zeros_like(feasible))
     return Filtered(tuple(found), feasible)
-
-
-def _of_nodes(view: NodeView, request: SchedulingRequest, plugins: tuple[Plugin, ...]) -> _OfNodes:
-    rejections = {plugin: FILTERS[plugin].filter(view, request) for plugin in plugins}
-    passed = np.ones(len(view.slots), np.bool_)
-    for rejected in rejections.values():
-        passed &= rejected.of_node == 0
-    return _OfNodes(rejections, passed)
 
 
 def score_nodes(
@@ -199,7 +185,7 @@ def score_nodes(
     scored = []
     for name, weight in request.profile.scores:
         plugin = SCORES[name]
-        scores = spread if plugin is None else plugin.score(view, request, feasible)
+        scores = spread if plugin is None else plugin(view, request, feasible)
         if scores is not None:
             scored.append(PluginScores(name, scores, feasible, weight))
     return tuple(scored)

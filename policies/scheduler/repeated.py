@@ -8,25 +8,27 @@ tied to a node, pods that fit nowhere, and clusters in which pods wait for room 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import NO_VOLUMES
-from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import Derived
 from policies.scheduler.node_view import Identity, NodeView
-from policies.scheduler.normalize import MAX_SCORE, round_half_away
-from policies.scheduler.plugin_registry import FILTERS, OF_CLAIMS, SCORES, SPREAD
+from policies.scheduler.normalize import MAX_SCORE
+from policies.scheduler.plugin_registry import (
+    FILTERS,
+    OF_CLAIMS,
+    SCORES,
+    follows_pods,
+    lasting_rejections,
+)
 from policies.scheduler.plugins.noderesources import ResourceVerdict
-from policies.scheduler.plugins.podtopologyspread.scoring import Soft, soft_constraints
-from policies.scheduler.pod_table import Followed
+from policies.scheduler.plugins.podtopologyspread.followed_scores import FollowedScores
+from policies.scheduler.plugins.podtopologyspread.scoring import score_nodes, soft_constraints
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
@@ -35,10 +37,6 @@ from policies.scheduler.result import SchedulingResult
 MOST_KNOWN = 256
 #: Requests of which the whole verdict is kept, some hundred bytes a node each.
 MOST_PENDING = 32
-#: Groups of nodes that score alike for soft constraints; of more, each node is scored.
-MOST_GROUPS = 4096
-#: How many more pods than any now has a node may get until the groups are numbered again.
-_MORE_PODS: Final = 4
 #: What keeps a node from being the best, whatever plugins give it.
 _LEFT_OUT: Final = -(1 << 62)
 #: The plugins whose scores follow from the nodes and from which of them are feasible.
@@ -105,179 +103,6 @@ class RepeatedRequests:
             return known.best(view)
 
 
-class _Selected:
-    """The pods that a selector selects, which are followed.
-
-    Attributes:
-        on_nodes: How many each node has, shape ``(n,)``.
-        changed: The position of the node of each pod that came or went with the last step, and 1 or -1; None
-            if all were counted anew.
-    """
-
-    def __init__(self, selector: LabelSelector | None, view: NodeView) -> None:
-        """Count the pods; without a selector there is none."""
-        self._selector = selector
-        self._read(view)
-
-    def _read(self, view: NodeView) -> None:
-        self.changed: list[tuple[int, int]] | None = None
-        self._followed: Followed | None = None
-        self._until = 0
-        selector, table = self._selector, view.index.pods_of(view.namespace)
-        if selector is None:
-            self.on_nodes: _Amounts = np.zeros(len(view.slots), np.int64)
-            return
-        self.on_nodes = view.count_pods(selector).copy()
-        if table is not None:
-            self._followed = table.follow(selector)
-            self._until = len(self._followed.changes)
-
-    def follow(self, view: NodeView) -> None:
-        """Count the pods that came or went."""
-        followed = self._followed
-        if self._selector is None:
-            self.changed = []
-        elif (
-            followed is None
-            or not followed.current
-            or view.index.pods_of(view.namespace) is not followed.table
-        ):
-            self._read(view)
-        else:
-            positions = view.positions_of_slots()
-            changes = followed.changes[self._until :]
-            self.changed = [(positions[slot], amount) for slot, amount in changes if slot in positions]
-            self._until = len(followed.changes)
-            for position, amount in self.changed:
-                self.on_nodes[position] += amount
-
-
-class _Spread:
-    """A soft constraint.
-
-    Attributes:
-        soft: The constraint.
-        selected: The pods that it counts.
-        is_host: Whether the node itself is the domain.
-        amounts: The amounts of matching pods that are told apart: of nodes those from 0 to some more than any
-            has, else of the nodes that take part by the label's values; shape ``(a,)``.
-    """
-
-    def __init__(self, soft: Soft, selected: _Selected) -> None:
-        self.soft, self.selected = soft, selected
-        self.is_host = soft.applied.constraint.topology_key == HOSTNAME
-        self.read()
-
-    def read(self) -> None:
-        """Count all pods."""
-        on_nodes = self.selected.on_nodes
-        if self.is_host:
-            self.amounts: _Amounts = np.arange(int(on_nodes.max()) + 1 + _MORE_PODS)
-        else:
-            self.amounts = self.soft.domains.count(on_nodes)
-
-    def weight(self, scored: NDArray[np.bool_]) -> float:
-        """Return the amounts that a matching pod adds, if some nodes are scored, of shape ``(n,)``."""
-        size = np.count_nonzero(scored) if self.is_host else self.soft.values.count_values(scored)
-        return math.log(int(size) + 2)
-
-
-class _Spreads:
-    """The soft constraints of a request: groups of nodes that are alike for all of them score alike.
-
-    The nodes of a domain have one amount of pods, and of nodes themselves most have as many as many others:
-    of a cluster's thousands there are dozens of groups.
-
-    Attributes:
-        few: Whether there are few groups; if not they have no scores.
-    """
-
-    def __init__(self, soft: Iterable[Soft], view: NodeView) -> None:
-        selected: dict[LabelSelector | None, _Selected] = {}
-        self._spreads = list[_Spread]()
-        for each in soft:
-            selector = each.applied.counted
-            if selector not in selected:
-                selected[selector] = _Selected(selector, view)
-            self._spreads.append(_Spread(each, selected[selector]))
-        self._selected = selected.values()
-        self._scored = np.zeros(len(view.slots), np.bool_)
-        self._group()
-
-    def __len__(self) -> int:
-        return len(self._spreads)
-
-    def narrow(self, scored: NDArray[np.bool_]) -> None:
-        """Score some nodes from now on, of shape ``(n,)``."""
-        self._scored = scored
-        self._weights = [each.weight(scored) for each in self._spreads]
-        if self.few:
-            self._nodes = np.bincount(self._groups[scored], minlength=math.prod(self._sizes))
-
-    def scores(self, view: NodeView) -> _Amounts | None:
-        """Return the normalized score of each node, shape ``(n,)``; None where there are many groups.
-
-        Only the scores of nodes that are scored count.
-        """
-        if self.few:
-            self._follow(view)
-        if not self.few:
-            return None
-        # In the same steps as for each node, so that it is rounded alike.
-        total = np.zeros(self._sizes)
-        for axis, (spread, weight) in enumerate(zip(self._spreads, self._weights, strict=True)):
-            scores = spread.amounts * weight
-            scores += spread.soft.applied.constraint.max_skew - 1
-            total += scores.reshape((-1, *[1] * (len(self._spreads) - axis - 1)))
-        raw = round_half_away(total.ravel())
-        present = raw[self._nodes > 0]
-        worst, best = int(present.max()), int(present.min())
-        scores_of_groups = (
-            MAX_SCORE * (worst + best - raw) // worst if worst else np.full_like(raw, MAX_SCORE)
-        )
-        return np.take(scores_of_groups, self._groups)
-
-    def _group(self) -> None:
-        """Number the groups: the positions in a table with a dimension for each constraint."""
-        self._sizes = [len(each.amounts) for each in self._spreads]
-        self.few = math.prod(self._sizes) <= MOST_GROUPS
-        if self.few:
-            self._steps = [math.prod(self._sizes[axis + 1 :]) for axis in range(len(self._sizes))]
-            self._groups = np.zeros(len(self._scored), np.intp)
-            for spread, step in zip(self._spreads, self._steps, strict=True):
-                of_node = spread.selected.on_nodes if spread.is_host else spread.soft.label.positions
-                self._groups += of_node * step
-
-    def _follow(self, view: NodeView) -> None:
-        """Count the pods that came or went."""
-        for selected in self._selected:
-            selected.follow(view)
-        known = all(selected.changed is not None for selected in self._selected)
-        if not (known and all(map(self._move, self._spreads, self._steps))):
-            for spread in self._spreads:
-                spread.read()
-            self._group()
-            self.narrow(self._scored)
-
-    def _move(self, spread: _Spread, step: int) -> bool:
-        """Count the pods that came or went for a constraint; return False if a node has too many for it."""
-        counted, domain = spread.soft.domains.counted, spread.soft.values.numbers
-        for position, amount in spread.selected.changed or ():
-            if not spread.is_host:
-                if counted[position]:
-                    spread.amounts[domain[position]] += amount
-                continue
-            pods, group = spread.selected.on_nodes[position], self._groups[position]
-            if pods >= len(spread.amounts):
-                return False
-            moved = group + (pods - group // step % len(spread.amounts)) * step
-            self._groups[position] = moved
-            if self._scored[position]:
-                self._nodes[group] -= 1
-                self._nodes[moved] += 1
-        return True
-
-
 class _Known:
     """Results kept for one request.
 
@@ -289,7 +114,7 @@ class _Known:
         self.derived: Derived = view.index.nodes.derived
         self._request = request
         filters = [plugin for plugin in request.profile.filters if plugin not in OF_CLAIMS]
-        lasting = tuple(each for each in filters if not FILTERS[each].follows_pods(view, request))
+        lasting = tuple(each for each in filters if not follows_pods(each, view, request))
         # Terms of pods that come may concern it, too.
         self._lasting = tuple(each for each in lasting if each is not Plugin.INTER_POD_AFFINITY)
         self._following = tuple(
@@ -300,28 +125,13 @@ class _Known:
         self._scoring = [
             entry for entry in request.profile.scores if entry[0] not in _OF_NODES | _OF_RESOURCES
         ]
-        identities = map(Identity, (request.profile, request.behavior))
-        key = (
-            "passed",
-            self._lasting,
-            *view.eligibility,
-            request.pod.gated,
-            request.pod.node_name,
-            *identities,
-        )
-        self._passed: NDArray[np.bool_] = view.derive(key, lambda: self._pass(view))
+        self._passed = lasting_rejections(view, request, self._lasting).passed
         soft = soft_constraints(view, request)
-        self._spreads: _Spreads | None = None
+        self._spreads: FollowedScores | None = None
         # A node without a label scores in another way.
         if soft.everywhere and all(each.label.everywhere for each in soft.constraints):
-            self._spreads = _Spreads(soft.constraints, view)
+            self._spreads = FollowedScores(soft.constraints, view)
         self._feasible = np.zeros(0, np.bool_)
-
-    def _pass(self, view: NodeView) -> NDArray[np.bool_]:
-        passed = np.ones(len(view.slots), np.bool_)
-        for plugin in self._lasting:
-            passed &= FILTERS[plugin].filter(view, self._request).of_node == 0
-        return passed
 
     def best(self, view: NodeView) -> BestNodes | None:
         """Return the best nodes; None if there is none."""
@@ -346,8 +156,8 @@ class _Known:
         request = self._request
         feasible &= self._passed
         for plugin in self._following:
-            if FILTERS[plugin].follows_pods(view, request) or plugin is not Plugin.INTER_POD_AFFINITY:
-                feasible = feasible & (FILTERS[plugin].filter(view, request).of_node == 0)
+            if plugin is not Plugin.INTER_POD_AFFINITY or follows_pods(plugin, view, request):
+                feasible = feasible & (FILTERS[plugin](view, request).of_node == 0)
         return feasible
 
     def _narrow(self, view: NodeView, feasible: NDArray[np.bool_]) -> bool:
@@ -370,7 +180,7 @@ class _Known:
         if name is Plugin.INTER_POD_AFFINITY and not self._may_prefer(view):
             return None
         plugin = SCORES[name]
-        scores = None if plugin is None else plugin.score(view, self._request, self._feasible)
+        scores = None if plugin is None else plugin(view, self._request, self._feasible)
         return None if scores is None else scores.normalized
 
     def _may_prefer(self, view: NodeView) -> bool:
@@ -384,6 +194,4 @@ class _Known:
         if self._spreads is not None and not len(self._spreads):
             return MAX_SCORE if self._request.behavior.scores_spread_without_soft else None
         scores = None if self._spreads is None else self._spreads.scores(view)
-        return (
-            SPREAD.score(view, self._request, self._feasible).nodes.normalized if scores is None else scores
-        )
+        return score_nodes(view, self._request, self._feasible).nodes.normalized if scores is None else scores

@@ -1,1 +1,4 @@
-"""The plugins of kube-scheduler, a module or a package each, named as below its ``framework/plugins``."""
+"""The plugins of kube-scheduler, in modules and packages named as below its ``framework/plugins``.
+
+Those that look at one property of a node each are together in ``nodes``.
+"""

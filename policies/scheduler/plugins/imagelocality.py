@@ -16,24 +16,21 @@ FEW_BYTES: Final = 23 * 2**20
 MANY_BYTES: Final = 1000 * 2**20
 
 
-class ImageLocalityPlugin:
-    """Scores the bytes of the pod's images that a node has, by the share of the nodes that have each."""
-
-    def score(self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
-        """Return the scores of the nodes."""
-        names, counted = _images(request)
-        total = np.zeros(len(view.slots), np.int64)
-        for name in filter(None, names):
-            nodes, size = view.with_image(name)
-            if not size:
-                continue
-            spread = np.count_nonzero(nodes) / max(len(view.slots), 1)
-            total += np.where(nodes, int(size * spread), 0)
-        if not total.any():
-            return NodeScores(total, total)
-        most = MANY_BYTES * max(counted, 1)
-        scores = MAX_SCORE * (np.clip(total, FEW_BYTES, most) - FEW_BYTES) // (most - FEW_BYTES)
-        return NodeScores(scores, scores)
+def score_nodes(view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
+    """Score the bytes of the pod's images that a node has, by the share of the nodes that have each."""
+    names, counted = _images(request)
+    total = np.zeros(len(view.slots), np.int64)
+    for name in filter(None, names):
+        nodes, size = view.with_image(name)
+        if not size:
+            continue
+        spread = np.count_nonzero(nodes) / max(len(view.slots), 1)
+        total += np.where(nodes, int(size * spread), 0)
+    if not total.any():
+        return NodeScores(total, total)
+    most = MANY_BYTES * max(counted, 1)
+    scores = MAX_SCORE * (np.clip(total, FEW_BYTES, most) - FEW_BYTES) // (most - FEW_BYTES)
+    return NodeScores(scores, scores)
 
 
 def _images(request: SchedulingRequest) -> tuple[tuple[str, ...], int]:

@@ -71,36 +71,33 @@ class InterPodCounts:
         return [(term, table.counts.by_slot(term, slots)[self._view.slots]) for term in found]
 
 
-class InterPodAffinityPlugin:
-    """Rejects nodes by required terms of the pod and of running pods, and scores them by preferred ones."""
+def follows_pods(view: NodeView, request: SchedulingRequest) -> bool:
+    """Return whether the pod has required terms, or running pods have some that select it."""
+    terms, running = request.pod.terms, view.index.anti_affinity
+    if terms.affinity or terms.anti_affinity:
+        return True
+    return bool(running) and bool(InterPodCounts(view, request).of_running(running))
 
-    def follows_pods(self, view: NodeView, request: SchedulingRequest) -> bool:
-        """Return whether the pod has required terms, or running pods have some that select it."""
-        terms, running = request.pod.terms, view.index.anti_affinity
-        if terms.affinity or terms.anti_affinity:
-            return True
-        return bool(running) and bool(InterPodCounts(view, request).of_running(running))
 
-    def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return the nodes that the plugin rejects, with their reasons."""
-        counts, terms = InterPodCounts(view, request), request.pod.terms
-        of_node = np.zeros(len(view.slots), np.intp)
-        existing = np.zeros(len(view.slots), np.bool_)
-        for term, pods in counts.of_running(view.index.anti_affinity):
-            existing |= in_domain(view.label(term.topology_key), pods) > 0
-        of_node[existing] = 3
-        for term in counts.resolved(terms.anti_affinity):
-            avoided = in_domain(view.label(term.topology_key), counts.selected_by_all([term])) > 0
-            of_node[avoided] = 2
-        of_node[~_with_affinity(counts.resolved(terms.affinity), view, counts)] = 1
-        return Rejections(Plugin.INTER_POD_AFFINITY, (AFFINITY, ANTI_AFFINITY, EXISTING), of_node)
+def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
+    """Return the nodes that required terms of the pod and of running pods reject, with their reasons."""
+    counts, terms = InterPodCounts(view, request), request.pod.terms
+    of_node = np.zeros(len(view.slots), np.intp)
+    existing = np.zeros(len(view.slots), np.bool_)
+    for term, pods in counts.of_running(view.index.anti_affinity):
+        existing |= in_domain(view.label(term.topology_key), pods) > 0
+    of_node[existing] = 3
+    for term in counts.resolved(terms.anti_affinity):
+        avoided = in_domain(view.label(term.topology_key), counts.selected_by_all([term])) > 0
+        of_node[avoided] = 2
+    of_node[~_with_affinity(counts.resolved(terms.affinity), view, counts)] = 1
+    return Rejections(Plugin.INTER_POD_AFFINITY, (AFFINITY, ANTI_AFFINITY, EXISTING), of_node)
 
-    def score(
-        self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]
-    ) -> NodeScores | None:
-        """Sum the weights of the terms that pods in each node's domains satisfy; None without any."""
-        raw = _raw_scores(view, request)
-        return None if raw is None else NodeScores(raw, normalize(raw, feasible))
+
+def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]) -> NodeScores | None:
+    """Sum the weights of the terms that pods in each node's domains satisfy; None without any."""
+    raw = _raw_scores(view, request)
+    return None if raw is None else NodeScores(raw, normalize(raw, feasible))
 
 
 def _with_affinity(terms: list[InterPodTerm], view: NodeView, counts: InterPodCounts) -> NDArray[np.bool_]:

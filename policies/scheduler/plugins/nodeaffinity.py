@@ -43,41 +43,36 @@ def not_found(name: str) -> str:
     return f'nodeinfo not found for node name "{name}"'
 
 
-class NodeAffinityPlugin:
-    """Rejects nodes that affinity or selector do not match, and scores them by the preferred terms."""
+def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
+    """Return the nodes that affinity or selector do not match.
 
-    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
-        """Return False: nodes alone decide."""
-        return False
+    With the plugin's Filter disabled, those that its PreFilter leaves out.
+    """
+    profile, narrowed = request.profile, request.narrowed_to
+    reasons = [NOT_MATCHED, ENFORCED, LEFT_OUT, CONFLICT]
+    of_node = np.zeros(len(view.slots), np.intp)
+    if profile.filters_by_affinity:
+        of_node[~view.matches_affinity] = 1
+        if profile.added_affinity.terms is not None:
+            of_node[~view.matching_any(profile.added_affinity.terms)] = 2
+    elif narrowed is not None:
+        of_node[~view.named(narrowed)] = 3
+    # What fails before any filter runs concerns the nodes too that would pass.
+    gone = gone_node(view, request)
+    if gone is not None:
+        reasons.append(Reason((not_found(gone),), Code.UNRESOLVABLE))
+        of_node[of_node == 0] = len(reasons)
+    elif narrowed is not None and not narrowed:
+        of_node[of_node == 0] = 4
+    return Rejections(Plugin.NODE_AFFINITY, tuple(reasons), of_node)
 
-    def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return the nodes that the plugin rejects; with its Filter disabled, those left out by PreFilter."""
-        profile, narrowed = request.profile, request.narrowed_to
-        reasons = [NOT_MATCHED, ENFORCED, LEFT_OUT, CONFLICT]
-        of_node = np.zeros(len(view.slots), np.intp)
-        if profile.filters_by_affinity:
-            of_node[~view.matches_affinity] = 1
-            if profile.added_affinity.terms is not None:
-                of_node[~view.matching_any(profile.added_affinity.terms)] = 2
-        elif narrowed is not None:
-            of_node[~view.named(narrowed)] = 3
-        # What fails before any filter runs concerns the nodes too that would pass.
-        gone = gone_node(view, request)
-        if gone is not None:
-            reasons.append(Reason((not_found(gone),), Code.UNRESOLVABLE))
-            of_node[of_node == 0] = len(reasons)
-        elif narrowed is not None and not narrowed:
-            of_node[of_node == 0] = 4
-        return Rejections(Plugin.NODE_AFFINITY, tuple(reasons), of_node)
 
-    def score(
-        self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]
-    ) -> NodeScores | None:
-        """Sum the weights of the preferred terms that match, of profile and pod; None without any."""
-        preferred = request.profile.added_affinity.preferred + request.pod.affinity.preferred
-        if not preferred:
-            return None
-        total = np.zeros(len(view.slots), np.int64)
-        for weight, term in preferred:
-            total += weight * view.matching(term)
-        return NodeScores(total, by_highest(total, feasible))
+def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]) -> NodeScores | None:
+    """Sum the weights of the preferred terms that match, of profile and pod; None without any."""
+    preferred = request.profile.added_affinity.preferred + request.pod.affinity.preferred
+    if not preferred:
+        return None
+    total = np.zeros(len(view.slots), np.int64)
+    for weight, term in preferred:
+        total += weight * view.matching(term)
+    return NodeScores(total, by_highest(total, feasible))

@@ -33,15 +33,8 @@ def conflicting(wanted: Iterable[HostPort], held: Iterable[HostPort], *, sidecar
     )
 
 
-class NodePortsPlugin:
-    """Rejects nodes on which a host port of the pod is taken."""
-
-    def follows_pods(self, _view: NodeView, request: SchedulingRequest) -> bool:
-        """Return whether the pod wants a host port."""
-        return bool(request.pod.ports)
-
-    def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return the nodes that the plugin rejects: those where a host port of the pod is taken."""
-        pod, index = request.pod, view.index
-        taken = index.ports.count(pod.ports, index.nodes.slots, sidecars=pod.reading.sidecar_ports)
-        return Rejections.where(taken[view.slots] > 0, Plugin.NODE_PORTS, NO_FREE_PORTS)
+def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
+    """Return the nodes that are rejected: those where a host port of the pod is taken."""
+    pod, index = request.pod, view.index
+    taken = index.ports.count(pod.ports, index.nodes.slots, sidecars=pod.reading.sidecar_ports)
+    return Rejections.where(taken[view.slots] > 0, Plugin.NODE_PORTS, NO_FREE_PORTS)

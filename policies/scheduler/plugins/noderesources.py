@@ -45,33 +45,27 @@ class _Wanted(NamedTuple):
     weight: int
 
 
-class NodeResourcesFitPlugin:
-    """Rejects nodes with less left of a resource than the pod requests, and scores them by what is free."""
+def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
+    """Return the nodes with less left of a resource than the pod requests: ``fitsRequest``."""
+    compared = view.of_request("compared", request, lambda: compared_requests(request))
+    key = ("lacking", *compared.items())
+    found = view.by_resources(key, lambda nodes: _lacking(nodes, compared))
+    *lacking, too_small = found
+    if not found.any():
+        # Most nodes have enough of everything.
+        return Rejections(Plugin.NODE_RESOURCES_FIT, (), np.zeros(len(too_small), np.intp))
+    if not request.behavior.oversized_requests_are_unresolvable:
+        too_small = np.zeros_like(too_small)
+    texts = [TOO_MANY_PODS, *map(insufficient, compared)]
+    return fit_rejections(texts, lacking, too_small)
 
-    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
-        """Return True: what pods hold of nodes decides."""
-        return True
 
-    def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return the nodes that the plugin rejects, with each resource they lack: ``fitsRequest``."""
-        compared = view.of_request("compared", request, lambda: compared_requests(request))
-        key = ("lacking", *compared.items())
-        found = view.by_resources(key, lambda nodes: _lacking(nodes, compared))
-        *lacking, too_small = found
-        if not found.any():
-            # Most nodes have enough of everything.
-            return Rejections(Plugin.NODE_RESOURCES_FIT, (), np.zeros(len(too_small), np.intp))
-        if not request.behavior.oversized_requests_are_unresolvable:
-            too_small = np.zeros_like(too_small)
-        texts = [TOO_MANY_PODS, *map(insufficient, compared)]
-        return fit_rejections(texts, lacking, too_small)
-
-    def score(self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
-        """Average what the strategy gives each resource with the pod, by the resources' weights."""
-        fit, wanted = request.profile.fit, _wanted(request)
-        key = ("fit", fit.strategy, fit.shape, *wanted)
-        scores = view.by_resources(key, lambda nodes: _fit_scores(nodes, fit, wanted))
-        return NodeScores(scores, scores)
+def score_by_fit(view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
+    """Average what the strategy gives each resource with the pod, by the resources' weights."""
+    fit, wanted = request.profile.fit, _wanted(request)
+    key = ("fit", fit.strategy, fit.shape, *wanted)
+    scores = view.by_resources(key, lambda nodes: _fit_scores(nodes, fit, wanted))
+    return NodeScores(scores, scores)
 
 
 def insufficient(name: str) -> str:
@@ -131,23 +125,20 @@ def _wanted(request: SchedulingRequest) -> list[_Wanted]:
     return wanted
 
 
-class BalancedAllocationPlugin:
-    """Scores nodes by how evenly resources are used (NodeResourcesBalancedAllocation)."""
+def score_by_balance(
+    view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]
+) -> NodeScores | None:
+    """Return 75 and half of how much more even it is with the pod; None for a pod that requests nothing.
 
-    def score(
-        self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]
-    ) -> NodeScores | None:
-        """Return 75 and half of how much more even it is with the pod; None for a pod that requests nothing.
-
-        Before 1.36, how even it is with the pod.
-        """
-        amounts = _balanced(request)
-        if amounts is None:
-            return None
-        gain = request.behavior.scores_balance_gain
-        key = ("balance", gain, *amounts.items())
-        scores = view.by_resources(key, lambda nodes: _balance(nodes, amounts, gain=gain))
-        return NodeScores(scores, scores)
+    Before 1.36, how even it is with the pod.
+    """
+    amounts = _balanced(request)
+    if amounts is None:
+        return None
+    gain = request.behavior.scores_balance_gain
+    key = ("balance", gain, *amounts.items())
+    scores = view.by_resources(key, lambda nodes: _balance(nodes, amounts, gain=gain))
+    return NodeScores(scores, scores)
 
 
 def _balanced(request: SchedulingRequest) -> dict[str, int] | None:

@@ -49,19 +49,15 @@ class VolumeRoom(NamedTuple):
                 yield volume
 
 
-class NodeVolumeLimitsPlugin:
-    """Rejects nodes to which not all volumes of the pod can be attached."""
+def filter_nodes(view: NodeView, _request: SchedulingRequest) -> Rejections:
+    """Return the nodes to which not all volumes of the pod can be attached.
 
-    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
-        """Return True: what pods hold of nodes decides."""
-        return True
-
-    def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
-        """Return the nodes that the plugin rejects: ``attached + new > limit``, and at least one is new."""
-        rejected = np.zeros(len(view.slots), np.bool_)
-        for room in volume_rooms(view):
-            rejected |= (room.attached + room.new > room.most) & (room.new > 0)
-        return Rejections.where(rejected, Plugin.NODE_VOLUME_LIMITS, TOO_MANY_VOLUMES)
+    ``attached + new > limit``, and at least one is new.
+    """
+    rejected = np.zeros(len(view.slots), np.bool_)
+    for room in volume_rooms(view):
+        rejected |= (room.attached + room.new > room.most) & (room.new > 0)
+    return Rejections.where(rejected, Plugin.NODE_VOLUME_LIMITS, TOO_MANY_VOLUMES)
 
 
 def volume_rooms(view: NodeView) -> Iterator[VolumeRoom]:

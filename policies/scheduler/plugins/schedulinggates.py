@@ -25,14 +25,7 @@ def is_gated(request: SchedulingRequest) -> bool:
     return request.pod.gated and request.behavior.scheduling_gates and runs
 
 
-class SchedulingGatesPlugin:
-    """Rejects every node for a pod with gates."""
-
-    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
-        """Return False: nodes alone decide."""
-        return False
-
-    def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return the nodes that the plugin rejects: all of them for a gated pod, else none."""
-        rejected = np.full(len(view.slots), is_gated(request))
-        return Rejections.where(rejected, Plugin.SCHEDULING_GATES, GATED)
+def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
+    """Return the nodes that are rejected: all of them for a gated pod, else none."""
+    rejected = np.full(len(view.slots), is_gated(request))
+    return Rejections.where(rejected, Plugin.SCHEDULING_GATES, GATED)

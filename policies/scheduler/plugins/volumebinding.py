@@ -53,33 +53,30 @@ class Bindings(NamedTuple):
     chosen: list[tuple[PersistentVolumeClaim, list[PersistentVolume], NDArray[np.intp]]]
 
 
-class VolumeBindingPlugin:
-    """Rejects nodes that do not reach a volume of the pod, or where a claim of it gets none."""
+def pre_filter(view: NodeView, request: SchedulingRequest) -> Reason | None:
+    """Return the first claim that keeps the pod from every node."""
+    for volume, claim in view.claims.volumes:
+        text = _hindrance(volume, claim, request)
+        if text:
+            return Reason((text,), Code.UNRESOLVABLE)
+    return Reason((_UNBOUND,), Code.UNRESOLVABLE) if view.claims.immediate else None
 
-    def pre_filter(self, view: NodeView, request: SchedulingRequest) -> Reason | None:
-        """Return the first claim that keeps the pod from every node."""
-        for volume, claim in view.claims.volumes:
-            text = _hindrance(volume, claim, request)
-            if text:
-                return Reason((text,), Code.UNRESOLVABLE)
-        return Reason((_UNBOUND,), Code.UNRESOLVABLE) if view.claims.immediate else None
 
-    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
-        """Return True: claims are bound along with pods."""
-        return True
+def filter_nodes(view: NodeView, _request: SchedulingRequest) -> Rejections:
+    """Return the nodes that do not reach a volume of the pod, or where a claim of it gets none.
 
-    def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
-        """Return the nodes that the plugin rejects; a node may have several reasons."""
-        if not view.knows_claims or not view.claims.volumes:
-            return Rejections(Plugin.VOLUME_BINDING, (), np.zeros(len(view.slots), np.intp))
-        bits = sum(mask.astype(np.intp) << at for at, mask in enumerate(find_bindings(view).rejected))
-        found, of_node = np.unique(np.asarray(bits), return_inverse=True)
-        reasons = tuple(
-            Reason(tuple(text for at, text in enumerate(_TEXTS) if number >> at & 1), Code.UNRESOLVABLE)
-            for number in found.tolist()
-            if number
-        )
-        return Rejections(Plugin.VOLUME_BINDING, reasons, of_node + (0 if found[:1].tolist() == [0] else 1))
+    A node may have several reasons.
+    """
+    if not view.knows_claims or not view.claims.volumes:
+        return Rejections(Plugin.VOLUME_BINDING, (), np.zeros(len(view.slots), np.intp))
+    bits = sum(mask.astype(np.intp) << at for at, mask in enumerate(find_bindings(view).rejected))
+    found, of_node = np.unique(np.asarray(bits), return_inverse=True)
+    reasons = tuple(
+        Reason(tuple(text for at, text in enumerate(_TEXTS) if number >> at & 1), Code.UNRESOLVABLE)
+        for number in found.tolist()
+        if number
+    )
+    return Rejections(Plugin.VOLUME_BINDING, reasons, of_node + (0 if found[:1].tolist() == [0] else 1))
 
 
 def find_bindings(view: NodeView) -> Bindings:

@@ -23,28 +23,25 @@ _SHARED: Final = f"PersistentVolumeClaim with {ONE_POD} access mode already in-u
 IN_USE: Final = Reason((f"node(s) unavailable due to {_SHARED}",), Code.UNSCHEDULABLE)
 
 
-class VolumeRestrictionsPlugin:
-    """Rejects nodes on which a disk of the pod is used, and all if a claim for one pod is."""
+def pre_filter(view: NodeView, _request: SchedulingRequest) -> Reason | None:
+    """Return the first claim that is missing; those of ephemeral volumes are looked at elsewhere."""
+    for volume, claim in view.claims.volumes:
+        if claim is None and not volume.ephemeral:
+            return Reason((missing_claim(volume.name),), Code.UNRESOLVABLE)
+    return None
 
-    def pre_filter(self, view: NodeView, _request: SchedulingRequest) -> Reason | None:
-        """Return the first claim that is missing; those of ephemeral volumes are looked at elsewhere."""
-        for volume, claim in view.claims.volumes:
-            if claim is None and not volume.ephemeral:
-                return Reason((missing_claim(volume.name),), Code.UNRESOLVABLE)
-        return None
 
-    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
-        """Return True: what pods hold of nodes decides."""
-        return True
+def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
+    """Return the nodes on which a disk of the pod is used, and all if a claim for one pod is.
 
-    def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
-        """Return the nodes that the plugin rejects; a disk in use gives the reason before a claim does."""
-        of_node = np.zeros(len(view.slots), np.intp)
-        if view.knows_claims and _uses(view):
-            of_node[:] = 2
-        if request.pod.volumes.disks:
-            of_node[_with_disks(view, request)] = 1
-        return Rejections(Plugin.VOLUME_RESTRICTIONS, (NO_DISK, IN_USE), of_node)
+    A disk in use gives the reason before a claim does.
+    """
+    of_node = np.zeros(len(view.slots), np.intp)
+    if view.knows_claims and _uses(view):
+        of_node[:] = 2
+    if request.pod.volumes.disks:
+        of_node[_with_disks(view, request)] = 1
+    return Rejections(Plugin.VOLUME_RESTRICTIONS, (NO_DISK, IN_USE), of_node)
 
 
 def _uses(view: NodeView) -> bool:

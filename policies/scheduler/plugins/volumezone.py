@@ -25,26 +25,23 @@ _NO_CLASS: Final = "PersistentVolumeClaim had no pv name and storageClass name"
 _NO_NAME: Final = "PersistentVolume had no name"
 
 
-class VolumeZonePlugin:
-    """Rejects nodes in another zone or region than a volume of the pod."""
+def pre_filter(view: NodeView, _request: SchedulingRequest) -> Reason | None:
+    """Return the first claim whose volume is missing, though it should be there."""
+    texts = (_missing(view, claim) for claim in _claims(view))
+    return next((Reason((text,), Code.UNRESOLVABLE) for text in texts if text), None)
 
-    def pre_filter(self, view: NodeView, _request: SchedulingRequest) -> Reason | None:
-        """Return the first claim whose volume is missing, though it should be there."""
-        texts = (_missing(view, claim) for claim in _claims(view))
-        return next((Reason((text,), Code.UNRESOLVABLE) for text in texts if text), None)
 
-    def follows_pods(self, _view: NodeView, _request: SchedulingRequest) -> bool:
-        """Return True: claims are bound along with pods."""
-        return True
+def filter_nodes(view: NodeView, _request: SchedulingRequest) -> Rejections:
+    """Return the nodes in another zone or region than a volume of the pod.
 
-    def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
-        """Return the nodes that the plugin rejects; a node without any zone or region takes every volume."""
-        rejected = np.zeros(len(view.slots), np.bool_)
-        for claim in _claims(view) if view.knows_claims else ():
-            volume = view.index.storage.volume(claim.volume)
-            if volume is not None and volume.site.zones:
-                rejected |= ~in_zones(view, volume)
-        return Rejections.where(rejected, Plugin.VOLUME_ZONE, NO_ZONE)
+    A node without any zone or region takes every volume.
+    """
+    rejected = np.zeros(len(view.slots), np.bool_)
+    for claim in _claims(view) if view.knows_claims else ():
+        volume = view.index.storage.volume(claim.volume)
+        if volume is not None and volume.site.zones:
+            rejected |= ~in_zones(view, volume)
+    return Rejections.where(rejected, Plugin.VOLUME_ZONE, NO_ZONE)
 
 
 def in_zones(view: NodeView, volume: PersistentVolume) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from policies.scheduler import pod_table, repeated
 from policies.scheduler.binding import Step
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.plugins.podtopologyspread import followed_scores
 from policies.scheduler.repeated import BestNodes, RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
@@ -190,7 +191,7 @@ def test_little_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("groups", [0, 12])
 def test_many_groups(monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
     """Nodes that are in too many groups, from the beginning or as pods come, are scored one by one."""
-    monkeypatch.setattr(repeated, "MOST_GROUPS", groups)
+    monkeypatch.setattr(followed_scores, "MOST_GROUPS", groups)
 
     for seed in range(20):
         assert _expected(seed) == _run(seed, RepeatedRequests())
