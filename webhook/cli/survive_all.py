@@ -114,8 +114,8 @@ def _evaluate(
     long = read.cluster.node_count >= MANY_NODES
     with interruptible() as stop:
         survival = cluster_survival.ClusterSurvival(read.workloads, read.context, options, running, stop=stop)
-        if not survival.judges_any:
-            raise UsageError(_nothing_runs(read.workloads.namespace, survival.namespaces))
+        if not survival.running.judges_any:
+            raise UsageError(_nothing_runs(read.workloads.namespace, survival.running.namespaces))
         # What is gone is known at once; what becomes of it is not.
         if long and sys.stderr.isatty():
             for gone in survival.impacts[:IN_PHRASE]:

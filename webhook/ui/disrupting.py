@@ -76,7 +76,7 @@ def cluster_outcome(
         command: The command that answers the same; empty for none.
     """
     positions = dict(cluster.index.nodes.positions())
-    positions |= {name: len(positions) + number for number, name in enumerate(done.added)}
+    positions |= {name: len(positions) + number for number, name in enumerate(done.disruption.added)}
     what, (damages, missing, _) = disruption(actions), done.loss.rank
     return {
         "what": what,
@@ -85,9 +85,9 @@ def cluster_outcome(
         "impact": done.loss.impact,
         "result": loss_result(report, done.loss),
         "damages": [about(each) for each in done.loss.workloads],
-        "lostNodes": sorted(positions[name] for name in done.lost),
-        "addedNodes": list(done.added),
-        "changedNodes": list(done.changed),
+        "lostNodes": sorted(positions[name] for name in done.disruption.lost),
+        "addedNodes": list(done.disruption.added),
+        "changedNodes": list(done.disruption.changed),
         "moved": {
             "workload": [
                 cluster.workload_of_pod(each.pod.namespace, each.pod.name) for each in done.displaced

@@ -65,7 +65,7 @@ class PodFacts:
         if number is not None:
             return self.workloads[number].workload.kind.kind == DAEMON_SET
         known = self.object_of(pod)
-        return known is not None and (known.static or known.of_daemon_set)
+        return known is not None and known.is_tied
 
     def is_ordered(self, pod: PodOnNode) -> bool:
         """Return whether a pod is created once those of its controller before it are ready."""

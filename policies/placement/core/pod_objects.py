@@ -64,6 +64,11 @@ class PodObject(NamedTuple):
         """Whether a DaemonSet runs it, of Kubernetes or of another group."""
         return self.owner is not None and self.owner.kind == "DaemonSet"
 
+    @property
+    def is_tied(self) -> bool:
+        """Whether it belongs to its node, from which nobody evicts it."""
+        return self.static or self.of_daemon_set
+
     def to_dict(self, name: str) -> dict[str, Any]:
         """Return the pod that would replace it, as the API stores it."""
         pod: dict[str, Any] = orjson.loads(self.manifest)
