@@ -63,6 +63,7 @@ class AdmissionContext:
         trusted_controllers: The users that are believed if they name an owner of a custom kind.
         replica_sources: The number of replicas of a workload that leaves it out, from other objects.
         reads_stored: Whether objects that are read are those of the cluster, also without a uid.
+        tolerated: Rules of the API server that an object may break and is placed all the same.
         release: What that release does with the fields of constraints.
         snapshot: The cluster's services, namespaces and owners; None if none is connected.
     """
@@ -78,6 +79,7 @@ class AdmissionContext:
     trusted_controllers: frozenset[str] = frozenset(TRUSTED_CONTROLLERS)
     replica_sources: ReplicaSources = field(default_factory=ReplicaSources, repr=False, compare=False)
     reads_stored: bool = False
+    tolerated: frozenset[str] = frozenset()
     release: ReleaseFields = field(init=False, repr=False, compare=False)
     snapshot: Snapshot | None = field(init=False, repr=False, compare=False)
     _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, TypeVar
 
 from policies.config.context import AdmissionContext
@@ -46,7 +46,7 @@ def place_for_scores(obj: dict[str, Any], context: AdmissionContext) -> Placemen
     Raises:
         PlacementError: What kube-scheduler would do is not known; holds every error.
     """
-    return evaluate_manifest(obj, context, tolerated=SCORED_RULES)
+    return evaluate_manifest(obj, replace(context, tolerated=SCORED_RULES))
 
 
 def place_request(body: bytes, server: AdmissionContext) -> Placement:

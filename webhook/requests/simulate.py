@@ -207,7 +207,7 @@ def run(
     if request.cluster is not None or known is None:
         # Whether anything is evicted depends on priorities, also of classes, that are known only then.
         known = KnownPods(running=PodObjects(lambda: objects))
-    context = request.context(server, found, objects.append)
+    context = replace(request.context(server, found, objects.append), tolerated=SCORED_RULES)
     autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
     if request.rolls_out:
         for obj in objects:
@@ -246,7 +246,7 @@ def _queue(
     # Also with errors, to know what is wrong with the pods.
     if request.queue is not None:
         pods = tuple((path, filled_in(pod)) for path, pod in objects_of(request.queue, _QUEUE, found))
-        place = partial(queue_pods, pods, context, tolerated=SCORED_RULES)
+        place = partial(queue_pods, pods, context)
         queue = try_placing(place, FieldPath(), found)
     elif request.workload:
         # With errors the number may be wrong, too.
@@ -257,7 +257,6 @@ def _queue(
             workload,
             context,
             count=count,
-            tolerated=SCORED_RULES,
             changes_nodes=bool(request.actions) or request.autoscale is not None,
         )
         queue = try_placing(place, _WORKLOAD, found)
@@ -289,7 +288,7 @@ def _roll_out(
         replace(request.rollout_settings(known), most=most),
         filled_in(request.workload or {}),
     )
-    place = partial(roll_out, workload, context, settings, tolerated=SCORED_RULES, autoscaler=autoscaler)
+    place = partial(roll_out, workload, context, settings, autoscaler=autoscaler)
     rolled_out = try_placing(place, _WORKLOAD, found)
     if rolled_out is None:
         raise RequestError(tuple(found.errors))

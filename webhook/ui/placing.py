@@ -48,10 +48,13 @@ def score(cluster: PageCluster, body: ManifestBody) -> bytes:
     entry = read_manifest(body.manifest, cluster.context)
     with problems_of(entry):
         return score_json.render(
-            evaluate_manifest(
-                entry.value, cluster.context, namespace=cluster.namespace, tolerated=SCORED_RULES
-            )
+            evaluate_manifest(entry.value, _tolerating(cluster), namespace=cluster.namespace)
         )
+
+
+def _tolerating(cluster: PageCluster) -> AdmissionContext:
+    """Return the context of a cluster where scores are known of pods that the API server refuses."""
+    return replace(cluster.context, tolerated=SCORED_RULES)
 
 
 def simulate(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> bytes:
@@ -115,9 +118,7 @@ def _applied(
     """
     settings = replace(request.rollout_settings(cluster.objects.known), most=most_rolled_out(cluster.context))
     with problems_of(entry):
-        rolled_out = simulate_rollout(
-            request.workload or {}, cluster.context, settings, tolerated=SCORED_RULES
-        )
+        rolled_out = simulate_rollout(request.workload or {}, _tolerating(cluster), settings)
     likely = rolled_out.courses.likely
     context = replace(cluster.context, cluster=likely.cluster)
     return replace(request, replicas=max(0, rolled_out.replicas - likely.running)), context

@@ -164,23 +164,18 @@ def evaluate_manifest(
     context: AdmissionContext,
     *,
     namespace: str = "",
-    tolerated: frozenset[str] = frozenset(),
 ) -> Placement:
     """Read an object as ``read_workload`` does and evaluate it as ``evaluate_workload`` does."""
-    return evaluate_workload(read_workload(obj, context, namespace=namespace), context, tolerated=tolerated)
+    return evaluate_workload(read_workload(obj, context, namespace=namespace), context)
 
 
 def evaluate_workload(
-    workload: Workload,
-    context: AdmissionContext,
-    *,
-    tolerated: frozenset[str] = frozenset(),
-    revision_of: PreparedPod | None = None,
+    workload: Workload, context: AdmissionContext, *, revision_of: PreparedPod | None = None
 ) -> Placement:
     """Return where a pod, or the next pod of a workload, could go: see ``prepare``."""
     # All of it is of one state of the cluster.
     with context.reading():
-        prepared = prepare(workload, context, tolerated=tolerated, revision_of=revision_of)
+        prepared = prepare(workload, context, revision_of=revision_of)
         result = evaluate(prepared.request, prepared.cluster)
     return Placement(result=result, **{name.name: getattr(prepared, name.name) for name in fields(prepared)})
 
@@ -189,7 +184,6 @@ def prepare(
     workload: Workload,
     context: AdmissionContext,
     *,
-    tolerated: frozenset[str] = frozenset(),
     revision_of: PreparedPod | None = None,
 ) -> PreparedPod:
     """Return the pod that is to be scheduled, or a workload's next one, with the constraints in force for it.
@@ -197,8 +191,7 @@ def prepare(
     Args:
         workload: The pod or workload.
         context: The cluster, which must be there; policies, whose defaults are injected first; the
-            scheduler's configuration, kube-scheduler's own where there is none.
-        tolerated: Rules of the API server that the object may break.
+            scheduler's configuration, kube-scheduler's own where there is none; rules that may be broken.
         revision_of: Where the object was placed before it was edited: its pods are then taken for pods of
             that revision, beside those of it that run.
 
@@ -210,7 +203,7 @@ def prepare(
         raise ValueError("there is no cluster to place anything in")
     with cluster.reading():
         pod, of_revision = _next_pod(workload, cluster, revision_of)
-        pending = _read_next(workload, pod, behavior, tolerated)
+        pending = _read_next(workload, pod, context)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
         if pending.claim_templates:
             # Which claims a replica has depends on its ordinal.
@@ -254,7 +247,7 @@ def _next_pod(
     return _as_revision(pod, revision_of.pod), revision_of.revision
 
 
-def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated: frozenset[str]) -> Pod:
+def _read_next(workload: Workload, pod: Workload, context: AdmissionContext) -> Pod:
     """Return the next pod as the scheduler reads it.
 
     Raises:
@@ -262,13 +255,13 @@ def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated:
     """
     found = ErrorList()
     pending = read_pod(
-        pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=behavior.reading
+        pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=context.behavior.reading
     )
     if workload.kind.kind == STATEFUL_SET[1]:
         pending = replace(pending, claim_templates=read_claim_templates(workload.obj, found))
     errors = [*workload.errors, *workload.controller_errors(), *found.errors]
     # Where errors were left out, it is not known which parts are good.
-    if is_cut(errors) or any(error.rule not in tolerated for error in errors):
+    if is_cut(errors) or any(error.rule not in context.tolerated for error in errors):
         raise PlacementError(tuple(dict.fromkeys(errors)))
     return pending
 

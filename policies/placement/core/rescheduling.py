@@ -65,7 +65,8 @@ class Rescheduling:
         self.facts = facts
         self.is_replaced: Callable[[PodOnNode], bool] = lambda _pod: True
         self._simulation = simulation
-        self._context = replace(context, cluster=simulation.cluster)
+        # The rules that a request may break hold for its own pods alone.
+        self._context = replace(context, cluster=simulation.cluster, tolerated=frozenset())
         self._others_left, self._others = others, others
         self._displaced = {entry.key: entry for entry in displaced}
         self._unmodeled: dict[str, None] = {}

@@ -93,7 +93,7 @@ def deletion_costs(
     prepared = prepare(workload, context)
     running = find_running(prepared, known)
     if running.revisions:
-        prepared = prepare_revision(workload, context, running.revisions[0], frozenset())
+        prepared = prepare_revision(workload, context, running.revisions[0])
     pods, count = running.pods, len(running.pods) - replicas
     search = _Search(prepared, pods, known.now, soft=soft)
     found = DeletionCosts(

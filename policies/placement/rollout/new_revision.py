@@ -59,12 +59,7 @@ class ReplacedPods:
         return None if self.rollout is None else self.rollout.evicted
 
 
-def find_replaced(
-    prepared: PreparedPod,
-    context: AdmissionContext,
-    *,
-    tolerated: frozenset[str] = frozenset(),
-) -> ReplacedPods | None:
+def find_replaced(prepared: PreparedPod, context: AdmissionContext) -> ReplacedPods | None:
     """Return the pods that an object replaces where it is applied; None if none runs.
 
     Also None for an object of the cluster of which no revision is known, so that its pods may be its own.
@@ -72,7 +67,6 @@ def find_replaced(
     Args:
         prepared: The object.
         context: What it was prepared by.
-        tolerated: Rules of the API server that the object may break.
     """
     workload, revision = prepared.workload, prepared.revision
     if workload.selector is None or revision is None or not revision.is_new:
@@ -88,9 +82,7 @@ def find_replaced(
     if not is_rolled_out(workload):
         return ReplacedPods(count=count, rollout=None)
     try:
-        rollout = simulate_rollout(
-            workload.obj, context, _SETTINGS, namespace=workload.namespace, tolerated=tolerated
-        )
+        rollout = simulate_rollout(workload.obj, context, _SETTINGS, namespace=workload.namespace)
     except PlacementError:
         return ReplacedPods(count=count, rollout=None)
     return ReplacedPods(count=count, rollout=rollout)

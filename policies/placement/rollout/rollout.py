@@ -164,7 +164,6 @@ def simulate_rollout(
     settings: RolloutSettings = PLAIN_ROLLOUT,
     *,
     namespace: str = "",
-    tolerated: frozenset[str] = frozenset(),
 ) -> Rollout:
     """Roll out an object as the new revision of what runs in the cluster, or scale it.
 
@@ -173,7 +172,6 @@ def simulate_rollout(
         context: What its pods are placed by; its cluster must be there.
         settings: How it is rolled out.
         namespace: Where the object goes if it names no namespace itself.
-        tolerated: Rules of the API server that the object may break.
 
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods, or it is not rolled out; holds every
@@ -184,23 +182,21 @@ def simulate_rollout(
         _check_replicas(replicas, settings.most)
     if settings.scale is None:
         _check_strategy(workload)
-        return _roll_out(workload, context, settings, tolerated)
-    return _scale(workload, context, settings, settings.scale, tolerated)
+        return _roll_out(workload, context, settings)
+    return _scale(workload, context, settings, settings.scale)
 
 
-def _roll_out(
-    workload: Workload, context: AdmissionContext, settings: RolloutSettings, tolerated: frozenset[str]
-) -> Rollout:
+def _roll_out(workload: Workload, context: AdmissionContext, settings: RolloutSettings) -> Rollout:
     replicas = workload.replicas or 0
     with context.reading():
-        prepared = prepare(workload, context, tolerated=tolerated)
+        prepared = prepare(workload, context)
         running = find_running(prepared, settings.known, settings.without)
         marked = None if prepared.revision is None else prepared.revision.hash
         if restarted := running.revisions == [marked]:
-            prepared = prepare_revision(workload, context, None, tolerated)
+            prepared = prepare_revision(workload, context, None)
         new = _mark(prepared, running)
         old = _oldest_first(prepared, running, new) or (PREVIOUS,)
-        requests, assumed = _old_requests(prepared, context, settings, old, tolerated)
+        requests, assumed = _old_requests(prepared, context, settings, old)
         requests = {**requests, new: prepared.request}
         plan = _plan(prepared, running, requests, context, settings, new=new, old=old)
     plan, placed = _with_old_pods(plan, settings)
@@ -267,7 +263,6 @@ def _old_requests(
     context: AdmissionContext,
     settings: RolloutSettings,
     old: Sequence[str],
-    tolerated: frozenset[str],
 ) -> tuple[dict[str, SchedulingRequest], bool]:
     """Return the pod of each old revision, and whether one is taken to be like those of the object."""
     workload, found, assumed = prepared.workload, {}, False
@@ -275,7 +270,7 @@ def _old_requests(
         sample = prepare_sample(workload, context, settings.known, revision, prepared.request.pod.name)
         if sample is None:
             assumed = assumed or settings.previous is None
-            sample = _prepare_previous(workload, context, settings, revision, tolerated)
+            sample = _prepare_previous(workload, context, settings, revision)
         found[revision] = sample.request
     return found, assumed
 
@@ -285,16 +280,15 @@ def _prepare_previous(
     context: AdmissionContext,
     settings: RolloutSettings,
     revision: str,
-    tolerated: frozenset[str],
 ) -> PreparedPod:
     """Return the pod of an old revision of which the cluster shows none."""
     if settings.previous is not None:
         try:
-            return prepare_revision(settings.previous, context, revision, tolerated)
+            return prepare_revision(settings.previous, context, revision)
         except PlacementError:
             # Kubernetes would refuse it now; it is like those of the object as far as is known.
             pass
-    return prepare_revision(workload, context, revision, tolerated)
+    return prepare_revision(workload, context, revision)
 
 
 def _old_sizes(plan: RolloutPlan, settings: RolloutSettings) -> dict[str, int]:
@@ -330,18 +324,17 @@ def _scale(
     context: AdmissionContext,
     settings: RolloutSettings,
     replicas: int,
-    tolerated: frozenset[str],
 ) -> Rollout:
     """Scale a workload; the pods that there are, are all taken for pods of one ReplicaSet."""
     with context.reading():
-        prepared = prepare(workload, context, tolerated=tolerated)
+        prepared = prepare(workload, context)
         running = find_running(prepared, settings.known)
         if running.revisions:
-            prepared = prepare_revision(workload, context, running.revisions[0], tolerated)
+            prepared = prepare_revision(workload, context, running.revisions[0])
         new = _mark(prepared, running)
         # The pods of a StatefulSet that wait stay as they are.
         old = () if workload.kind.revision_label is not None else _oldest_first(prepared, running, new)
-        requests, _ = _old_requests(prepared, context, settings, old, tolerated)
+        requests, _ = _old_requests(prepared, context, settings, old)
         requests = {**requests, new: prepared.request}
         plan = _plan(prepared, running, requests, context, settings, new=new, old=old)
         pods = tuple(pod if pod.revision in old else replace(pod, revision=new) for pod in running.pods)

@@ -141,7 +141,6 @@ def roll_out(
     settings: RolloutSettings = PLAIN_ROLLOUT,
     *,
     namespace: str = "",
-    tolerated: frozenset[str] = frozenset(),
     autoscaler: NodeAutoscaler | None = None,
 ) -> SimulatedRollout:
     """Roll out or scale an object; find what would make a rollout complete that does not.
@@ -153,7 +152,7 @@ def roll_out(
     frozen = context if context.cluster is None else replace(context, cluster=context.cluster.fork(namespace))
 
     def play() -> Rollout:
-        return simulate_rollout(obj, frozen, settings, namespace=namespace, tolerated=tolerated)
+        return simulate_rollout(obj, frozen, settings, namespace=namespace)
 
     scaling = None
     if autoscaler is not None and frozen.cluster is not None:
@@ -161,18 +160,14 @@ def roll_out(
     rollout = play() if scaling is None else with_nodes(play, scaling)
     return SimulatedRollout(
         rollout=rollout,
-        suggestions=find_rollout_suggestions(rollout, frozen, settings, tolerated=tolerated),
+        suggestions=find_rollout_suggestions(rollout, frozen, settings),
         autoscaler=None if autoscaler is None else autoscaler.name,
         autoscaled=None if scaling is None else scaling.scaled,
     )
 
 
 def find_rollout_suggestions(
-    rollout: Rollout,
-    context: AdmissionContext,
-    settings: RolloutSettings = PLAIN_ROLLOUT,
-    *,
-    tolerated: frozenset[str] = frozenset(),
+    rollout: Rollout, context: AdmissionContext, settings: RolloutSettings = PLAIN_ROLLOUT
 ) -> RolloutSuggestions:
     """Return the changes that would make a rollout complete, or end within ``maxSkew``; none for a scale.
 
@@ -180,7 +175,6 @@ def find_rollout_suggestions(
         rollout: The rollout.
         context: What it was simulated in; its cluster must not have changed since.
         settings: How it was simulated.
-        tolerated: Rules of the API server that the object may break.
     """
     if rollout.scaled or rollout.outcome is Outcome.WAITS_FOR_DELETION:
         return RolloutSuggestions()
@@ -188,9 +182,7 @@ def find_rollout_suggestions(
     settings = replace(settings, choose=first_by_name, without=frozenset(blocking))
 
     def attempt(edited: Workload) -> Rollout:
-        return simulate_rollout(
-            edited.obj, context, settings, namespace=workload.namespace, tolerated=tolerated
-        )
+        return simulate_rollout(edited.obj, context, settings, namespace=workload.namespace)
 
     if rollout.outcome is Outcome.COMPLETE:
         return _evened(rollout, context, attempt)

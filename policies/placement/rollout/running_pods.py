@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from policies.config.context import AdmissionContext
@@ -88,16 +88,13 @@ def revision_label(workload: Workload) -> str | None:
     return REVISION_HASH if workload.kind.kind == "StatefulSet" else workload.kind.revision_label
 
 
-def prepare_revision(
-    workload: Workload, context: AdmissionContext, revision: str | None, tolerated: frozenset[str]
-) -> PreparedPod:
+def prepare_revision(workload: Workload, context: AdmissionContext, revision: str | None) -> PreparedPod:
     """Return the next pod of a workload as one of a revision, whatever the cluster has.
 
     Args:
         workload: The workload.
         context: What it is placed by.
         revision: The value of the label that marks the revision; None for one that the cluster does not have.
-        tolerated: Rules of the API server that the object may break.
 
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods.
@@ -107,7 +104,7 @@ def prepare_revision(
     edits = [Edit(metadata.child("annotations", RESTARTED_ANNOTATION), None, PREVIOUS)]
     if revision is not None and label is not None:
         edits.append(Edit(metadata.child("labels", label), None, revision))
-    return prepare(_edited(workload, context, edits), context, tolerated=tolerated)
+    return prepare(_edited(workload, context, edits), context)
 
 
 def prepare_sample(
@@ -128,7 +125,8 @@ def prepare_sample(
         return None
     pod["metadata"]["name"] = name
     try:
-        return prepare(read_workload(pod, context), context)
+        # A pod of the cluster breaks no rule, whatever a request may.
+        return prepare(read_workload(pod, context), replace(context, tolerated=frozenset()))
     except PlacementError:
         return None
 

@@ -79,7 +79,6 @@ def queue_replicas(
     *,
     namespace: str = "",
     count: int | None = None,
-    tolerated: frozenset[str] = frozenset(),
     changes_nodes: bool = False,
 ) -> SchedulingQueue:
     """Return replicas of a workload, or the pods that the controller of a DaemonSet makes, one for each node.
@@ -92,7 +91,6 @@ def queue_replicas(
         namespace: Where the object goes if it names no namespace itself.
         count: How many replicas; by default those that the workload wants and that have no node; of a Job
             those that it runs at once, and one pod of any other object without a number of replicas.
-        tolerated: Rules of the API server that the object may break.
         changes_nodes: Whether nodes change before these pods are scheduled, or for them.
 
     Raises:
@@ -101,13 +99,13 @@ def queue_replicas(
     """
     workload = read_workload(obj, context, namespace=namespace)
     if workload.kind.kind == DAEMON_SET:
-        return _one_for_each_node(workload, context, tolerated, is_plain=count is None and not changes_nodes)
+        return _one_for_each_node(workload, context, is_plain=count is None and not changes_nodes)
     with context.reading():
-        prepared = prepare(workload, context, tolerated=tolerated)
+        prepared = prepare(workload, context)
         replicas, replaced = running_replicas(prepared), None
         if count is None:
             count = _missing(workload, replicas)
-            replaced = find_replaced(prepared, context, tolerated=tolerated)
+            replaced = find_replaced(prepared, context)
         return SchedulingQueue(
             pods=tuple(replicas_of(prepared, count)),
             cluster=prepared.cluster.fork(""),
@@ -119,9 +117,7 @@ def queue_replicas(
         )
 
 
-def _one_for_each_node(
-    workload: Workload, context: AdmissionContext, tolerated: frozenset[str], *, is_plain: bool
-) -> SchedulingQueue:
+def _one_for_each_node(workload: Workload, context: AdmissionContext, *, is_plain: bool) -> SchedulingQueue:
     """Return the pods of a DaemonSet.
 
     Source: ``podsShouldBeOnNode``, ``pkg/controller/daemon/daemon_controller.go``, Kubernetes 1.36.
@@ -130,7 +126,7 @@ def _one_for_each_node(
         text = "must not be DaemonSet with a number of pods, actions or an autoscaler: one pod a node is made"
         raise PlacementError((invalid_value(_KIND, DAEMON_SET, text, NOT_SIMULATED),))
     with context.reading():
-        prepared = prepare(workload, context, tolerated=tolerated)
+        prepared = prepare(workload, context)
         result = evaluate(prepared.request, prepared.cluster)
         nodes = [result.names[position] for position in nodes_of_daemon(result)]
         if not nodes:
@@ -157,17 +153,13 @@ def _missing(workload: Workload, replicas: Replicas | None) -> int:
 
 
 def queue_pods(
-    pods: Sequence[tuple[FieldPath, Mapping[str, Any]]],
-    context: AdmissionContext,
-    *,
-    tolerated: frozenset[str] = frozenset(),
+    pods: Sequence[tuple[FieldPath, Mapping[str, Any]]], context: AdmissionContext
 ) -> SchedulingQueue:
     """Return pods that are given one by one, as manifests or as the API server has stored them.
 
     Args:
         pods: The pods, of any shape, and where each is.
         context: What they are placed by; its cluster must be there.
-        tolerated: Rules of the API server that they may break.
 
     Raises:
         PlacementError: Kubernetes would refuse a pod; holds every error.
@@ -182,7 +174,7 @@ def queue_pods(
             if found.full:
                 break
             try:
-                prepared = _prepare_pod(obj, context, tolerated)
+                prepared = _prepare_pod(obj, context)
             except PlacementError as error:
                 found.extend(replace(entry, path=path + entry.path) for entry in error.errors)
                 continue
@@ -206,8 +198,8 @@ def queue_pods(
         )
 
 
-def _prepare_pod(obj: Mapping[str, Any], context: AdmissionContext, tolerated: frozenset[str]) -> PreparedPod:
+def _prepare_pod(obj: Mapping[str, Any], context: AdmissionContext) -> PreparedPod:
     kind = context.kind_of(obj)
     if kind is not None and not kind.is_pod:
         raise PlacementError((unsupported_value(_KIND, text_member(obj, "kind"), ["Pod"], NOT_SIMULATED),))
-    return prepare(read_workload(obj, context), context, tolerated=tolerated)
+    return prepare(read_workload(obj, context), context)
