@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from benchmarks.clusters import HOSTNAME, USUAL, ZONE, objects, probe_pod
 from policies.config.context import AdmissionContext
-from policies.placement.rollout.rollout import RolloutSettings
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
+from policies.placement.rollout.rollout_start import RolloutSettings
+from policies.placement.rollout.simulated_rollout import SimulatedRollout, roll_out
 from policies.scheduler.index import ClusterIndex
 
 #: Replicas that are rolled out.

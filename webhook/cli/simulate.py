@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 with late_imports():
     from policies.placement.core import known_pods
-    from policies.placement.rollout import rollout_suggestions
+    from policies.placement.rollout import simulated_rollout
     from policies.placement.simulate import scheduling_queue, simulated_queue
     from policies.reports.simulate import words
     from webhook.cli import live_placement, placement
@@ -227,7 +227,7 @@ def report(
         )
         if fits is not None:
             return ExitCode.of(clean=fits)
-    simulated: simulated_queue.SimulatedQueue | rollout_suggestions.SimulatedRollout
+    simulated: simulated_queue.SimulatedQueue | simulated_rollout.SimulatedRollout
     if asked.rolls_out:
         simulated, entry, *_ = _roll_out(options, asked, happening.autoscale)
     else:
@@ -259,17 +259,15 @@ def _queue(
 
 def _roll_out(
     options: PlacementOptions, asked: simulate.SimulateRequest, autoscale: Autoscale
-) -> placement.PlacementAnswer[rollout_suggestions.SimulatedRollout]:
+) -> placement.PlacementAnswer[simulated_rollout.SimulatedRollout]:
     known = _known(options)
     settings = asked.rollout_settings(known)
 
     def judge(
         obj: Mapping[str, Any], context: AdmissionContext, *, namespace: str
-    ) -> rollout_suggestions.SimulatedRollout:
+    ) -> simulated_rollout.SimulatedRollout:
         autoscaler = None if context.cluster is None else autoscale.read(context.cluster)
-        return rollout_suggestions.roll_out(
-            obj, context, settings, namespace=namespace, autoscaler=autoscaler
-        )
+        return simulated_rollout.roll_out(obj, context, settings, namespace=namespace, autoscaler=autoscaler)
 
     return placement.evaluate_object(options, judge, known, everything=True)
 

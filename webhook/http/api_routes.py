@@ -17,7 +17,7 @@ from policies.manifests.fields import text_member
 from policies.manifests.wire import Received
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.placement import Placement
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports.advise import json as advise_json
 from policies.reports.advise import text as advise_text
 from policies.reports.advise.json import AdviseAnswer

@@ -26,9 +26,9 @@ from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
-from policies.placement.rollout.nodes_for_rollout import MOST_AGAIN
-from policies.placement.rollout.rollout import RolloutSettings
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
+from policies.placement.rollout.rollout import MOST_AGAIN
+from policies.placement.rollout.rollout_start import RolloutSettings
+from policies.placement.rollout.simulated_rollout import SimulatedRollout, roll_out
 from policies.placement.simulate.scheduling_queue import SchedulingQueue, queue_pods, queue_replicas
 from policies.placement.simulate.simulated_queue import (
     PlannedActions,

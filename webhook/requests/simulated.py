@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate import json as simulate_json

@@ -15,7 +15,7 @@ from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.core.placement import PlacementError, evaluate_manifest, prepare, read_workload
 from policies.placement.explain.explain import explain_object
 from policies.placement.rollout.rollout import simulate_rollout
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.explain import json as explain_json
 from policies.reports.score import json as score_json

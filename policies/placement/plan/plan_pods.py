@@ -21,8 +21,8 @@ from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.replicas import replicas_of
 from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.plan.plan_differences import rolls_out
-from policies.placement.rollout.nodes_for_rollout import with_nodes
-from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
+from policies.placement.rollout.rollout import Rollout, simulate_rollout, with_nodes
+from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.running_pods import PREVIOUS, revision_label
 from policies.scheduler.binding import Step
 from policies.scheduler.workload_topology import REVISION_LABELS

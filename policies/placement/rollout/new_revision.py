@@ -14,7 +14,8 @@ from policies.manifests.wire import INTERNAL, Count, SentAs, sent
 from policies.placement.core.placement import PlacementError, PreparedPod
 from policies.placement.core.replicas import MOST_PLACED
 from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.rollout import PLAIN_ROLLOUT, Rollout, is_rolled_out, simulate_rollout
+from policies.placement.rollout.rollout import Rollout, is_rolled_out, simulate_rollout
+from policies.placement.rollout.rollout_start import PLAIN_ROLLOUT
 
 #: The rollout of an answer that is about something else, of as many replicas as that places.
 _SETTINGS: Final = replace(PLAIN_ROLLOUT, most=MOST_PLACED)

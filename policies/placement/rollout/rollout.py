@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
@@ -16,26 +15,27 @@ from policies.manifests.fields import (
 )
 from policies.model.scaling import ZERO_PODS, RollingUpdate, rolling_update
 from policies.model.workload import Workload
-from policies.placement.core.known_pods import KnownPods
-from policies.placement.core.limits import MOST_ROLLED_OUT
-from policies.placement.core.placement import PlacementError, PreparedPod, prepare, read_workload
-from policies.placement.core.pod_facts import PodFacts
+from policies.placement.core.cluster_simulation import QueuedPod
+from policies.placement.core.placement import PlacementError, PreparedPod, read_workload
 from policies.placement.rollout.courses import Course, Courses, Outcome
-from policies.placement.rollout.rollout_plan import RolloutPlan, scaled_first, take_courses
+from policies.placement.rollout.rollout_plan import take_courses
+from policies.placement.rollout.rollout_start import PLAIN_ROLLOUT, RolloutSettings, find_start
 from policies.placement.rollout.running_pods import (
-    PREVIOUS,
     RunningPods,
-    find_running,
-    prepare_revision,
-    prepare_sample,
 )
 from policies.placement.rollout.stateful_set_controller import StatefulUpdate, stateful_update
-from policies.placement.rollout.victims import latest
-from policies.scheduler.binding import TieBreaker, first_by_name
-from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.binding import Step
+
+if TYPE_CHECKING:
+    from policies.placement.core.autoscaling import Autoscaled, Autoscaling
 
 #: The rule that an object breaks which cannot be rolled out or scaled.
 NOT_ROLLED_OUT: Final = "not-rolled-out"
+
+#: How often a rollout is simulated again with further nodes.
+MOST_AGAIN: Final = 5
+#: What differs from a cluster in which nodes come.
+_FROM_THE_BEGINNING: Final = "nodes that come while a rollout is under way: they are there from its beginning"
 
 _KIND, _REPLICAS = FieldPath(("kind",)), FieldPath(("spec", "replicas"))
 _STRATEGY = FieldPath(("spec", "strategy"))
@@ -128,36 +128,6 @@ class Rollout:
         return max(course.evicted_pending for course in self.ends)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutSettings:
-    """How an object is rolled out.
-
-    Attributes:
-        scale: The number of replicas that the workload is scaled to, and nothing else; None for a rollout.
-        known: What is known of pods of the cluster.
-        others: What is known of pods of other workloads, which may be evicted; None for what ``known`` has.
-        previous: The workload as it was, of whose template the old pods are where the cluster shows none;
-            None if that is not known.
-        without: The names of pods that are taken to be deleted first.
-        choose: Makes the choices of the likely course.
-        seed: What it was made of; None for the first by name.
-        most: The most replicas.
-    """
-
-    scale: int | None = None
-    known: KnownPods = field(default_factory=KnownPods)
-    others: PodFacts | None = None
-    previous: Workload | None = None
-    without: frozenset[str] = frozenset()
-    choose: TieBreaker = first_by_name
-    seed: int | None = None
-    most: int = MOST_ROLLED_OUT
-
-
-#: A rollout with the first choices by name, in a cluster of whose pods nothing else is known.
-PLAIN_ROLLOUT: Final = RolloutSettings()
-
-
 def simulate_rollout(
     obj: Mapping[str, Any],
     context: AdmissionContext,
@@ -177,180 +147,81 @@ def simulate_rollout(
         PlacementError: Kubernetes would refuse the object or its pods, or it is not rolled out; holds every
             error.
     """
-    workload = _read(obj, context, namespace, _ROLLED_OUT if settings.scale is None else _SCALED)
-    for replicas in (workload.replicas, settings.scale or 0):
-        _check_replicas(replicas, settings.most)
-    if settings.scale is None:
-        _check_strategy(workload)
-        return _roll_out(workload, context, settings)
-    return _scale(workload, context, settings, settings.scale)
-
-
-def _roll_out(workload: Workload, context: AdmissionContext, settings: RolloutSettings) -> Rollout:
+    scaled = settings.scales
+    workload = _read(obj, context, namespace, _SCALED if scaled else _ROLLED_OUT)
     replicas = workload.replicas or 0
-    with context.reading():
-        prepared = prepare(workload, context)
-        running = find_running(prepared, settings.known, settings.without)
-        marked = None if prepared.revision is None else prepared.revision.hash
-        if restarted := running.revisions == [marked]:
-            prepared = prepare_revision(workload, context, None)
-        new = _mark(prepared, running)
-        old = _oldest_first(prepared, running, new) or (PREVIOUS,)
-        requests, assumed = _old_requests(prepared, context, settings, old)
-        requests = {**requests, new: prepared.request}
-        plan = _plan(prepared, running, requests, context, settings, new=new, old=old)
-    plan, placed = _with_old_pods(plan, settings)
+    for number in (workload.replicas, settings.scale or 0):
+        _check_replicas(number, settings.most)
+    if not scaled:
+        _check_strategy(workload)
+    start = find_start(workload, context, settings)
+    plan, pods = start.plan, start.running.pods
     return Rollout(
-        prepared=prepared,
-        replicas=replicas,
-        scaled=False,
-        running=running.bound,
-        waited_for=tuple(pod.name for pod in running.pods if pod.node is None),
-        placed=placed,
-        known=_is_known(running),
-        assumed=assumed,
-        resized=_is_resized(workload, running, settings),
+        prepared=start.prepared,
+        replicas=plan.replicas,
+        scaled=scaled,
+        running=start.running.bound,
+        waited_for=tuple(pod.name for pod in pods if pod.node is None),
+        placed=start.placed,
+        known=all(pod.facts is not None for pod in pods),
+        assumed=start.assumed and not scaled,
+        resized=not scaled and _is_resized(workload, start.running, settings),
         now=plan.now,
-        in_progress=sum(pod.revision == new for pod in running.pods),
-        restarted=restarted,
-        update=rolling_update(workload, replicas),
-        stateful=None if _is_deployment(workload) else stateful_update(workload, replicas),
+        in_progress=0 if scaled else sum(pod.revision == plan.new for pod in pods),
+        restarted=start.restarted,
+        update=None if scaled else rolling_update(workload, replicas),
+        stateful=None if scaled or _is_deployment(workload) else stateful_update(workload, replicas),
         seed=settings.seed,
         courses=take_courses(plan, settings.choose),
     )
 
 
-def _plan(
-    prepared: PreparedPod,
-    running: RunningPods,
-    requests: Mapping[str, SchedulingRequest],
-    context: AdmissionContext,
-    settings: RolloutSettings,
-    *,
-    new: str,
-    old: tuple[str, ...],
-) -> RolloutPlan:
-    """Return the plan of a rollout that starts from the pods that run."""
-    workload = prepared.workload
-    cluster = prepared.cluster.fork(workload.namespace)
-    return RolloutPlan(
-        workload=workload,
-        cluster=cluster,
-        pods=running.pods,
-        requests=requests,
-        new=new,
-        old=old,
-        replicas=workload.replicas or 0,
-        scaled=False,
-        now=_now(running, settings),
-        facts=settings.others or PodFacts(cluster, (), settings.known.running),
-        context=context,
-        made={},
-    )
+def with_nodes(play: Callable[[], Rollout], scaling: Autoscaling) -> Rollout:
+    """Simulate a rollout; add nodes for the pods that it leaves pending where it ends worst.
 
+    The nodes are there from its beginning when it is simulated again, and its pending pods are taken to be of
+    the new revision. Real nodes come while it is under way.
 
-def _with_old_pods(plan: RolloutPlan, settings: RolloutSettings) -> tuple[RolloutPlan, int]:
-    """Return the plan with as many pods of older revisions as settings say, and how many were placed."""
-    placed = 0
-    for revision, size in _old_sizes(plan, settings).items():
-        plan, changed = scaled_first(plan, revision, size)
-        placed += changed
-    return plan, placed
+    Args:
+        play: Simulates it in the cluster as it is then.
+        scaling: Adds nodes to the cluster before it.
 
-
-def _old_requests(
-    prepared: PreparedPod,
-    context: AdmissionContext,
-    settings: RolloutSettings,
-    old: Sequence[str],
-) -> tuple[dict[str, SchedulingRequest], bool]:
-    """Return the pod of each old revision, and whether one is taken to be like those of the object."""
-    workload, found, assumed = prepared.workload, {}, False
-    for revision in old:
-        sample = prepare_sample(workload, context, settings.known, revision, prepared.request.pod.name)
-        if sample is None:
-            assumed = assumed or settings.previous is None
-            sample = _prepare_previous(workload, context, settings, revision)
-        found[revision] = sample.request
-    return found, assumed
-
-
-def _prepare_previous(
-    workload: Workload,
-    context: AdmissionContext,
-    settings: RolloutSettings,
-    revision: str,
-) -> PreparedPod:
-    """Return the pod of an old revision of which the cluster shows none."""
-    if settings.previous is not None:
-        try:
-            return prepare_revision(settings.previous, context, revision)
-        except PlacementError:
-            # Kubernetes would refuse it now; it is like those of the object as far as is known.
-            pass
-    return prepare_revision(workload, context, revision)
-
-
-def _old_sizes(plan: RolloutPlan, settings: RolloutSettings) -> dict[str, int]:
-    """Return how many pods each old revision has before the rollout begins, where that is not what there are.
-
-    A Deployment is scaled before it is rolled out, unless a rollout is under way that is as large as it: see
-    ``isScalingEvent`` and ``scale``, ``pkg/controller/deployment/sync.go``.
+    Returns:
+        The rollout with the nodes.
     """
-    counts = Counter(pod.revision for pod in plan.pods)
-    if not plan.pods:
-        return {plan.old[0]: plan.replicas}
-    if not _is_deployment(plan.workload):
-        return {}
-    stored = settings.known.sizes(plan.workload.namespace, plan.workload.name)
-    sizes = {size.revision: size.replicas for size in stored if size.revision in plan.old}
-    if len(counts) == 1 and plan.new not in counts:
-        (revision,) = counts
-        desired = next((size.desired for size in stored if size.revision == revision), None)
-        if desired is None or desired != plan.replicas:
-            sizes[revision] = plan.replicas
-    return {revision: size for revision, size in sizes.items() if size != counts[revision]}
+    rollout = play()
+    for tries in range(MOST_AGAIN + 1):
+        course = next((course for course in reversed(rollout.ends) if course.pending), None)
+        if course is None:
+            break
+        before = scaling.scaled
+        if before is not None and tries == MOST_AGAIN:
+            scaling.scaled = replace(before, complete=False)
+            break
+        scaled = _add(course, rollout, scaling)
+        # The pods are those of the repeat before.
+        scaling.scaled = scaled if before is None else replace(before.then(scaled), unhelped=scaled.unhelped)
+        if not scaled.nodes:
+            break
+        rollout = play()
+    if scaling.scaled is not None and scaling.scaled.nodes:
+        not_modeled = (*scaling.scaled.not_modeled, _FROM_THE_BEGINNING)
+        scaling.scaled = replace(scaling.scaled, not_modeled=not_modeled)
+    return rollout
+
+
+def _add(course: Course, rollout: Rollout, scaling: Autoscaling) -> Autoscaled:
+    """Give a cluster the nodes that are added at the end of a course; return them."""
+    request, workload = rollout.prepared.request, rollout.prepared.workload
+    queue = [QueuedPod(name, request, workload.title) for name in course.pending]
+    pending = [Step(namespace=workload.namespace, name=pod.name, message=course.message) for pod in queue]
+    return scaling.add_nodes_of(course.cluster, queue, pending)
 
 
 def _is_resized(workload: Workload, running: RunningPods, settings: RolloutSettings) -> bool:
     stored = settings.known.sizes(workload.namespace, workload.name)
     return len(running.revisions) > 1 and any(
         size.desired not in (None, workload.replicas) for size in stored
-    )
-
-
-def _scale(
-    workload: Workload,
-    context: AdmissionContext,
-    settings: RolloutSettings,
-    replicas: int,
-) -> Rollout:
-    """Scale a workload; the pods that there are, are all taken for pods of one ReplicaSet."""
-    with context.reading():
-        prepared = prepare(workload, context)
-        running = find_running(prepared, settings.known)
-        if running.revisions:
-            prepared = prepare_revision(workload, context, running.revisions[0])
-        new = _mark(prepared, running)
-        # The pods of a StatefulSet that wait stay as they are.
-        old = () if workload.kind.revision_label is not None else _oldest_first(prepared, running, new)
-        requests, _ = _old_requests(prepared, context, settings, old)
-        requests = {**requests, new: prepared.request}
-        plan = _plan(prepared, running, requests, context, settings, new=new, old=old)
-        pods = tuple(pod if pod.revision in old else replace(pod, revision=new) for pod in running.pods)
-        plan = plan._replace(pods=pods, replicas=replicas, scaled=True)
-    plan, placed = (plan, 0) if plan.pods else scaled_first(plan, new, workload.replicas or 0)
-    return Rollout(
-        prepared=prepared,
-        replicas=replicas,
-        scaled=True,
-        running=running.bound,
-        waited_for=tuple(pod.name for pod in running.pods if pod.node is None),
-        placed=placed,
-        known=_is_known(running),
-        now=plan.now,
-        seed=settings.seed,
-        courses=take_courses(plan, settings.choose),
     )
 
 
@@ -396,26 +267,3 @@ def _check_strategy(workload: Workload) -> None:
 
 def _is_deployment(workload: Workload) -> bool:
     return workload.kind.kind == _DEPLOYMENT
-
-
-def _mark(prepared: PreparedPod, running: RunningPods) -> str:
-    """Return the value of the label that marks the revision of the pod that is created."""
-    return "" if running.label is None else prepared.pod.template.labels.get(running.label, "")
-
-
-def _oldest_first(prepared: PreparedPod, running: RunningPods, new: str) -> tuple[str, ...]:
-    """Return the old revisions that run, by the age of their ReplicaSets where the cluster has these."""
-    workload = prepared.workload
-    stored = prepared.cluster.snapshot.revisions(workload.kind.name, workload.namespace, workload.name)
-    created = {revision.hash: revision.created for revision in stored}
-    old = (revision for revision in running.revisions if revision != new)
-    return tuple(sorted(old, key=lambda revision: (created.get(revision, ""), revision)))
-
-
-def _is_known(running: RunningPods) -> bool:
-    return all(pod.facts is not None for pod in running.pods)
-
-
-def _now(running: RunningPods, settings: RolloutSettings) -> float:
-    """Return the time: that of the snapshot, and not before the times of its pods."""
-    return max(settings.known.now, latest([pod.facts for pod in running.pods if pod.facts is not None]))

@@ -11,7 +11,8 @@ from policies.manifests.wire import INLINE, Count
 from policies.placement.core.given_up import GivenUp
 from policies.placement.rollout.courses import Course, Courses, Outcome, Peak
 from policies.placement.rollout.replica_pods import RolloutStep
-from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, SimulatedRollout
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports.rollout.words import assumptions, strategy, suggestion_cost
 
 #: Steps of a trace that are listed, half of them from its start; pending pods that are named.

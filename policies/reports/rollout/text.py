@@ -15,7 +15,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_PHRASE, IN_TABLE, listed, plural
 from policies.placement.rollout.courses import Course, Outcome
 from policies.placement.rollout.rollout import Rollout
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports.domains import bar, bar_room
 from policies.reports.rollout.trace import trace_lines, trace_table
 from policies.reports.rollout.words import (

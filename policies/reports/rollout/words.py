@@ -12,11 +12,8 @@ from policies.manifests.words import plural
 from policies.placement.core.recovery import DisplacedPod
 from policies.placement.rollout.courses import Course
 from policies.placement.rollout.rollout import Rollout
-from policies.placement.rollout.rollout_suggestions import (
-    RolloutSuggestion,
-    SimulatedRollout,
-    StrategyChange,
-)
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, StrategyChange
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.rollout.stateful_set_controller import StatefulUpdate
 from policies.placement.simulate.simulate import NOT_LOOKED_AT, NOT_LOOKED_AT_BESIDE, not_replaced
 from policies.reports.suggestion.text import cost_of

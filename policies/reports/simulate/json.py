@@ -16,7 +16,7 @@ from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.replicas import ReplicaEnds
 from policies.placement.core.scale_down import ScaledDown
 from policies.placement.rollout.new_revision import ReplacedPods
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.distribution import Distribution
 from policies.placement.simulate.scheduling_queue import SchedulingQueue
 from policies.placement.simulate.simulated_queue import SimulatedQueue

@@ -19,7 +19,7 @@ from policies.placement.core.actions import (
     UntaintNode,
 )
 from policies.placement.core.recovery import PodOutcome
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate import text as simulate_text

@@ -15,7 +15,8 @@ from policies.placement.core.pod_objects import PodObjects
 from policies.placement.rebalance.deletion_costs import deletion_costs
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.replica_pods import PodAction
-from policies.placement.rollout.rollout import RolloutSettings, simulate_rollout
+from policies.placement.rollout.rollout import simulate_rollout
+from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import (
     PlannedActions,

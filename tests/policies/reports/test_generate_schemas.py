@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from policies.config.schema import SCHEMA_FILE, schema_texts
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports import generate_schemas
 from policies.reports.advise import json as advise_json
 from policies.reports.audit import json as audit_json

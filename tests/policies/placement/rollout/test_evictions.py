@@ -21,9 +21,10 @@ from policies.placement.core.recovery import PodOutcome
 from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.rollout.choices import UsualChoices
 from policies.placement.rollout.courses import Course, Outcome
+from policies.placement.rollout.deployment_controller import DeploymentController
 from policies.placement.rollout.replica_pods import PodAction, ReplicaPods
-from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
-from policies.placement.rollout.rollout_plan import DeploymentController
+from policies.placement.rollout.rollout import Rollout, simulate_rollout
+from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.victims import Replica, find_victims
 from tests.builders import a_constraint as a_spread_constraint
 from tests.examples import examples

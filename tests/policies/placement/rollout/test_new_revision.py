@@ -10,7 +10,7 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.placement.explain.explain import Explained, explain_object
 from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.rollout_suggestions import roll_out
+from policies.placement.rollout.simulated_rollout import roll_out
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import SimulationSettings, simulate_queue
 from policies.reports.explain.text import render

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from policies.placement.rollout.rollout import Rollout, RolloutSettings, simulate_rollout
+from policies.placement.rollout.rollout import Rollout, simulate_rollout
+from policies.placement.rollout.rollout_start import RolloutSettings
 from tests.for_each import for_each
 from tests.policies.placement.recorded_rollouts import SEEDS, RecordedCluster, different
 from tests.policies.placement.rollouts import story

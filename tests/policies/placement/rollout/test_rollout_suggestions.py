@@ -9,12 +9,10 @@ import pytest
 
 from policies.manifests.edits import apply_edits
 from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.rollout import RolloutSettings, simulate_rollout
-from policies.placement.rollout.rollout_suggestions import (
-    RolloutSuggestions,
-    find_rollout_suggestions,
-    roll_out,
-)
+from policies.placement.rollout.rollout import simulate_rollout
+from policies.placement.rollout.rollout_start import RolloutSettings
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, find_rollout_suggestions
+from policies.placement.rollout.simulated_rollout import roll_out
 from tests.builders import a_constraint, a_node
 from tests.policies.placement.recorded_rollouts import RecordedCluster
 from tests.policies.placement.rollouts import (

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.rollout import RolloutSettings
-from policies.placement.rollout.rollout_suggestions import roll_out
+from policies.placement.rollout.rollout_start import RolloutSettings
+from policies.placement.rollout.simulated_rollout import roll_out
 from tests.builders import a_constraint, a_node
 from tests.policies.placement.rollouts import (
     CORDONED,

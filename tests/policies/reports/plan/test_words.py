@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from policies.manifests.words import IN_SENTENCE
-from policies.placement.rollout.rollout import RolloutSettings, simulate_rollout
+from policies.placement.rollout.rollout import simulate_rollout
+from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.reports.plan.words import asides, domains_text, pending_messages, rollout_text
 from policies.scheduler.binding import Step
 from tests.builders import a_constraint

@@ -9,8 +9,8 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from policies.placement.rollout.rollout import RolloutSettings
-from policies.placement.rollout.rollout_suggestions import SimulatedRollout, roll_out
+from policies.placement.rollout.rollout_start import RolloutSettings
+from policies.placement.rollout.simulated_rollout import SimulatedRollout, roll_out
 from policies.reports.rollout import json as rollout_json
 from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate import json as simulate_json

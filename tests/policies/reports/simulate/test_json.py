@@ -6,7 +6,7 @@ import orjson
 
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
-from policies.placement.rollout.rollout_suggestions import roll_out
+from policies.placement.rollout.simulated_rollout import roll_out
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import simulate_queue
 from policies.reports.simulate import json as simulate_json

@@ -9,8 +9,8 @@ import pytest
 from policies.autoscaler.node_group import AutoscalerName
 from policies.config.context import AdmissionContext
 from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.rollout import RolloutSettings
-from policies.placement.rollout.rollout_suggestions import roll_out
+from policies.placement.rollout.rollout_start import RolloutSettings
+from policies.placement.rollout.simulated_rollout import roll_out
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, simulate_queue
 from tests.builders import ZONE, a_constraint, a_node

@@ -1,0 +1,87 @@
+"""Rollouts and scales in a cluster as it is now: the nodes that come for them, and what would complete them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
+from policies.autoscaler.node_group import AutoscalerName
+from policies.config.context import AdmissionContext
+from policies.placement.core.autoscaling import Autoscaled, Autoscaling
+from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.rollout.courses import Outcome
+from policies.placement.rollout.rollout import Rollout, simulate_rollout, with_nodes
+from policies.placement.rollout.rollout_start import PLAIN_ROLLOUT, RolloutSettings
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestions, find_rollout_suggestions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedRollout:
+    """A rollout or a scale, and what would make it complete.
+
+    Attributes:
+        rollout: The rollout, with the nodes that an autoscaler adds.
+        suggestions: What would make it complete, with these nodes.
+        autoscaler: What adds nodes; None for nothing.
+        autoscaled: The nodes; None where no pod is pending without.
+    """
+
+    rollout: Rollout
+    suggestions: RolloutSuggestions
+    autoscaler: AutoscalerName | None = None
+    autoscaled: Autoscaled | None = None
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there were before any was added."""
+        new = () if self.autoscaled is None else self.autoscaled.nodes
+        return self.rollout.prepared.cluster.node_count - len(new)
+
+    @property
+    def pending(self) -> int:
+        """The most pods that stay pending in any course, with those that were evicted."""
+        return self.rollout.pending + self.rollout.evicted_pending
+
+    @property
+    def kept(self) -> int:
+        """How many old pods stay until someone deletes them (``OnDelete``)."""
+        rollout = self.rollout
+        return rollout.courses.likely.old if rollout.outcome is Outcome.WAITS_FOR_DELETION else 0
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether no pod stays pending, and none waits for someone to delete it."""
+        return not self.pending and not self.kept
+
+
+def roll_out(
+    obj: Mapping[str, Any],
+    context: AdmissionContext,
+    settings: RolloutSettings = PLAIN_ROLLOUT,
+    *,
+    namespace: str = "",
+    autoscaler: NodeAutoscaler | None = None,
+) -> SimulatedRollout:
+    """Roll out or scale an object; find what would make a rollout complete that does not.
+
+    Arguments and errors are those of ``simulate_rollout``. Pods that would stay pending get nodes where there
+    is an autoscaler.
+    """
+    # Later events must not change what suggestions are verified on.
+    frozen = context if context.cluster is None else replace(context, cluster=context.cluster.fork(namespace))
+
+    def play() -> Rollout:
+        return simulate_rollout(obj, frozen, settings, namespace=namespace)
+
+    scaling = None
+    if autoscaler is not None and frozen.cluster is not None:
+        scaling = Autoscaling(ClusterSimulation(cluster=frozen.cluster), autoscaler)
+    rollout = play() if scaling is None else with_nodes(play, scaling)
+    return SimulatedRollout(
+        rollout=rollout,
+        suggestions=find_rollout_suggestions(rollout, frozen, settings),
+        autoscaler=None if autoscaler is None else autoscaler.name,
+        autoscaled=None if scaling is None else scaling.scaled,
+    )
