@@ -203,7 +203,7 @@ def prepare(
         raise ValueError("there is no cluster to place anything in")
     with cluster.reading():
         pod, of_revision = _next_pod(workload, cluster, revision_of)
-        pending = _read_next(workload, pod, context)
+        pending = _read_next(workload, pod, behavior, context.tolerated)
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
         if pending.claim_templates:
             # Which claims a replica has depends on its ordinal.
@@ -247,7 +247,7 @@ def _next_pod(
     return _as_revision(pod, revision_of.pod), revision_of.revision
 
 
-def _read_next(workload: Workload, pod: Workload, context: AdmissionContext) -> Pod:
+def _read_next(workload: Workload, pod: Workload, behavior: Behavior, tolerated: frozenset[str]) -> Pod:
     """Return the next pod as the scheduler reads it.
 
     Raises:
@@ -255,13 +255,13 @@ def _read_next(workload: Workload, pod: Workload, context: AdmissionContext) -> 
     """
     found = ErrorList()
     pending = read_pod(
-        pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=context.behavior.reading
+        pod.obj, workload.pod_path, found, namespace=workload.namespace, reading=behavior.reading
     )
     if workload.kind.kind == STATEFUL_SET[1]:
         pending = replace(pending, claim_templates=read_claim_templates(workload.obj, found))
     errors = [*workload.errors, *workload.controller_errors(), *found.errors]
     # Where errors were left out, it is not known which parts are good.
-    if is_cut(errors) or any(error.rule not in context.tolerated for error in errors):
+    if is_cut(errors) or any(error.rule not in tolerated for error in errors):
         raise PlacementError(tuple(dict.fromkeys(errors)))
     return pending
 

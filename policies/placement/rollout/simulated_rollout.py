@@ -1,4 +1,4 @@
-"""Rollouts and scales in a cluster as it is now: the nodes that come for them, and what would complete them."""
+"""A rollout or a scale in a cluster as it is now: the nodes that come for it, and what would complete it."""
 
 from __future__ import annotations
 
