@@ -60,7 +60,7 @@ def run() -> None:
     context = sample_context()
     print(f"One review in-process (median, µs; aim for a validated pod: under {AIM_US:.0f}):")
     for phase, body in [*((phase, review(phase)) for phase in Phase), (Phase.VALIDATE, applied())]:
-        verdict = _answer(body, phase, context).verdict
+        verdict = _answer(body, phase, context).decision.verdict
         floor, ours = [], []
         for _ in range(SAMPLES):
             floor.append(_microseconds(partial(_rewrite, body)))

@@ -19,6 +19,7 @@ from policies.manifests.sanitize import cut, printable_lines
 from policies.manifests.words import plural
 from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
+from webhook.admission.budget import Budget
 from webhook.admission.review import (
     API_VERSION,
     SPREAD_POLICY,
@@ -40,52 +41,36 @@ NOT_READ = "not-read"
 
 
 class Reply(NamedTuple):
-    """The answer to one review, with its data for logs and metrics.
+    """The answer to one review, with what logs and metrics are made of.
 
     Attributes:
         body: The AdmissionReview with the response, JSON.
-        verdict: What became of the object.
-        uid: The review's uid.
-        operation: CREATE, UPDATE, …
-        kind: The object's kind, with its group where it has one (``Deployment.apps``).
-        sub_resource: The requested subresource; empty for the object itself.
-        namespace: The object's namespace, empty for none.
-        name: The object's name, or its generateName.
-        dry_run: Whether the request must have no side effects.
-        injected: How many constraints the patch adds.
-        rules: The ids of the broken rules, in the order they were found, without repeats.
-        exempted: The ids of the rules that the object is exempt from though it breaks them, each with who
-            exempts it (annotation, policy).
-        forecast_s: Seconds that the verdict on the next pod took; None if none was made.
-        forecast_skipped: Whether one was wanted, and there was too little time or too much to judge.
-        rules_s: Seconds that the rules took that look at every node; None if none ran.
-        rules_skipped: The same of rules.
-        missed: Whether something was not in the cache of the cluster that was needed.
-        waited_s: Seconds for which that was waited for; None if nothing was.
+        review: The AdmissionReview of the request.
+        decision: The answer to its object.
+        budget: The time of the request, and what was spent of it.
+        waited_s: Seconds for which was waited for what the cache of the cluster did not have; None if nothing
+            was waited for.
         preview_s: Seconds that the preview of a policy or namespace took; None if none was made.
         unreviewable: What kept the object from being reviewed; empty if it was, or need not be.
     """
 
     body: bytes
-    verdict: AdmissionVerdict
-    uid: str
-    operation: str
-    kind: str
-    sub_resource: str
-    namespace: str
-    name: str
-    dry_run: bool
-    injected: int
-    rules: tuple[str, ...]
-    exempted: tuple[tuple[str, str], ...] = ()
-    forecast_s: float | None = None
-    forecast_skipped: bool = False
-    rules_s: float | None = None
-    rules_skipped: bool = False
-    missed: bool = False
+    review: Review
+    decision: Decision
+    budget: Budget
     waited_s: float | None = None
     preview_s: float | None = None
     unreviewable: str = ""
+
+    @property
+    def forecast_skipped(self) -> bool:
+        """Whether a verdict on the next pod was wanted, and there was too little time or too much work."""
+        return any(UNSCHEDULABLE in entry.rules for entry in self.decision.skipped)
+
+    @property
+    def rules_skipped(self) -> bool:
+        """The same of rules that look at every node."""
+        return any(rule != UNSCHEDULABLE for entry in self.decision.skipped for rule in entry.rules)
 
 
 def reply_to(
@@ -99,45 +84,22 @@ def reply_to(
         decision: The answer to its object.
         previewed: Warnings of what it changes for existing workloads.
     """
-    phase, budget = request.phase, request.budget
     if previewed:
         decision = replace(decision, verdict=AdmissionVerdict.WARNED)
     if review.cut and decision is not IGNORED:
         decision = replace(decision, audit=decision.audit | {NOT_READ: "; ".join(review.cut)})
-    name = review.name or _generated_name(review)
     answer: ReviewAnswer = {
         "apiVersion": API_VERSION,
         "kind": "AdmissionReview",
-        "response": _response(review, phase, decision, name, previewed),
+        "response": _response(review, request.phase, decision, previewed),
     }
-    skipped = {rule for entry in decision.skipped for rule in entry.rules}
-    return Reply(
-        body=orjson.dumps(answer),
-        verdict=decision.verdict,
-        uid=review.uid,
-        operation=review.operation,
-        kind=_full_kind(review),
-        sub_resource=review.sub_resource,
-        namespace=review.namespace,
-        name=name,
-        dry_run=review.dry_run,
-        injected=decision.injected,
-        rules=decision.rules,
-        exempted=decision.exempted,
-        forecast_s=budget.forecast_s,
-        forecast_skipped=UNSCHEDULABLE in skipped,
-        rules_s=budget.rules_s,
-        rules_skipped=bool(skipped - {UNSCHEDULABLE}),
-        missed=decision.miss is not None,
-    )
+    return Reply(orjson.dumps(answer), review, decision, request.budget)
 
 
-def _response(
-    review: Review, phase: Phase, decision: Decision, name: str, previewed: Sequence[str]
-) -> ReviewResponse:
+def _response(review: Review, phase: Phase, decision: Decision, previewed: Sequence[str]) -> ReviewResponse:
     response: ReviewResponse = {"uid": review.uid, "allowed": decision.verdict is not AdmissionVerdict.DENIED}
     if decision.errors:
-        response["status"] = _denial(review, decision, name)
+        response["status"] = _denial(review, decision)
     if decision.patch:
         response["patchType"] = "JSONPatch"
         response["patch"] = base64.b64encode(decision.patch_json).decode()
@@ -163,7 +125,7 @@ def _annotations(review: Review) -> dict[str, Any]:
     return member(member(review.obj or {}, "metadata"), "annotations")
 
 
-def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
+def _denial(review: Review, decision: Decision) -> dict[str, Any]:
     """Return the status of a refusal. With reason Invalid kubectl would print the causes alone."""
     told = _one_of_each_first(decision.errors)[:MAX_TOLD]
     causes = [
@@ -174,18 +136,19 @@ def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
         "reason": "Forbidden",
         "message": "\n".join(
             [
-                _headline(review, decision, name),
+                _headline(review, decision),
                 *map(error_text, told),
                 *_rest(decision.errors, len(told)),
                 *decision.notes,
             ]
         ),
-        "details": {"kind": review.kind, "name": name, "causes": causes},
+        "details": {"kind": review.kind, "name": _name(review), "causes": causes},
     }
 
 
-def _headline(review: Review, decision: Decision, name: str) -> str:
+def _headline(review: Review, decision: Decision) -> str:
     """Return which object is refused: of a List, kubectl names the file alone."""
+    name = _name(review)
     whole = f"{review.namespace}/{name}" if review.namespace else name
     title = f"{_full_kind(review)} {shown_name(whole)}".rstrip()
     if (review.group, review.kind) == SPREAD_POLICY:
@@ -219,8 +182,10 @@ def _rest(errors: Sequence[FieldError], told: int) -> Iterator[str]:
         yield f"{least}{len(errors) - told} more errors are not listed."
 
 
-def _generated_name(review: Review) -> str:
+def _name(review: Review) -> str:
     """Return an object's name, or what the API server will make it from, for people who read a log."""
+    if review.name:
+        return review.name
     metadata = member(review.obj or review.old_object or {}, "metadata")
     return text_member(metadata, "name" if metadata.get("name") else "generateName")
 
@@ -233,23 +198,24 @@ def _audited(text: str) -> str:
 
 def log_fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
     """Return the fields of the log line of a review, without empty ones."""
+    review, decision = reply.review, reply.decision
     fields: dict[str, Value] = {
-        "uid": reply.uid,
+        "uid": review.uid,
         "phase": str(phase),
-        "op": reply.operation,
-        "kind": reply.kind,
-        "ns": reply.namespace,
-        "name": reply.name,
+        "op": review.operation,
+        "kind": _full_kind(review),
+        "ns": review.namespace,
+        "name": _name(review),
     }
-    if reply.sub_resource:
-        fields["sub"] = reply.sub_resource
-    if reply.rules:
-        fields["rules"] = ",".join(reply.rules)
-    if reply.exempted:
-        fields["exempted"] = ",".join(rule for rule, _ in reply.exempted)
-    if reply.injected:
-        fields["injected"] = reply.injected
-    if reply.dry_run:
+    if review.sub_resource:
+        fields["sub"] = review.sub_resource
+    if decision.rules:
+        fields["rules"] = ",".join(decision.rules)
+    if decision.exempted:
+        fields["exempted"] = ",".join(rule for rule, _ in decision.exempted)
+    if decision.injected:
+        fields["injected"] = decision.injected
+    if review.dry_run:
         fields["dry_run"] = True
     if reply.unreviewable:
         fields["unreviewable"] = reply.unreviewable
@@ -260,17 +226,15 @@ def log_fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
 
 def _cluster_fields(reply: Reply) -> Iterator[tuple[str, Value]]:
     """Yield the fields of the log line of a review that have to do with the cluster."""
-    if reply.missed:
+    if reply.decision.miss is not None:
         yield "cluster", "not-cached"
-    if reply.waited_s is not None:
-        yield "waited_ms", round(reply.waited_s * 1000, 3)
-    if reply.preview_s is not None:
-        yield "preview_ms", round(reply.preview_s * 1000, 3)
-    if reply.forecast_skipped:
-        yield "forecast", "skipped"
-    elif reply.forecast_s is not None:
-        yield "forecast_ms", round(reply.forecast_s * 1000, 3)
-    if reply.rules_skipped:
-        yield "node_rules", "skipped"
-    elif reply.rules_s is not None:
-        yield "node_rules_ms", round(reply.rules_s * 1000, 3)
+    for name, seconds, is_skipped in (
+        ("waited", reply.waited_s, False),
+        ("preview", reply.preview_s, False),
+        ("forecast", reply.budget.forecast_s, reply.forecast_skipped),
+        ("node_rules", reply.budget.rules_s, reply.rules_skipped),
+    ):
+        if is_skipped:
+            yield name, "skipped"
+        elif seconds is not None:
+            yield f"{name}_ms", round(seconds * 1000, 3)

@@ -184,9 +184,8 @@ class AdmissionRoutes:
                 continue
             self._state.telemetry.reviews.count(request.phase, reply, seconds=seconds)
             if events.enabled(logging.INFO):
-                events.hold(
-                    logging.INFO, f"review_{reply.verdict}", log_fields(reply, request.phase, seconds)
-                )
+                fields = log_fields(reply, request.phase, seconds)
+                events.hold(logging.INFO, f"review_{reply.decision.verdict}", fields)
         events.flush()
 
     def _refuse(self, refused: RefusedReview, phase: Phase) -> bytes:

@@ -93,28 +93,29 @@ class ReviewMetrics:
 
     def count(self, phase: str, reply: Reply, *, seconds: float) -> None:
         """Count one answered review, with the seconds that it took."""
-        self._count[phase, reply.verdict].inc()
+        decision, budget = reply.decision, reply.budget
+        self._count[phase, decision.verdict].inc()
         self._duration[phase].observe(seconds)
-        if reply.forecast_s is not None:
-            self._forecasts.observe(reply.forecast_s)
-        if reply.forecast_skipped:
-            self._forecasts_skipped.inc()
-        if reply.rules_s is not None:
-            self._node_rules.observe(reply.rules_s)
-        if reply.rules_skipped:
-            self._node_rules_skipped.inc()
+        if budget.forecast_s is not None:
+            self._forecasts.observe(budget.forecast_s)
+        if budget.rules_s is not None:
+            self._node_rules.observe(budget.rules_s)
+        if decision.skipped:
+            self._forecasts_skipped.inc(reply.forecast_skipped)
+            self._node_rules_skipped.inc(reply.rules_skipped)
         self._count_rare(phase, reply)
-        for exemption in reply.exempted:
+        for exemption in decision.exempted:
             self._exemptions.labels(*exemption).inc()
-        for rule in reply.rules:
+        for rule in decision.rules:
             self._violations.labels(rule).inc()
 
     def _count_rare(self, phase: str, reply: Reply) -> None:
+        decision = reply.decision
         if reply.waited_s is not None:
-            self._cache_waits.labels("missing" if reply.missed else "found").inc()
-        if reply.missed:
+            self._cache_waits.labels("missing" if decision.miss else "found").inc()
+        if decision.miss is not None:
             self._cache_misses.inc()
         if reply.unreviewable:
-            self._unreviewable.labels(phase, reply.verdict.value).inc()
-        if reply.injected:
-            self._injected.inc(reply.injected)
+            self._unreviewable.labels(phase, decision.verdict.value).inc()
+        if decision.injected:
+            self._injected.inc(decision.injected)

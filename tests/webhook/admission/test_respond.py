@@ -26,7 +26,7 @@ from tests.policies.config.contexts import HOST, ZONE, a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
 from tests.recorded import phase_of, recorded_reviews
 from tests.webhook.reviewing import a_review_request, answered
-from webhook.admission.reply import AUDIT_LENGTH, Reply
+from webhook.admission.reply import AUDIT_LENGTH, Reply, log_fields
 from webhook.admission.respond import RefusedReview, respond
 from webhook.admission.review import Phase
 from webhook.registration import PROBE_ANNOTATION, probe_answer
@@ -96,13 +96,13 @@ def test_recorded_reviews_are_allowed_as_they_are(name: str) -> None:
     reply = answered(body, phase_of(name), a_context(a_policy(rules={"selector-missing": WARN})))
     answer = response(reply)
 
-    assert MISTAKEN.get(name, ()) == reply.rules
+    assert MISTAKEN.get(name, ()) == reply.decision.rules
     told = {key: answer.pop(key) for key in ("warnings", "auditAnnotations") if key in answer}
     assert {"uid": json.loads(body)["request"]["uid"], "allowed": True} == answer
     assert (name in MISTAKEN) == bool(told)
     checked_inputs = "CREATE" in name or (phase_of(name) is Phase.VALIDATE and "UPDATE" in name)
     subresource = json.loads(body)["request"].get("subResource")
-    assert (reply.verdict is not AdmissionVerdict.IGNORED) == (checked_inputs and not subresource)
+    assert (reply.decision.verdict is not AdmissionVerdict.IGNORED) == (checked_inputs and not subresource)
 
 
 #: What of the recorded requests has no constraints and is new, so that a policy with defaults changes it.
@@ -142,7 +142,7 @@ def test_a_rule_of_the_linter_is_named() -> None:
     first, second = status["message"].splitlines()
     assert "Deployment.apps shop/web breaks 1 rule:" == first
     assert second.startswith(f"selector-missing: {field}: is missing")
-    assert ("selector-missing",) == reply.rules
+    assert ("selector-missing",) == reply.decision.rules
 
 
 def test_a_denial_says_everything() -> None:
@@ -169,7 +169,9 @@ def test_a_denial_says_everything() -> None:
             for rule, cause in zip(rules, answer["status"]["details"]["causes"], strict=True)
         ),
     ]
-    assert (AdmissionVerdict.DENIED, "Deployment.apps", "web") == (reply.verdict, reply.kind, reply.name)
+    fields = log_fields(reply, Phase.VALIDATE, 0.0)
+    assert AdmissionVerdict.DENIED is reply.decision.verdict
+    assert ("Deployment.apps", "web") == (fields["kind"], fields["name"])
 
 
 @pytest.mark.parametrize(
@@ -253,7 +255,7 @@ def test_what_is_never_injected(request_fields: dict[str, Any]) -> None:
     obj = request_fields.pop("obj", a_workload())
     reply = answered(review(obj, **request_fields), Phase.MUTATE, INJECTING)
 
-    assert (AdmissionVerdict.IGNORED, False) == (reply.verdict, "patch" in response(reply))
+    assert (AdmissionVerdict.IGNORED, False) == (reply.decision.verdict, "patch" in response(reply))
 
 
 def test_dry_run_answers_alike() -> None:
@@ -261,7 +263,7 @@ def test_dry_run_answers_alike() -> None:
     dry, real = (answered(review(a_workload(), dryRun=dry), Phase.MUTATE, INJECTING) for dry in (True, False))
 
     assert dry.body == real.body
-    assert (True, False) == (dry.dry_run, real.dry_run)
+    assert (True, False) == (dry.review.dry_run, real.review.dry_run)
 
 
 @pytest.mark.parametrize("phase", Phase)
@@ -326,7 +328,7 @@ def test_a_forecast_is_a_warning_and_an_annotation(wording: Callable[[str], str]
     [warning] = answer["warnings"]
     assert warning == wording(warning)
     assert {"unschedulable"} == answer["auditAnnotations"].keys()
-    assert (0.0, False) == (reply.forecast_s, reply.forecast_skipped)
+    assert (0.0, False) == (reply.budget.forecast_s, reply.forecast_skipped)
 
 
 @for_each(RECORDED)
@@ -337,7 +339,7 @@ def test_forecasts_of_recorded_reviews(name: str) -> None:
     request = json.loads(recorded_reviews()[name])["request"]
 
     assert answer["allowed"]
-    if reply.forecast_s is not None:
+    if reply.budget.forecast_s is not None:
         assert phase_of(name) is Phase.VALIDATE
         assert "ownerReferences" not in request["object"]["metadata"]
         assert request["operation"] == "CREATE" or request["object"]["spec"] != request["oldObject"]["spec"]
@@ -348,7 +350,8 @@ def test_generated_names_are_told() -> None:
     pod = a_pod()
     pod["metadata"] = {"generateName": "web-", "labels": {}}
 
-    assert "web-" == answered(review(pod), Phase.VALIDATE, a_context()).name
+    reply = answered(review(pod), Phase.VALIDATE, a_context())
+    assert "web-" == log_fields(reply, Phase.VALIDATE, 0.0)["name"]
 
 
 json_values = st.recursive(
@@ -467,10 +470,10 @@ def test_a_policy_with_errors(golden: Callable[[str, str], str]) -> None:
     """kubectl prints every error with its field."""
     broken = a_policy("broken", enforcement="x", scope={"namespaces": ["UPPER"]}, rules={"Bad": {}})
     reply = answered(review(broken, namespace=""), Phase.VALIDATE, INJECTING)
-    status = response(reply)["status"]
+    status, fields = response(reply)["status"], log_fields(reply, Phase.VALIDATE, 0.0)
 
-    assert AdmissionVerdict.DENIED is reply.verdict
-    assert ("SpreadPolicy.evenkeel.dev", "broken") == (reply.kind, reply.name)
+    assert AdmissionVerdict.DENIED is reply.decision.verdict
+    assert ("SpreadPolicy.evenkeel.dev", "broken") == (fields["kind"], fields["name"])
     assert 3 == len(status["details"]["causes"])
     assert golden("policy_denied.txt", status["message"] + "\n") == status["message"] + "\n"
 
@@ -488,4 +491,4 @@ def test_what_is_not_reviewed_of_a_policy(request_fields: dict[str, Any], phase:
     """Nobody is kept from deleting one."""
     reply = answered(review(a_policy(enforcement="x"), **request_fields), phase, INJECTING)
 
-    assert AdmissionVerdict.IGNORED is reply.verdict
+    assert AdmissionVerdict.IGNORED is reply.decision.verdict

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from prometheus_client import CollectorRegistry
 
-from policies.admission.decision import AdmissionVerdict
+from policies.admission.decision import AdmissionVerdict, CacheMiss, Decision, SkippedRules
+from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply
-from webhook.admission.review import Phase
+from webhook.admission.review import Phase, Review
 from webhook.http.child_processes import Limit
 from webhook.telemetry.metrics import Telemetry
 
@@ -27,30 +30,28 @@ def telemetry(registry: CollectorRegistry) -> Telemetry:
 def a_reply(
     verdict: AdmissionVerdict,
     *,
-    injected: int = 0,
-    rules: tuple[str, ...] = (),
+    skipped: tuple[str, ...] = (),
     forecast_s: float | None = None,
-    skipped: bool = False,
     rules_s: float | None = None,
-    rules_skipped: bool = False,
+    waited_s: float | None = None,
+    **decided: Any,
 ) -> Reply:
     """Return a reply that mentions only what metrics look at."""
-    return Reply(
-        body=b"{}", verdict=verdict, uid="1", operation="CREATE", kind="Pod", sub_resource="",
-        namespace="shop", name="web", dry_run=False, injected=injected, rules=rules,
-        forecast_s=forecast_s, forecast_skipped=skipped, rules_s=rules_s, rules_skipped=rules_skipped,
-    )  # fmt: skip
+    review = Review("1", "CREATE", "", "Pod", "", "shop", "web", {}, None, dry_run=False, user="")
+    budget = Budget("", 0.0)
+    budget.forecast_s, budget.rules_s = forecast_s, rules_s
+    reasons = (SkippedRules(skipped, "too large"),) if skipped else ()
+    decision = Decision(verdict=verdict, skipped=reasons, **decided)
+    return Reply(b"{}", review, decision, budget, waited_s=waited_s)
 
 
 def test_exemptions_and_waits_are_counted(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """Each exemption counts by rule and source; a wait by whether what it was for came."""
     replies = (
-        a_reply(AdmissionVerdict.ALLOWED)._replace(
-            exempted=(("wrong-type", "annotation"), ("wrong-type", "policy"))
-        ),
-        a_reply(AdmissionVerdict.INJECTED)._replace(waited_s=0.1),
-        a_reply(AdmissionVerdict.ALLOWED)._replace(waited_s=1.0, missed=True),
-        a_reply(AdmissionVerdict.ALLOWED)._replace(missed=True),
+        a_reply(AdmissionVerdict.ALLOWED, exempted=(("wrong-type", "annotation"), ("wrong-type", "policy"))),
+        a_reply(AdmissionVerdict.INJECTED, waited_s=0.1),
+        a_reply(AdmissionVerdict.ALLOWED, waited_s=1.0, miss=CacheMiss("shop")),
+        a_reply(AdmissionVerdict.ALLOWED, miss=CacheMiss("shop")),
     )
     for reply in replies:
         telemetry.reviews.count(Phase.MUTATE, reply, seconds=0.001)
@@ -91,7 +92,7 @@ def test_forecasts(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     for reply in (
         a_reply(AdmissionVerdict.ALLOWED),
         a_reply(AdmissionVerdict.WARNED, forecast_s=0.25),
-        a_reply(AdmissionVerdict.ALLOWED, skipped=True),
+        a_reply(AdmissionVerdict.ALLOWED, skipped=("unschedulable",)),
     ):
         telemetry.reviews.count(Phase.VALIDATE, reply, seconds=0.3)
 
@@ -105,7 +106,7 @@ def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> No
     for reply in (
         a_reply(AdmissionVerdict.ALLOWED),
         a_reply(AdmissionVerdict.WARNED, rules_s=0.25),
-        a_reply(AdmissionVerdict.ALLOWED, rules_skipped=True),
+        a_reply(AdmissionVerdict.ALLOWED, skipped=("min-domains-unmet",)),
     ):
         telemetry.reviews.count(Phase.VALIDATE, reply, seconds=0.3)
 
