@@ -21,6 +21,7 @@ from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import EXAMPLES, RejectedNodes, rejected_nodes
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import FilterResult, SchedulingResult, ScoreResult
+from policies.scheduler.skew import skew
 
 #: Domains up to which all are listed: half the lines of a terminal.
 LISTED_DOMAINS: Final = 12
@@ -74,6 +75,7 @@ class ConstraintStats:
         applied: The constraint.
         counts_nothing: Whether no pod can ever match: there is no selector, or one that the release ignores.
         minimum: The global minimum; None for a soft constraint.
+        skew_now: The skew before the pod is placed.
         weight: What a matching pod adds to raw scores; None for a hard one, or where nothing was scored.
         domain_count: Domains that exist.
         lacking_nodes: Nodes without the topology key.
@@ -87,6 +89,7 @@ class ConstraintStats:
     applied: Annotated[AppliedConstraint, INLINE]
     counts_nothing: bool
     minimum: Annotated[Count | None, SentAs("globalMinimum")]
+    skew_now: Count
     weight: float | None
     domain_count: Count
     lacking_nodes: Annotated[Count, SentAs("nodesWithoutKey")]
@@ -123,6 +126,7 @@ def _stats(result: SchedulingResult, spread: FilterResult | ScoreResult) -> Cons
         applied=spread.applied,
         counts_nothing=spread.applied.counted is None,
         minimum=spread.minimum if isinstance(spread, FilterResult) else None,
+        skew_now=skew(spread.applied, domains.matching[existing]),
         weight=spread.weight if isinstance(spread, ScoreResult) else None,
         domain_count=len(existing),
         lacking_nodes=lacking,

@@ -132,7 +132,8 @@ Said = Iterator[tuple[str, Any, Any]]
 
 def _explained(case: Case, answer: Any) -> Said:
     yield "running", answer["replicas"]["placed"], case.replicas
-    for counts, found in zip(case.counts, answer["constraints"], strict=True):
+    for position, (counts, found) in enumerate(zip(case.counts, answer["constraints"], strict=True)):
+        yield "skew", found["skewNow"], case.skew(position, counts)
         yield "counts", {each["value"]: each["matching"] for each in found["domains"]}, counts
         if found["globalMinimum"] is not None:
             yield "minimum", found["globalMinimum"], case.minimum(0, counts)
@@ -141,6 +142,7 @@ def _explained(case: Case, answer: Any) -> Said:
 def _changed(case: Case, domains: Iterable[Any], before: str) -> Said:
     for position, found in enumerate(domains):
         yield "counts", found[before], case.counts[position]
+        yield "skew before", found[f"skew{before.title()}"], case.skew(position, case.counts[position])
         yield "skew", found["skew"], case.skew(position, found["after"])
 
 
@@ -181,6 +183,8 @@ def _what_if(case: Case) -> Said:
     for position, found in enumerate(answer["whatIf"]["domains"]):
         yield "counts", found["before"], case.counts[position]
         yield "counts after a cordon", found["recovered"], case.counts[position]
+        for name in ("skewBefore", "skew"):
+            yield name, found[name], case.skew(position, case.counts[position])
 
 
 def _scale(case: Case) -> Said:

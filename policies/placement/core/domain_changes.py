@@ -34,7 +34,8 @@ class DomainChange:
     after: Mapping[str, Count]
 
     @property
-    def skew_before(self) -> int:
+    @sent
+    def skew_before(self) -> Count:
         """The skew before."""
         return skew_of(self.applied, self.before)
 

@@ -53,7 +53,8 @@ class PlannedDomains:
     after: Mapping[str, Count]
 
     @property
-    def skew_now(self) -> int:
+    @sent
+    def skew_now(self) -> Count:
         """The skew now."""
         return skew_of(self.applied, self.now)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
-from policies.manifests.wire import INTERNAL, OPTIONAL, sent
+from policies.manifests.wire import INTERNAL, OPTIONAL, Count, sent
 from policies.model.controller_labels import PLACEHOLDER
 from policies.model.pod_volumes import LostVolume
 from policies.placement.core.cluster_simulation import ClusterSimulation
@@ -45,6 +45,7 @@ class RolloutStep:
         action: What happens.
         pod: The pod's name.
         new: Whether it is of the new revision.
+        skews: The skew of each constraint of the new revision after it.
         node: The node that it was bound to, or deleted or evicted from; None while it is pending.
         decision: What the scheduler decides; None for a deletion.
         evicted_for: The pod that it was evicted for, as namespace/name; None if it was not.
@@ -53,6 +54,7 @@ class RolloutStep:
     action: PodAction
     pod: str
     new: bool
+    skews: tuple[Count, ...]
     node: str | None = None
     decision: Annotated[Step | None, INTERNAL] = None
     evicted_for: Annotated[str | None, OPTIONAL] = None
@@ -341,17 +343,18 @@ class ReplicaPods:
     def _record(
         self, action: PodAction, pod: Replica, step: Step | None = None, preemptor: str | None = None
     ) -> None:
+        skews = self.tally.skews()
         self.steps.append(
             RolloutStep(
                 action=action,
                 pod=pod.name,
                 new=pod.revision == self._new,
+                skews=skews,
                 node=pod.node,
                 decision=step,
                 evicted_for=preemptor,
             )
         )
-        skews = self.tally.skews()
         self._bound(skews)
         for position, skew in enumerate(skews):
             if skew > self.peaks[position][0]:

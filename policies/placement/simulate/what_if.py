@@ -17,6 +17,7 @@ from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.recovery import Recovery
 from policies.placement.core.rescheduling import Rescheduling
 from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.skew import skew_of
 
 
 class ActionError(EvenkeelError):
@@ -44,6 +45,18 @@ class DomainStages:
     before: Mapping[str, Count]
     disrupted: Mapping[str, Count]
     recovered: Mapping[str, Count]
+
+    @property
+    @sent
+    def skew_before(self) -> Count:
+        """The skew before the actions."""
+        return skew_of(self.applied, self.before)
+
+    @property
+    @sent
+    def skew(self) -> Count:
+        """The skew when all replacements were tried."""
+        return skew_of(self.applied, self.recovered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,6 +94,9 @@ class TestRolloutOfADeployment:
 
         assert found == course.after[0]
         assert course.peaks[0].skew >= course.skews[0]
+        if course.steps:
+            assert course.skews == course.steps[-1].skews
+            assert course.peaks[0].skew >= max(step.skews[0] for step in course.steps)
 
 
 def _within_limits(course: Course, rollout: Rollout) -> None:

@@ -649,6 +649,8 @@ export interface ConstraintStats {
   countsNothing: boolean;
   /** The global minimum; null for a soft constraint. */
   globalMinimum: number | null;
+  /** The skew before the pod is placed. */
+  skewNow: number;
   /** What a matching pod adds to raw scores; null for a hard one, or where nothing was scored. */
   weight: number | null;
   /** Domains that exist. */
@@ -1405,6 +1407,8 @@ export interface DomainChange {
   before: Record<string, number>;
   /** The same at the end. */
   after: Record<string, number>;
+  /** The skew before. */
+  skewBefore: number;
   /** The skew after. */
   skew: number;
 }
@@ -1547,6 +1551,10 @@ export interface DomainStages {
   disrupted: Record<string, number>;
   /** When all replacements were tried. */
   recovered: Record<string, number>;
+  /** The skew before the actions. */
+  skewBefore: number;
+  /** The skew when all replacements were tried. */
+  skew: number;
 }
 
 /** How a workload is rolled out or scaled. */
@@ -1637,6 +1645,8 @@ export interface TracedStep {
   pod: string;
   /** Whether it is of the new revision. */
   new: boolean;
+  /** The skew of each constraint of the new revision after it. */
+  skews: number[];
   /** The node that it was bound to, or deleted or evicted from; null while it is pending. */
   node: string | null;
   /** The pod that it was evicted for, as namespace/name; null if it was not. */
@@ -2383,6 +2393,8 @@ export interface PlannedDomains {
   now: Record<string, number>;
   /** The same after the plan. */
   after: Record<string, number>;
+  /** The skew now. */
+  skewNow: number;
   /** The skew after the plan. */
   skew: number;
 }
@@ -2423,6 +2435,8 @@ export interface RolloutStep {
   pod: string;
   /** Whether it is of the new revision. */
   new: boolean;
+  /** The skew of each constraint of the new revision after it. */
+  skews: number[];
   /** The node that it was bound to, or deleted or evicted from; null while it is pending. */
   node: string | null;
   /** The pod that it was evicted for, as namespace/name; null if it was not. */

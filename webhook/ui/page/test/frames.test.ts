@@ -10,7 +10,10 @@ const around = {
     { name: "old-2", node: "n2" },
   ],
 };
-const TRACE: TracedStep[] = [
+/** The steps, with the skew that the server has after each. */
+const trace = (skews: readonly number[]): TracedStep[] =>
+  STEPS.map((step, at) => ({ ...step, skews: [skews[at] ?? 0] }));
+const STEPS: Omit<TracedStep, "skews">[] = [
   { step: 1, action: "created", pod: "new-1", new: true, node: "n1" },
   { step: 2, action: "deleted", pod: "old-1", new: false, node: "n1" },
   { step: 3, action: "created", pod: "new-2", new: true, node: null },
@@ -18,10 +21,14 @@ const TRACE: TracedStep[] = [
   { step: 5, action: "scheduled", pod: "new-2", new: true, node: "n2" },
 ];
 
-function course(after: Record<string, number>, steps = TRACE.length): RolloutFields["likely"] {
+function course(
+  after: Record<string, number>,
+  steps = STEPS.length,
+  skews: readonly number[] = [],
+): RolloutFields["likely"] {
   return {
     outcome: "complete",
-    trace: TRACE,
+    trace: trace(skews),
     steps,
     pending: [],
     condition: "",
@@ -38,11 +45,12 @@ function course(after: Record<string, number>, steps = TRACE.length): RolloutFie
 }
 
 function constraint(before: Record<string, number>): DomainChange {
-  return { before, topologyKey: "zone" } as DomainChange;
+  return { before, topologyKey: "zone", skewBefore: 0 } as DomainChange;
 }
 
 test("counts both revisions where the selector does: 1,1 -> 2,1 -> 1,1 -> 1,0 -> 1,1", () => {
-  const { frames, exact } = framesOf(course({ a: 1, b: 1 }), constraint({ a: 1, b: 1 }), 0, around);
+  const counted = course({ a: 1, b: 1 }, 5, [1, 0, 0, 1, 0]);
+  const { frames, exact } = framesOf(counted, constraint({ a: 1, b: 1 }), 0, around);
   expect(frames.map((frame) => frame.skew)).toEqual([0, 1, 0, 0, 1, 0]);
   expect(frames.map((frame) => frame.pending)).toEqual([0, 0, 0, 1, 1, 0]);
   expect(frames[2]?.old).toEqual({ a: 0, b: 1 });
@@ -51,16 +59,16 @@ test("counts both revisions where the selector does: 1,1 -> 2,1 -> 1,1 -> 1,0 ->
 
 test("counts the new revision only under matchLabelKeys: 0,0 -> 1,0 … -> 1,1", () => {
   const { frames, exact } = framesOf(course({ a: 1, b: 1 }), constraint({ a: 0, b: 0 }), 0, around);
-  expect(frames.map((frame) => frame.skew)).toEqual([0, 1, 1, 1, 1, 0]);
+  expect(frames.map((frame) => frame.fresh.b)).toEqual([0, 0, 0, 0, 0, 1]);
   expect(exact).toBe(true);
 });
 
 test("takes out an old pod that is evicted for a new one", () => {
-  const trace: TracedStep[] = [
-    { step: 1, action: "evicted", pod: "old-1", new: false, node: "n1", evictedFor: "shop/new-1" },
-    { step: 2, action: "created", pod: "new-1", new: true, node: "n1", evicted: ["shop/old-1"] },
+  const steps: TracedStep[] = [
+    { step: 1, action: "evicted", pod: "old-1", new: false, skews: [1], node: "n1", evictedFor: "shop/new-1" },
+    { step: 2, action: "created", pod: "new-1", new: true, skews: [0], node: "n1", evicted: ["shop/old-1"] },
   ];
-  const evicting = { ...course({ a: 1, b: 1 }, 2), trace };
+  const evicting = { ...course({ a: 1, b: 1 }, 2), trace: steps };
   const { frames, exact } = framesOf(evicting, constraint({ a: 1, b: 1 }), 0, around);
   expect(frames.map((frame) => frame.old.a)).toEqual([1, 0, 0]);
   expect(exact).toBe(true);
@@ -72,7 +80,15 @@ test("says when the counts do not end where the answer ends, or steps are missin
 });
 
 test("takes a pod away that is evicted: 1,1 -> 1,0", () => {
-  const evicted: TracedStep = { step: 1, action: "evicted", pod: "old-2", new: false, node: "n2", evictedFor: "a/b" };
+  const evicted: TracedStep = {
+    step: 1,
+    action: "evicted",
+    pod: "old-2",
+    new: false,
+    skews: [1],
+    node: "n2",
+    evictedFor: "a/b",
+  };
   const { frames } = framesOf(
     { ...course({ a: 1, b: 0 }, 1), trace: [evicted] },
     constraint({ a: 1, b: 1 }),

@@ -9,11 +9,11 @@ const RUNNING = [
   { name: "old-2", node: "n2" },
 ];
 const TRACE: TracedStep[] = [
-  { step: 1, action: "created", pod: "new-1", new: true, node: "n1" },
-  { step: 2, action: "deleted", pod: "old-1", new: false, node: "n1" },
-  { step: 3, action: "created", pod: "new-2", new: true, node: null },
-  { step: 4, action: "deleted", pod: "old-2", new: false, node: "n2" },
-  { step: 5, action: "scheduled", pod: "new-2", new: true, node: "n2" },
+  { step: 1, action: "created", pod: "new-1", new: true, skews: [], node: "n1" },
+  { step: 2, action: "deleted", pod: "old-1", new: false, skews: [], node: "n1" },
+  { step: 3, action: "created", pod: "new-2", new: true, skews: [], node: null },
+  { step: 4, action: "deleted", pod: "old-2", new: false, skews: [], node: "n2" },
+  { step: 5, action: "scheduled", pod: "new-2", new: true, skews: [], node: "n2" },
 ];
 const KEY = { kind: "Deployment", namespace: "shop", name: "web" };
 const cluster = new Cluster({

@@ -1,6 +1,6 @@
 /** The domains of each constraint before and after what an answer simulates. */
 import type { DomainStages, ExplainAnswer, SimulateAnswer, DomainChange } from "../api-types";
-import type { Counts } from "./skew";
+import { mostOf, type Counts } from "./skew";
 
 /** The domains of one constraint. */
 export interface ComparedDomains {
@@ -16,8 +16,9 @@ export interface ComparedDomains {
   stages: DomainStages | null;
   /** Whether these are all domains. */
   complete: boolean;
-  /** The global minimum of the counts before, where it is known besides; null where it follows from them. */
-  minimum: number | null;
+  /** The skew before and after. */
+  skewBefore: number;
+  skew: number;
 }
 
 /**
@@ -34,11 +35,12 @@ export function comparedDomains(answer: SimulateAnswer, explain: ExplainAnswer |
     );
     return {
       ...applied(found),
-      before: stage?.before ?? found.before,
+      before: (stage ?? found).before,
       after: found.after,
+      skewBefore: (stage ?? found).skewBefore,
+      skew: found.skew,
       stages: stage ?? null,
       complete: true,
-      minimum: null,
     };
   });
   const others = stages
@@ -47,9 +49,10 @@ export function comparedDomains(answer: SimulateAnswer, explain: ExplainAnswer |
       ...applied(stage),
       before: stage.before,
       after: stage.recovered,
+      skewBefore: stage.skewBefore,
+      skew: stage.skew,
       stages: stage,
       complete: true,
-      minimum: null,
     }));
   const found = [...placed, ...others].sort((a, b) => a.constraint - b.constraint);
   return found.length || !explain ? found : currentDomains(explain);
@@ -62,19 +65,19 @@ export function currentDomains(explain: ExplainAnswer): ComparedDomains[] {
 
 function applied(
   found: DomainChange | DomainStages,
-): Omit<ComparedDomains, "before" | "after" | "stages" | "complete" | "minimum"> {
+): Omit<ComparedDomains, "before" | "after" | "skewBefore" | "skew" | "stages" | "complete"> {
   const { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin } = found;
   return { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin };
 }
 
 function unchanged(found: ExplainAnswer["constraints"][number], constraint: number): ComparedDomains {
-  const { topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin, allDomains } = found;
+  const { topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin, allDomains, skewNow } = found;
   const counts = Object.fromEntries(
     found.domains.filter((domain) => domain.counted).map((domain) => [domain.value, domain.matching]),
   );
   const base = { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin };
-  const minimum = allDomains ? null : found.globalMinimum;
-  return { ...base, before: counts, after: counts, stages: null, complete: allDomains, minimum };
+  const skews = { skewBefore: skewNow, skew: skewNow };
+  return { ...base, ...skews, before: counts, after: counts, stages: null, complete: allDomains };
 }
 
 /** A constraint whose skew is above maxSkew now. */
@@ -90,11 +93,11 @@ export interface Violation {
 /** Return the DoNotSchedule constraints that the running pods violate. */
 export function violations(explain: ExplainAnswer): Violation[] {
   return explain.constraints.flatMap(
-    ({ topologyKey, whenUnsatisfiable, globalMinimum: minimum, histogram, maxSkew, domains }) => {
-      const most = histogram.reduce((a, found) => Math.max(a, found.matching), 0);
-      if (whenUnsatisfiable !== "DoNotSchedule" || minimum === null || most - minimum <= maxSkew) return [];
+    ({ topologyKey, whenUnsatisfiable, skewNow: skew, histogram, maxSkew, domains }) => {
+      if (whenUnsatisfiable !== "DoNotSchedule" || skew <= maxSkew) return [];
+      const most = mostOf(histogram.map((found) => found.matching));
       const fullest = domains.find((domain) => domain.counted && domain.matching === most)?.value ?? null;
-      return [{ topologyKey, fullest, most, minimum, skew: most - minimum, maxSkew }];
+      return [{ topologyKey, fullest, most, minimum: most - skew, skew, maxSkew }];
     },
   );
 }

@@ -1,6 +1,5 @@
 /** A rollout as frames: the pods of each domain after every step, made from the trace and the nodes' domains. */
 import type { RolloutFields, DomainChange, TracedStep } from "../api-types";
-import { skewOf } from "./skew";
 
 /** The pods of the workload after a step. */
 export interface Frame {
@@ -44,9 +43,7 @@ export function framesOf(course: Course, constraint: DomainChange, at: number, a
   const fresh = zeros(domains);
   const counted = countsOld ? { ...old } : { ...fresh };
   let pending = 0;
-  const frames: Frame[] = [
-    { step: 0, old: { ...old }, fresh: { ...fresh }, pending, skew: skewOf(constraint, counted) },
-  ];
+  const frames: Frame[] = [{ step: 0, old: { ...old }, fresh: { ...fresh }, pending, skew: constraint.skewBefore }];
   for (const step of course.trace) {
     const domain = domainOf(step.node);
     const change = step.action === "deleted" || step.action === "evicted" ? -1 : 1;
@@ -61,7 +58,7 @@ export function framesOf(course: Course, constraint: DomainChange, at: number, a
       old: { ...old },
       fresh: { ...fresh },
       pending,
-      skew: skewOf(constraint, counted),
+      skew: step.skews[at] ?? 0,
     });
   }
   const after = course.after[at] ?? {};

@@ -1,5 +1,4 @@
-/** The skew of a constraint, and where the minimum, the limit and the counts are on a line from 0 to 100. */
-import type { DomainChange } from "../api-types";
+/** Where the minimum, the limit and the counts of a constraint are on a line from 0 to 100. The server has the skew. */
 
 /** A line of pods in a domain, or over all domains. */
 export interface SkewScale {
@@ -15,7 +14,7 @@ export interface SkewScale {
 
 /** Return the line for some counts. */
 export function skewScale(counts: readonly number[], minimum: number, maxSkew: number): SkewScale {
-  const most = counts.reduce((a, b) => Math.max(a, b), 0);
+  const most = mostOf(counts);
   // A huge maxSkew must not make the bars invisible: the limit is then off the line, and the words say it.
   const limit = minimum + maxSkew;
   const end = Math.max(1, most, Math.min(limit, Math.max(2 * most, minimum + 4))) * 1.04;
@@ -31,17 +30,12 @@ export function foremost<T extends { pods: number; after: number | null }>(domai
 /** Matching pods by domain. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** What the global minimum depends on besides the counts. */
-export type Minimum = Pick<DomainChange, "whenUnsatisfiable" | "minDomains">;
-
-/** Return the global minimum of some counts: 0 where DoNotSchedule has fewer domains than minDomains. */
-export function minimumOf({ whenUnsatisfiable, minDomains }: Minimum, counts: Counts): number {
-  const pods = Object.values(counts);
-  const needed = whenUnsatisfiable === "DoNotSchedule" ? Math.max(1, minDomains) : 1;
-  return pods.length >= needed ? Math.min(...pods) : 0;
+/** Return the global minimum: as many pods below the fullest domain as the skew. */
+export function minimumOf(skew: number, counts: Counts): number {
+  return mostOf(Object.values(counts)) - skew;
 }
 
-/** Return how many more pods the fullest domain has than the global minimum. */
-export function skewOf(constraint: Minimum, counts: Counts): number {
-  return Math.max(0, ...Object.values(counts)) - minimumOf(constraint, counts);
+/** Return the pods of the fullest domain. */
+export function mostOf(counts: readonly number[]): number {
+  return counts.reduce((a, b) => Math.max(a, b), 0);
 }

@@ -217,7 +217,7 @@ function Domains({ domains }: { domains: PlannedDomains }) {
           pods: domains.now[name] ?? 0,
           after: domains.gone ? null : (domains.after[name] ?? 0),
         }))}
-        minimum={minimumOf(domains, domains.gone ? domains.now : domains.after)}
+        minimum={domains.gone ? minimumOf(domains.skewNow, domains.now) : minimumOf(domains.skew, domains.after)}
         maxSkew={domains.maxSkew}
         hard={domains.whenUnsatisfiable === "DoNotSchedule"}
         caption={`Pods of each ${shortKey(domains.topologyKey)}, now and after`}

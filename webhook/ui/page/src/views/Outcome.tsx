@@ -1,7 +1,7 @@
 /** What a simulation answers: the domains before and after, what stays pending and why, and what happened to other pods. */
 import type { DisplacedPod, ExplainAnswer, SimulateAnswer, WhatIf } from "../api-types";
 import { comparedDomains, type ComparedDomains } from "../model/compared";
-import { minimumOf, skewOf } from "../model/skew";
+import { minimumOf } from "../model/skew";
 import { chancesOf, endsOf, evictedOf, lostVolumesOf, uncountedOf } from "../model/whatif";
 import { count, number, origin, shortKey } from "../model/words";
 import { Evicted, MOST_LISTED } from "../parts/Evicted";
@@ -115,9 +115,7 @@ export function Domains({
   const names = Object.keys({ ...domains.before, ...(after ? domains.after : {}) }).sort((a, b) => order.compare(a, b));
   const counts = after ? domains.after : domains.before;
   const hard = domains.whenUnsatisfiable === "DoNotSchedule";
-  const minimum = (after ? null : domains.minimum) ?? minimumOf(domains, counts);
-  const skew =
-    after || domains.minimum === null ? skewOf(domains, counts) : Math.max(0, ...Object.values(counts)) - minimum;
+  const skew = after ? domains.skew : domains.skewBefore;
   const over = skew > domains.maxSkew;
   const shown = names.map((name): DomainCount => {
     const lost = after && !(name in domains.after);
@@ -148,7 +146,7 @@ export function Domains({
       </p>
       <DomainBars
         domains={shown}
-        minimum={minimum}
+        minimum={minimumOf(skew, counts)}
         maxSkew={domains.maxSkew}
         hard={hard}
         caption={`Pods of each ${shortKey(domains.topologyKey)}${after ? ", before and after" : ""}`}

@@ -140,7 +140,7 @@ function Constraint({ constraint, at, explain }: { constraint: ConstraintStats; 
   const hard = constraint.whenUnsatisfiable === "DoNotSchedule";
   const counted = constraint.domains.filter((domain) => domain.counted);
   const counts = Object.fromEntries(counted.map((domain) => [domain.value, domain.matching]));
-  const minimum = constraint.globalMinimum ?? minimumOf(constraint, counts);
+  const minimum = minimumOf(constraint.skewNow, counts);
   const shown = constraint.domains.map((domain): DomainCount => ({
     name: domain.value,
     pods: domain.matching,

@@ -103,7 +103,7 @@ function picturedConstraints(compared: readonly ComparedDomains[]): PicturedCons
   return compared.map((found) => ({
     title: `${found.topologyKey}, ${found.whenUnsatisfiable}, maxSkew ${found.maxSkew}`,
     maxSkew: found.maxSkew,
-    minimum: minimumOf(found, found.after),
+    minimum: minimumOf(found.skew, found.after),
     hard: found.whenUnsatisfiable === "DoNotSchedule",
     domains: Object.keys({ ...found.before, ...found.after }).map((name) => ({
       name,
