@@ -29,12 +29,7 @@ from policies.autoscaler.karpenter.requirements import (
     conflict,
     one_of,
 )
-from policies.autoscaler.karpenter.topology import (
-    CountedGroup,
-    DomainUniverse,
-    KarpenterTopology,
-    tolerates,
-)
+from policies.autoscaler.karpenter.topology import CountedGroup, DomainUniverse, narrowed, tolerates
 from policies.autoscaler.karpenter.topology_groups import TopologyGroups
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.pod_groups import PendingPod
@@ -42,7 +37,7 @@ from policies.manifests.words import IN_SENTENCE, listed
 from policies.model.container_needs import HostPort
 from policies.model.node import Node
 from policies.model.scaling import KARPENTER_NODE_LABEL
-from policies.model.taints import Taint, TaintEffect
+from policies.model.taints import TaintEffect
 from policies.model.topology_keys import HOSTNAME, INSTANCE_TYPE
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.plugins.nodeports import conflicting
@@ -127,18 +122,17 @@ class Provisioner:
     ) -> None:
         self._choose, self._known = choose, KnownLabels.of(types)
         self._pools = [pool for pool in pools if pool.types]
-        self._topology = KarpenterTopology(DomainUniverse(pools, types))
         soft = any(taint.effect == TaintEffect.PREFER_NO_SCHEDULE for pool in pools for taint in pool.taints)
         made: dict[int, Wishes] = {}
         self.wishes = [made.setdefault(id(pod.request), Wishes.of(pod.request, softens=soft)) for pod in pods]
         self._present = PresentNodes(cluster, pods[0].request.pod)
-        self._groups = TopologyGroups(cluster, self._topology, self._present)
+        self._groups = TopologyGroups(cluster, DomainUniverse(pools, types), self._present)
         self._claims: list[NewClaim] = []
         self._left = _left(pools, types, cluster)
         for wishes in made.values():
             self._groups.of(wishes)
         for node in self._present.listed:
-            self._topology.register_host(_host(node.labels))
+            self._groups.register_host(_host(node.labels))
 
     def run(self, stop: Callable[[], bool]) -> Provisioned:
         """Return where the pods are put; those that fit nowhere are tried again while others come.
@@ -181,10 +175,10 @@ class Provisioner:
         Returns:
             The node of the cluster; None if it is one that is added; why no NodePool adds one.
         """
-        groups = [*self._groups.of(wishes), *self._topology.keeping_away(wishes.pod)]
+        groups = [*self._groups.of(wishes), *self._groups.keeping_away(wishes.pod)]
         node = self._present.take(wishes, groups, self._choose)
         if node is not None:
-            self._record(wishes, node.taints, node.labels)
+            self._groups.record(wishes, node.taints, node.labels)
             return node
         self._claims.sort(key=lambda claim: len(claim.pods))
         for claim in self._claims:
@@ -229,26 +223,23 @@ class Provisioner:
         if not roomy or conflicting(pod.ports, claim.ports, sidecars=True):
             return _TOO_SMALL
         labels = combine(claim.labels.items(), wishes.requirements.items())
-        labels, against = self._topology.narrowed(
+        labels, against = narrowed(
             groups, pod, wishes.strict, labels=labels, known=self._known, choose=self._choose
         )
         if against is not None:
             return _unsatisfied(against)
         types = allowed_types(roomy, labels)
         if not types:
-            narrowed = {group.key: labels[group.key] for group in groups if group.key != HOSTNAME}
-            return "; ".join([_NOT_OFFERED, *(f"{key} {each}" for key, each in narrowed.items())])
+            within = {group.key: labels[group.key] for group in groups if group.key != HOSTNAME}
+            return "; ".join([_NOT_OFFERED, *(f"{key} {each}" for key, each in within.items())])
         return _Fitting(labels, types, amounts)
 
     def _put(self, claim: NewClaim, number: int, wishes: Wishes, found: _Fitting) -> None:
         claim.labels, claim.types, claim.amounts = found
         claim.ports.extend(wishes.pod.ports)
         claim.pods.append(number)
-        self._topology.register_host(_host(claim.labels))
-        self._record(wishes, claim.pool.taints, claim.labels)
-
-    def _record(self, wishes: Wishes, taints: Iterable[Taint], labels: Requirements) -> None:
-        self._topology.record(wishes.pod, self._groups.owned_by(wishes), taints, labels)
+        self._groups.register_host(_host(claim.labels))
+        self._groups.record(wishes, claim.pool.taints, claim.labels)
 
 
 def _host(labels: Requirements) -> str:

@@ -10,7 +10,7 @@ Source: ``scheduling/topology.go``, ``topologygroup.go``, ``topologydomaingroup.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -233,88 +233,31 @@ def _any_of(domains: Iterable[str], choose: Callable[[Sequence[str]], str]) -> L
     return one_of(tied[0] if len(tied) == 1 else choose(tied)) if tied else NONE
 
 
-class KarpenterTopology:
-    """The groups of the pods that wait, and those of pods that keep others away.
+def narrowed(
+    groups: Iterable[CountedGroup],
+    pod: Pod,
+    of_pod: Requirements,
+    *,
+    labels: Mapping[str, LabelRequirement],
+    known: KnownLabels,
+    choose: Callable[[Sequence[str]], str],
+) -> tuple[dict[str, LabelRequirement], CountedGroup | None]:
+    """Return the labels that a node may have with a pod, and the group that does not allow it.
 
-    Attributes:
-        universe: The domains that NodePools may have.
+    Args:
+        groups: Those of the pod, and those that keep it away.
+        pod: The pod.
+        of_pod: What it requires of nodes, preferences apart.
+        labels: What the labels of the node may be.
+        known: The labels of which a node may have any value though nothing says so.
+        choose: Chooses one of several domains.
     """
-
-    def __init__(self, universe: DomainUniverse) -> None:
-        self.universe = universe
-        self._groups: dict[Hashable, CountedGroup] = {}
-        self._inverse: dict[Hashable, CountedGroup] = {}
-
-    def group(self, key: Hashable, make: Callable[[], CountedGroup]) -> CountedGroup:
-        """Return the group of a constraint or a term, made once."""
-        return _made(self._groups, key, make)
-
-    def inverse(self, key: Hashable, make: Callable[[], CountedGroup]) -> CountedGroup:
-        """Return the group of the pods that have an anti-affinity term, made once."""
-        return _made(self._inverse, key, make)
-
-    def register_host(self, name: str) -> None:
-        """Add a node to the domains of hosts."""
-        for group in (*self._groups.values(), *self._inverse.values()):
-            if group.key == HOSTNAME:
-                group.register(name)
-
-    def keeping_away(self, pod: Pod) -> list[CountedGroup]:
-        """Return the groups of the pods that keep a pod away."""
-        return [group for group in self._inverse.values() if group.selects(pod)]
-
-    def record(
-        self, pod: Pod, owned: Iterable[CountedGroup], taints: Iterable[Taint], labels: Requirements
-    ) -> None:
-        """Count a pod that was put on a node.
-
-        Args:
-            pod: The pod.
-            owned: The groups of the pods that have its anti-affinity terms.
-            taints: The taints of the node.
-            labels: What its labels may be.
-        """
-        taints = tuple(taints)
-        for group in self._groups.values():
-            group.record(pod, taints, labels)
-        for group in owned:
-            group.block(labels)
-
-    @staticmethod
-    def narrowed(
-        groups: Iterable[CountedGroup],
-        pod: Pod,
-        of_pod: Requirements,
-        *,
-        labels: Mapping[str, LabelRequirement],
-        known: KnownLabels,
-        choose: Callable[[Sequence[str]], str],
-    ) -> tuple[dict[str, LabelRequirement], CountedGroup | None]:
-        """Return the labels that a node may have with a pod, and the group that does not allow it.
-
-        Args:
-            groups: Those of the pod, and those that keep it away.
-            pod: The pod.
-            of_pod: What it requires of nodes, preferences apart.
-            labels: What the labels of the node may be.
-            known: The labels of which a node may have any value though nothing says so.
-            choose: Chooses one of several domains.
-        """
-        found = dict(labels)
-        for group in groups:
-            had = labels.get(group.key, ANY)
-            domains = group.allowed(pod, of_pod.get(group.key, ANY), had, choose)
-            met = found.get(group.key, ANY).meet(domains)
-            if not met.is_listed or not (group.key in labels or known(group.key)):
-                return found, group
-            found[group.key] = met
-        return found, None
-
-
-def _made(
-    groups: dict[Hashable, CountedGroup], key: Hashable, make: Callable[[], CountedGroup]
-) -> CountedGroup:
-    found = groups.get(key)
-    if found is None:
-        found = groups[key] = make()
-    return found
+    found = dict(labels)
+    for group in groups:
+        had = labels.get(group.key, ANY)
+        domains = group.allowed(pod, of_pod.get(group.key, ANY), had, choose)
+        met = found.get(group.key, ANY).meet(domains)
+        if not met.is_listed or not (group.key in labels or known(group.key)):
+            return found, group
+        found[group.key] = met
+    return found, None

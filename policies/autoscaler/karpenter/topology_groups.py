@@ -5,22 +5,20 @@ Source: ``scheduling/topology.go``, Karpenter 1.9.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.autoscaler.karpenter.pending import Wishes
 from policies.autoscaler.karpenter.present_nodes import PresentNodes
-from policies.autoscaler.karpenter.topology import (
-    EVERY_NODE,
-    CountedGroup,
-    GroupKind,
-    KarpenterTopology,
-)
+from policies.autoscaler.karpenter.requirements import Requirements
+from policies.autoscaler.karpenter.topology import EVERY_NODE, CountedGroup, DomainUniverse, GroupKind
 from policies.model.interpod_terms import InterPodTerm
 from policies.model.labels import LabelSelector
 from policies.model.pod import Pod
+from policies.model.taints import Taint
+from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import AppliedConstraint
 
@@ -30,21 +28,25 @@ class TopologyGroups:
 
     Args:
         cluster: The cluster, which stays as it is.
-        topology: Takes the groups.
+        universe: The domains that NodePools may have.
         present: The nodes of the cluster.
     """
 
-    def __init__(self, cluster: ClusterIndex, topology: KarpenterTopology, present: PresentNodes) -> None:
-        self._cluster, self._topology, self._present = cluster, topology, present
+    def __init__(self, cluster: ClusterIndex, universe: DomainUniverse, present: PresentNodes) -> None:
+        self._cluster, self._universe, self._present = cluster, universe, present
         self._namespaces = {name: space.labels for name, space in cluster.snapshot.namespaces.items()}
-        self._groups: dict[int, list[CountedGroup]] = {}
+        # Those that count pods, and those of the pods that have an anti-affinity term.
+        self._groups: dict[Hashable, CountedGroup] = {}
+        self._inverse: dict[Hashable, CountedGroup] = {}
+        # Of each wishes, and of the terms of each pod.
+        self._of: dict[int, list[CountedGroup]] = {}
         self._owned: dict[int, list[CountedGroup]] = {}
         for group_term in cluster.anti_affinity.counts.items():
             self._keep_away(*group_term)
 
     def of(self, wishes: Wishes) -> list[CountedGroup]:
         """Return the groups of a pod; those that no pod had before are counted in the cluster as it is."""
-        found = self._groups.get(id(wishes))
+        found = self._of.get(id(wishes))
         if found is None:
             found = [self._spread(wishes, applied) for applied in wishes.constraints]
             terms = wishes.pod.terms
@@ -52,9 +54,27 @@ class TopologyGroups:
             found += [self._of_term(GroupKind.AFFINITY, wishes, term) for term in near]
             found += [self._of_term(GroupKind.ANTI_AFFINITY, wishes, term) for term in apart]
             # A constraint that stands twice counts once.
-            found = self._groups[id(wishes)] = list(dict.fromkeys(found))
-            self.owned_by(wishes)
+            found = self._of[id(wishes)] = list(dict.fromkeys(found))
+            self._owned_by(wishes)
         return found
+
+    def keeping_away(self, pod: Pod) -> list[CountedGroup]:
+        """Return the groups of the pods that keep a pod away."""
+        return [group for group in self._inverse.values() if group.selects(pod)]
+
+    def register_host(self, name: str) -> None:
+        """Add a node to the domains of hosts."""
+        for group in (*self._groups.values(), *self._inverse.values()):
+            if group.key == HOSTNAME:
+                group.register(name)
+
+    def record(self, wishes: Wishes, taints: Iterable[Taint], labels: Requirements) -> None:
+        """Count a pod that was put on a node, by the taints of that and what its labels may be."""
+        taints = tuple(taints)
+        for group in self._groups.values():
+            group.record(wishes.pod, taints, labels)
+        for group in self._owned_by(wishes):
+            group.block(labels)
 
     def _spread(self, wishes: Wishes, applied: AppliedConstraint) -> CountedGroup:
         constraint, selector, namespace = applied.constraint, applied.selector, wishes.pod.namespace
@@ -64,7 +84,7 @@ class TopologyGroups:
 
         def make() -> CountedGroup:
             passes = wishes.counted_nodes(applied)
-            domains = self._topology.universe.domains(constraint.topology_key, passes.tolerations)
+            domains = self._universe.domains(constraint.topology_key, passes.tolerations)
             group = CountedGroup(
                 GroupKind.SPREAD, constraint.topology_key, selects, passes, domains,
                 max_skew=constraint.max_skew, min_domains=constraint.min_domains,
@@ -79,7 +99,7 @@ class TopologyGroups:
             self._count_present(group, None if counts is None else counts[self._present.view.slots])
             return group
 
-        return self._topology.group(wishes.counted_key(applied), make)
+        return _made(self._groups, wishes.counted_key(applied), make)
 
     def _of_term(self, kind: GroupKind, wishes: Wishes, term: InterPodTerm) -> CountedGroup:
         def make() -> CountedGroup:
@@ -92,7 +112,7 @@ class TopologyGroups:
             self._count_present(group, counts[self._present.view.slots])
             return group
 
-        return self._topology.group((kind, _alike(term)), make)
+        return _made(self._groups, (kind, _alike(term)), make)
 
     def _term_group(self, kind: GroupKind, term: InterPodTerm, wishes: Wishes | None) -> CountedGroup:
         """Return the group of a term, without any pod: of affinity, taints narrow the domains."""
@@ -101,7 +121,7 @@ class TopologyGroups:
             return term.selects(pod.namespace, self._namespaces.get(pod.namespace, {}), pod.labels)
 
         tolerations = () if wishes is None else wishes.tolerations
-        domains = self._topology.universe.domains(term.topology_key, tolerations)
+        domains = self._universe.domains(term.topology_key, tolerations)
         return CountedGroup(kind, term.topology_key, selects, EVERY_NODE, domains)
 
     def _count_present(self, group: CountedGroup, counts: NDArray[np.int64] | None) -> None:
@@ -113,22 +133,22 @@ class TopologyGroups:
             domain = next(iter(label.values))
             group.count(domain, 0 if counts is None else int(counts[node.position]))
 
-    def owned_by(self, wishes: Wishes) -> list[CountedGroup]:
+    def _owned_by(self, wishes: Wishes) -> list[CountedGroup]:
         """Return the groups of the pods that have the anti-affinity terms of a pod."""
         terms = wishes.pod.terms.anti_affinity
         found = self._owned.get(id(terms))
         if found is None:
-            kind = GroupKind.ANTI_AFFINITY
-            found = self._owned[id(terms)] = [
-                self._topology.inverse(_alike(term), lambda term=term: self._term_group(kind, term, wishes))  # type: ignore[misc]
-                for term in terms
-            ]
+            found = self._owned[id(terms)] = [self._holders(term, wishes) for term in terms]
         return found
+
+    def _holders(self, term: InterPodTerm, wishes: Wishes | None) -> CountedGroup:
+        """Return the group of the pods that have an anti-affinity term."""
+        kind = GroupKind.ANTI_AFFINITY
+        return _made(self._inverse, _alike(term), lambda: self._term_group(kind, term, wishes))
 
     def _keep_away(self, term: InterPodTerm, holders: Mapping[int, int]) -> None:
         """Add the group of the pods of the cluster that have an anti-affinity term."""
-        kind = GroupKind.ANTI_AFFINITY
-        group = self._topology.inverse(_alike(term), lambda: self._term_group(kind, term, None))
+        group = self._holders(term, None)
         of_slot = {int(slot): position for position, slot in enumerate(self._present.view.slots.tolist())}
         by_position = {node.position: node for node in self._present.listed}
         for slot, pods in holders.items():
@@ -141,3 +161,12 @@ class TopologyGroups:
 def _alike(term: InterPodTerm) -> Hashable:
     """Return the key that terms share which count the same pods."""
     return (term.topology_key, term.selector, term.namespaces, term.namespace_selector)
+
+
+def _made(
+    groups: dict[Hashable, CountedGroup], key: Hashable, make: Callable[[], CountedGroup]
+) -> CountedGroup:
+    found = groups.get(key)
+    if found is None:
+        found = groups[key] = make()
+    return found

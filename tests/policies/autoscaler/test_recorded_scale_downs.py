@@ -10,7 +10,8 @@ import pytest
 
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.removal import WhyKept
-from policies.autoscaler.scale_down import find_unneeded, take_now
+from policies.autoscaler.scale_down import take_now
+from policies.autoscaler.unneeded import find_unneeded
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import ScaleDownSettings
 from policies.config.policy_set import PolicySet
