@@ -13,11 +13,12 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.deduced_groups import deduce
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.scale_up import AutoscalerSettings
-from policies.autoscaler.sources import AutoscalerReader, deduce
+from policies.autoscaler.sources import AutoscalerReader
 from policies.config.context import AdmissionContext
+from policies.config.node_groups import AutoscalerSettings
 from policies.manifests.fields import FieldPath
 from policies.model.node import Node
 from policies.model.topology_keys import HOSTNAME, ZONE
@@ -50,7 +51,8 @@ def run() -> None:
     """Print what it costs, and how that grows."""
     print(f"Cluster Autoscaler, {PODS:,} pending pods, {NODES:,} full nodes, {GROUPS} node groups:")
     for balances, of in ((False, 4), (True, 4), (False, 2)):
-        autoscaler = ClusterAutoscaler(groups=_groups(), settings=AutoscalerSettings(balances=balances))
+        settings = AutoscalerSettings(balance_similar_node_groups=balances)
+        autoscaler = ClusterAutoscaler(groups=_groups(), settings=settings)
         whole, found = _timed(partial(_simulate, _queue(PODS, of), autoscaler))
         half, _ = _timed(partial(_simulate, _queue(PODS // 2, of), autoscaler))
         scaled = found.simulation.autoscaled

@@ -12,7 +12,8 @@ from policies.autoscaler.node_group import DAEMONS, AutoscalerName, GroupState, 
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
 from policies.autoscaler.scale_down import Removals
-from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
+from policies.autoscaler.scale_up import Considered, consider, scale_up
+from policies.config.node_groups import AutoscalerSettings
 from policies.manifests.wire import Count
 from policies.model.node import Node
 from policies.model.pod import Pod
@@ -204,7 +205,7 @@ class ClusterAutoscaler:
         while True:
             packing = coming.fork(afresh=True)
             found = consider(packing, grouped, current.groups, self.settings)
-            taken = current.take(found, len(facts.names), choose)
+            taken = current.take(found, len(facts.nodes), choose)
             stopped = taken is not None and stop()
             if taken is None or len(loops) == MOST_LOOPS or stopped:
                 break

@@ -5,13 +5,13 @@ What follows from the nodes is computed by the scheduler's own filters, once for
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.autoscaler.domain_counts import Domain, FirstRejection, PodTally, SkewLimit, first_rejection
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.pod_groups import PodGroup
 from policies.model.constraint import WhenUnsatisfiable
@@ -31,42 +31,13 @@ from policies.scheduler.plugins.noderesources import compared_requests
 from policies.scheduler.plugins.podtopologyspread.filtering import SKEW_TOO_LARGE
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Rejections
 
 #: The plugins of which an empty node alone tells nothing.
 _COUNTED: Final = frozenset({Plugin.POD_TOPOLOGY_SPREAD, Plugin.INTER_POD_AFFINITY})
 
 
-class FirstRejection(NamedTuple):
-    """Why a node takes no pod of a group: what the first filter says that rejects it.
-
-    Attributes:
-        texts: The reasons.
-        by_skew: Whether a spread constraint rejects the node for its skew.
-    """
-
-    texts: tuple[str, ...]
-    by_skew: bool = False
-
-
 #: The most domains by which open nodes are grouped: each is looked at in every search.
 _MOST_GROUPED: Final = 16
-#: A domain, by its topology key and its value.
-_Domain: TypeAlias = tuple[str, str]
-
-
-class SkewLimit(NamedTuple):
-    """The numbers that a constraint compares for each node.
-
-    Attributes:
-        key: The topology key.
-        most: By how many pods a domain may exceed the minimum without the pod itself.
-        min_domains: With fewer domains the minimum is 0; 1 at least.
-    """
-
-    key: str
-    most: int
-    min_domains: int
 
 
 class OnNewNodes(NamedTuple):
@@ -81,43 +52,6 @@ class OnNewNodes(NamedTuple):
     counted: tuple[bool, ...]
 
 
-class PodTally:
-    """The matching pods of the domains of a constraint.
-
-    Attributes:
-        counts: Of each domain.
-        least: The fewest of any domain.
-    """
-
-    __slots__ = ("_with", "counts", "least")
-
-    def __init__(self, counts: Mapping[str, int]) -> None:
-        self.counts = dict(counts)
-        self._with = Counter(self.counts.values())
-        self.least = min(self.counts.values(), default=0)
-
-    def copy(self) -> PodTally:
-        """Return a tally of its own."""
-        twin = PodTally({})
-        twin.counts, twin._with, twin.least = dict(self.counts), self._with.copy(), self.least
-        return twin
-
-    def add_domain(self, domain: str) -> None:
-        """Add a domain without pods, unless it is there."""
-        if domain not in self.counts:
-            self.counts[domain] = self.least = 0
-            self._with[0] += 1
-
-    def add_pod(self, domain: str) -> None:
-        """Count a pod of a domain."""
-        count = self.counts[domain]
-        self.counts[domain] = count + 1
-        self._with[count] -= 1
-        self._with[count + 1] += 1
-        if count == self.least and not self._with[count]:
-            self.least += 1
-
-
 class PodGroupFacts:
     """Facts about a group of pods on the nodes of a cluster as it is.
 
@@ -129,6 +63,7 @@ class PodGroupFacts:
         by_filters: Whether each pod goes through all filters.
         open: The positions of the nodes that may take some, but for the skew.
         closed: The domains that anti-affinity closes: terms of the pod itself, and those of running pods.
+        counted: On which nodes pods count, for each constraint.
         limits: Of each constraint.
         grouped: The constraint by whose few domains open nodes are grouped; None for none.
     """
@@ -151,7 +86,7 @@ class PodGroupFacts:
             counts = InterPodCounts(view, request)
             self.by_filters = _needs_filters(view, request)
             self.domains = [PodTally(each.domains.by_value()) for each in count_spread(request, cluster)]
-            self._counted = _counted(view, request)
+            self.counted = _counted(view, request)
             self.open = [] if self.by_filters else _open_nodes(view, request)
             self.terms = counts.resolved(request.pod.terms.anti_affinity)
             own = ((term, counts.selected_by_all([term])) for term in self.terms)
@@ -165,28 +100,6 @@ class PodGroupFacts:
             if each.key != HOSTNAME and len(self.domains[position].counts) <= _MOST_GROUPED
         )
         self.grouped = min(few, key=lambda position: len(self.domains[position].counts), default=None)
-        self._of_group: dict[str, OnNewNodes] = {}
-
-    def counts(self, constraint: int, position: int) -> bool:
-        """Return whether pods on a node of the cluster count for a constraint."""
-        return self._counted[constraint][position]
-
-    def on(self, group: ScaledGroup, alone: Callable[[ScaledGroup], ClusterIndex]) -> OnNewNodes:
-        """Return how new nodes of a group meet the pods.
-
-        Args:
-            group: The node group.
-            alone: Returns a cluster with one such node.
-        """
-        found = self._of_group.get(group.name)
-        if found is None:
-            request = self.group.request
-            view = NodeView(alone(group), request.pod)
-            rejections, _ = filter_nodes(view, request)
-            lasting = [each for each in rejections if each.plugin not in _COUNTED]
-            counted = tuple(each[0] for each in _counted(view, request))
-            found = self._of_group[group.name] = OnNewNodes(first_rejection(lasting, 0), counted)
-        return found
 
     def matched_by(self, other: PodGroup) -> list[int]:
         """Return the positions of the constraints that count the pods of another group."""
@@ -208,9 +121,9 @@ def _needs_filters(view: NodeView, request: SchedulingRequest) -> bool:
     return pod.reading.amounts != EVERY_AMOUNT or bool(view.index.nominated_pods())
 
 
-def _closed(view: NodeView, terms: Iterable[tuple[InterPodTerm, NDArray[np.int64]]]) -> frozenset[_Domain]:
+def _closed(view: NodeView, terms: Iterable[tuple[InterPodTerm, NDArray[np.int64]]]) -> frozenset[Domain]:
     """Return the domains with any of the pods that terms are about, counted by node."""
-    found = set[_Domain]()
+    found = set[Domain]()
     for term, pods in terms:
         label = view.label(term.topology_key)
         numbers = np.unique(label.numbers[label.present & (pods > 0)])
@@ -234,16 +147,6 @@ def _open_nodes(view: NodeView, request: SchedulingRequest) -> list[int]:
         skewed = each.reasons.index(SKEW_TOO_LARGE) + 1 if SKEW_TOO_LARGE in each.reasons else 0
         passed &= (each.of_node == 0) | ((each.of_node == skewed) & (skewed > 0))
     return np.flatnonzero(passed).tolist()
-
-
-def first_rejection(rejections: Iterable[Rejections], position: int) -> FirstRejection | None:
-    """Return the reason of the first filter that rejects a node; None if none does."""
-    for each in rejections:
-        number = int(each.of_node[position])
-        if number:
-            reason = each.reasons[number - 1]
-            return FirstRejection(reason.texts, by_skew=reason == SKEW_TOO_LARGE)
-    return None
 
 
 class Effect(NamedTuple):
@@ -276,21 +179,22 @@ class ClusterFacts:
     Attributes:
         cluster: The cluster, which must not change.
         pods: Of each group.
-        names: The names of the nodes.
+        nodes: The nodes.
         labels: The labels of each.
     """
 
     def __init__(self, cluster: ClusterIndex, groups: Sequence[PodGroup]) -> None:
         self.cluster = cluster
         self.pods = [PodGroupFacts(group, cluster) for group in groups]
-        self.names = cluster.nodes.names()
-        self.labels = [node.labels for node in cluster.nodes.listed()]
+        self.nodes = cluster.nodes.listed()
+        self.labels = [node.labels for node in self.nodes]
         self.resources = sorted({name for facts in self.pods for name in (*facts.compared, *facts.taken)})
         self._namespaces = {name: namespace.labels for name, namespace in cluster.snapshot.namespaces.items()}
         self._open: dict[int, dict[str, list[int]]] = {}
         self._effects: dict[int, Effect] = {}
         self._free: list[list[int]] = []
         self._alone: dict[str, ClusterIndex] = {}
+        self._on: dict[tuple[int, str], OnNewNodes] = {}
         self._arrivals: dict[str, Arrival] = {}
         self._samples: dict[str, Node] = {}
 
@@ -319,7 +223,15 @@ class ClusterFacts:
 
     def on(self, number: int, group: ScaledGroup) -> OnNewNodes:
         """Return how new nodes of a group meet a group of pods."""
-        return self.pods[number].on(group, self._only_node)
+        found = self._on.get((number, group.name))
+        if found is None:
+            request = self.pods[number].group.request
+            view = NodeView(self._only_node(group), request.pod)
+            rejections, _ = filter_nodes(view, request)
+            lasting = [each for each in rejections if each.plugin not in _COUNTED]
+            counted = tuple(each[0] for each in _counted(view, request))
+            found = self._on[number, group.name] = OnNewNodes(first_rejection(lasting, 0), counted)
+        return found
 
     def arrival(self, group: ScaledGroup) -> Arrival:
         """Return the changes that a new node of a group brings."""

@@ -6,19 +6,16 @@ Source: ``expander/{waste,mostpods,leastnodes,priority,factory}``, Cluster Autos
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from itertools import groupby
 
 from policies.autoscaler.estimator import ExpansionOption
-from policies.config.node_groups import Expander
+from policies.config.node_groups import Expander, GroupPriority
 from policies.config.node_groups_loader import matches
-
-#: The patterns of names of node groups, by their priority.
-Priorities: TypeAlias = Mapping[int, Sequence[str]]
 
 
 def best_options(
-    expanders: Sequence[Expander], options: Sequence[ExpansionOption], priorities: Priorities
+    expanders: Sequence[Expander], options: Sequence[ExpansionOption], priorities: Sequence[GroupPriority]
 ) -> tuple[ExpansionOption, ...]:
     """Return the options of which one is taken at random.
 
@@ -36,7 +33,7 @@ def best_options(
 
 
 def _best(
-    expander: Expander, options: tuple[ExpansionOption, ...], priorities: Priorities
+    expander: Expander, options: tuple[ExpansionOption, ...], priorities: Sequence[GroupPriority]
 ) -> tuple[ExpansionOption, ...]:
     match expander:
         case Expander.RANDOM:
@@ -64,10 +61,12 @@ def waste(option: ExpansionOption) -> float:
 
 
 def _first_by_priority(
-    options: tuple[ExpansionOption, ...], priorities: Priorities
+    options: tuple[ExpansionOption, ...], priorities: Sequence[GroupPriority]
 ) -> tuple[ExpansionOption, ...]:
     """Return the options of the highest priority whose patterns match any; all where none does."""
-    for _, patterns in sorted(priorities.items(), key=lambda entry: -entry[0]):
+    highest_first = sorted(priorities, key=lambda entry: -entry.priority)
+    for _, entries in groupby(highest_first, key=lambda entry: entry.priority):
+        patterns = [pattern for entry in entries for pattern in entry.names]
         found = tuple(
             option for option in options if any(matches(pattern, option.group.name) for pattern in patterns)
         )

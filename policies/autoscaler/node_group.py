@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from policies.config.instance_types import InstanceTypeEntry
+from policies.config.node_groups import GroupEntry
+from policies.config.node_groups_loader import taint_errors
 from policies.manifests.fields import (
     VALUE_INVALID,
     ErrorList,
     FieldPath,
     field_names,
     required_value,
-    unsupported_value,
 )
 from policies.manifests.wire import Count
-from policies.model.labels import label_key_errors, label_value_errors
 from policies.model.node import Node
 from policies.model.quantity import read_amounts
-from policies.model.taints import Taint, TaintEffect, read_taints
+from policies.model.taints import Taint, read_taints
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.node_table import PODS
 
 #: How many pods a node takes where nothing is said: the kubelet's default.
 USUAL_PODS: Final = 110
+#: The labels of the platform of a node that does not say otherwise.
+USUAL_LABELS: Final = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
 #: What is said of new nodes, of which it is not known what the pods of DaemonSets take.
 DAEMONS: Final = "what pods of DaemonSets take of new nodes"
 
@@ -113,9 +116,19 @@ class ScaledGroup:
         return self.template._replace(name=name, labels={**self.template.labels, HOSTNAME: name}, images=())
 
 
-def described_amounts(raw: Mapping[str, Any]) -> dict[str, int]:
-    """Return the facts of a described node; its document has no errors."""
-    return {PODS: USUAL_PODS, **read_amounts(raw, FieldPath(), ErrorList())}
+def described_amounts(entry: GroupEntry | InstanceTypeEntry) -> tuple[dict[str, int], dict[str, int]]:
+    """Return what is allocatable of a described node, and what it has in all; its document has no errors."""
+    allocatable, capacity = (
+        {PODS: USUAL_PODS, **read_amounts(raw, FieldPath(), ErrorList())}
+        for raw in (entry.allocatable, entry.allocatable if entry.capacity is None else entry.capacity)
+    )
+    return allocatable, capacity
+
+
+def least_amounts(nodes: Sequence[Node]) -> dict[str, int]:
+    """Return the least of each resource that is allocatable of all nodes: a pod must fit any of them."""
+    keys = set.intersection(*(set(node.allocatable) for node in nodes))
+    return {key: min(node.allocatable[key] for node in nodes) for key in sorted(keys)}
 
 
 def read_template_taints(raw: object, path: FieldPath, found: ErrorList) -> tuple[Taint, ...]:
@@ -126,10 +139,5 @@ def read_template_taints(raw: object, path: FieldPath, found: ErrorList) -> tupl
         for field in ("key", "effect"):
             if entry.get(field) in (None, ""):
                 found.add(required_value(where.child(field), "", VALUE_INVALID))
-        if isinstance(key := entry.get("key") or None, str):
-            found.extend(label_key_errors(key, where.child("key"), VALUE_INVALID))
-        if isinstance(value := entry.get("value"), str):
-            found.extend(label_value_errors(value, where.child("value"), VALUE_INVALID))
-        if isinstance(effect := entry.get("effect") or None, str) and effect not in list(TaintEffect):
-            found.add(unsupported_value(where.child("effect"), effect, list(TaintEffect), VALUE_INVALID))
+        found.extend(taint_errors({name: value for name, value in entry.items() if value != ""}, where))
     return taints

@@ -12,32 +12,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import chain, islice
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from policies.autoscaler.cluster_facts import (
-    ClusterFacts,
-    FirstRejection,
-    PodGroupFacts,
-    PodTally,
-    first_rejection,
-)
+from policies.autoscaler.cluster_facts import ClusterFacts, PodGroupFacts
+from policies.autoscaler.domain_counts import DomainCounts, FirstRejection
+from policies.autoscaler.filtered_cluster import FilteredCluster
 from policies.autoscaler.node_group import ScaledGroup
 from policies.model.node import Node
-from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import PODS
-from policies.scheduler.node_view import NodeView
-from policies.scheduler.plugin_registry import filter_nodes, pre_filter
-from policies.scheduler.plugins.interpodaffinity import ANTI_AFFINITY, EXISTING
 from policies.scheduler.plugins.noderesources import TOO_MANY_PODS, insufficient
-from policies.scheduler.plugins.podtopologyspread.filtering import MISSING_KEY, SKEW_TOO_LARGE
-from policies.scheduler.result import Rejections
-
-_SKEW: Final = FirstRejection(SKEW_TOO_LARGE.texts, by_skew=True)
-_NO_KEY: Final = FirstRejection(MISSING_KEY.texts)
-_ANTI_AFFINITY: Final = FirstRejection(ANTI_AFFINITY.texts)
-_EXISTING: Final = FirstRejection(EXISTING.texts)
 
 
 class _Found(NamedTuple):
@@ -65,47 +48,44 @@ class Packing:
         # What forks share until one of them changes it.
         self._room: dict[int, dict[str, int]] = {}
         self._own_room = set[int]()
-        self._tallies = [list(each.domains) for each in facts.pods]
-        self._own_tallies = set[tuple[int, int]]()
+        self._domains = DomainCounts(
+            [each.limits for each in facts.pods],
+            [each.domains for each in facts.pods],
+            [each.closed for each in facts.pods],
+        )
         # By the domain of one constraint: what is too skewed for that need not be looked at.
         self._open = [facts.open_by_domain(number) for number in range(len(facts.pods))]
         self._own_open = set[tuple[int, str]]()
-        self._closed = [list(each.closed) for each in facts.pods]
         # Spots that are too skewed while the minimum of a constraint is not above one, by both.
         self._parked: list[dict[tuple[int, int], tuple[int, ...]]] = [{} for _ in facts.pods]
-        self._placed: list[tuple[int, str, int]] = []
-        self._engine: ClusterIndex | None = None
-        self._synced = (0, 0)
+        self._filtered = FilteredCluster(facts.cluster)
         # Where the last search ended, of all forks; the first one begins after the first node.
         self._last = [0]
 
     def fork(self, *, afresh: bool = False) -> Packing:
         """Return a copy that goes its own way; afresh, its searches begin after the first node."""
         twin = Packing(self.facts)
-        twin.added, twin._placed = list(self.added), list(self._placed)
+        twin.added, twin._filtered = list(self.added), self._filtered.fork()
         twin._room, self._own_room = dict(self._room), set()
-        twin._tallies = [list(each) for each in self._tallies]
         twin._open, twin._own_open = list(self._open), set()
-        self._own_open, self._own_tallies = set(), set()
-        twin._closed = [list(each) for each in self._closed]
+        self._own_open, twin._domains = set(), self._domains.fork()
         twin._parked = [dict(each) for each in self._parked]
-        twin._engine = None if self._engine is None else self._engine.fork("")
-        twin._synced, twin._last = self._synced, [0] if afresh else self._last
+        twin._last = [0] if afresh else self._last
         return twin
 
     @property
     def spots(self) -> int:
         """How many nodes there are."""
-        return len(self.facts.names) + len(self.added)
+        return len(self.facts.nodes) + len(self.added)
 
     def add(self, group: ScaledGroup, name: str) -> int:
         """Add a node of a group; return its spot."""
         spot, node = self.spots, group.node(name)
         self.added.append((node, group))
+        self._filtered.add(node)
         arrival = self.facts.arrival(group)
         for number, position, key in arrival.counted:
-            if node.labels[key] not in self._tallies[number][position].counts:
-                self._tally(number, position).add_domain(node.labels[key])
+            self._domains.add_domain(number, position, node.labels[key])
         for number in arrival.open:
             domain = self._grouped(number, node.labels)
             if domain is not None:
@@ -116,10 +96,10 @@ class Packing:
         """Return why a node that was added takes no pod of a group; None if it does."""
         facts = self.facts.pods[number]
         if facts.by_filters:
-            position = self._synchronized().nodes.positions()[self._name(spot)]
-            return first_rejection(self._filtered(number), position)
-        found = self.facts.on(number, self._added(spot)[1])
-        return found.rejection or self._lacking(facts, spot) or self._refused(number, self._labels(spot))
+            return self._filtered.rejection(facts.group.request, self._node(spot).name)
+        found = self.facts.on(number, self._group(spot))
+        lacking = found.rejection or self._lacking(facts, spot)
+        return lacking or self._domains.rejection(number, self._node(spot).labels)
 
     def check_new(self, number: int, group: ScaledGroup) -> FirstRejection | None:
         """Return why a new node of a group would take no pod of a group; None if it would."""
@@ -128,7 +108,7 @@ class Packing:
             return trial.check(number, trial.add(group, next(self.new_names(group))))
         found = self.facts.on(number, group)
         labels = self.facts.sample(group).labels
-        return found.rejection or self._refused(number, labels, found.counted)
+        return found.rejection or self._domains.rejection(number, labels, found.counted)
 
     def find(self, number: int, *, since: int = 0, but: int = -1) -> int | None:
         """Return a spot that takes a pod of a group: the first after the one found last; None if none does.
@@ -148,7 +128,7 @@ class Packing:
         for key, skewed_spots in skewed.items():
             self._parked[number][key] = (*self._parked[number].get(key, ()), *skewed_spots)
         if gone:
-            for domain in {self._grouped(number, self._labels(spot)) or "" for spot in gone}:
+            for domain in {self._grouped(number, self._node(spot).labels) or "" for spot in gone}:
                 may = self._open_of(number, domain)
                 may[:] = [spot for spot in may if spot not in gone]
         return found
@@ -161,8 +141,8 @@ class Packing:
         facts, last = self.facts.pods[number], self._last[0]
         may: Collection[list[int]] = self._open[number].values()
         if facts.grouped is not None:
-            counts = self._tallies[number][facts.grouped].counts
-            most = self._minimum(number, facts.grouped) + facts.limits[facts.grouped].most
+            counts = self._domains.tallies[number][facts.grouped].counts
+            most = self._domains.minimum(number, facts.grouped) + facts.limits[facts.grouped].most
             may = [spots for domain, spots in self._open[number].items() if counts.get(domain, 0) <= most]
         later, earlier = list[Iterator[int]](), list[Iterator[int]]()
         for spots in may:
@@ -181,13 +161,12 @@ class Packing:
     def _search(self, number: int, spots: Iterable[int], but: int) -> _Found:
         """Return the first of some spots that takes a pod of a group, and those before it, which take none.
 
-        It tells of a spot what ``_lacking`` and ``_refused`` tell; of thousands of spots most take none.
+        It compares what ``_lacking`` and ``DomainCounts.rejection`` do; of thousands of spots most take none.
         """
         gone, skewed = set[int](), dict[tuple[int, int], list[int]]()
         compared, limits = self.facts.pods[number].compared.items(), self._limits(number)
-        own, running = self._closed[number]
-        closed = own | running
-        known, labels_of, added, rooms = len(self.facts.names), self.facts.labels, self.added, self._room
+        closed = self._domains.closed(number)
+        known, labels_of, added, rooms = len(self.facts.nodes), self.facts.labels, self.added, self._room
         for spot in spots:
             if spot == but:
                 continue
@@ -219,8 +198,8 @@ class Packing:
         facts, found = self.facts.pods[number], []
         for position, (key, most, _) in enumerate(facts.limits):
             if position != facts.grouped:
-                least = self._minimum(number, position)
-                counts = self._tallies[number][position].counts
+                least = self._domains.minimum(number, position)
+                counts = self._domains.tallies[number][position].counts
                 found.append((key, counts, least + most, (position, least)))
         return found
 
@@ -235,19 +214,15 @@ class Packing:
     def _unpark(self, number: int) -> None:
         """Open the spots again that are not too skewed any more, as far as is known."""
         parked = self._parked[number]
-        back = [key for key in parked if self._minimum(number, key[0]) > key[1]]
+        back = [key for key in parked if self._domains.minimum(number, key[0]) > key[1]]
         if back:
             domains = set[str]()
             for spot in [spot for key in back for spot in parked.pop(key)]:
-                domain = self._grouped(number, self._labels(spot)) or ""
+                domain = self._grouped(number, self._node(spot).labels) or ""
                 domains.add(domain)
                 self._open_of(number, domain).append(spot)
             for domain in domains:
                 self._open[number][domain].sort()
-
-    def _minimum(self, number: int, position: int) -> int:
-        tally = self._tallies[number][position]
-        return tally.least if len(tally.counts) >= self.facts.pods[number].limits[position].min_domains else 0
 
     def most(self, number: int, spot: int) -> int:
         """Return how many pods of a group may come to a node at once without another check: 1 as a rule.
@@ -269,29 +244,18 @@ class Packing:
             room = self._room[spot] = dict(room)
         for resource, amount in self.facts.pods[number].taken.items():
             room[resource] -= amount * count
-        self._placed += [(number, name, spot) for name in names]
+        self._filtered.bind(self.facts.pods[number].group.request.pod, names, self._node(spot).name)
         effect = self.facts.effect(number)
         if not (effect.counted or effect.closes):
             return
-        labels = self._labels(spot)
+        labels = self._node(spot).labels
         for other, position in effect.counted:
             if self._counts(other, position, spot):
-                tally, domain = (
-                    self._tally(other, position),
-                    labels[self.facts.pods[other].limits[position].key],
-                )
-                for _ in names:
-                    tally.add_pod(domain)
+                domain = labels[self.facts.pods[other].limits[position].key]
+                self._domains.add_pods(other, position, domain, count)
         for other, key, own in effect.closes:
             if key in labels:
-                self._closed[other][not own] |= {(key, labels[key])}
-
-    def _tally(self, number: int, position: int) -> PodTally:
-        """Return a tally that may be changed."""
-        if (number, position) not in self._own_tallies:
-            self._own_tallies.add((number, position))
-            self._tallies[number][position] = self._tallies[number][position].copy()
-        return self._tallies[number][position]
+                self._domains.close(other, (key, labels[key]), own=own)
 
     def _open_of(self, number: int, domain: str) -> list[int]:
         """Return the open spots of a group in a domain, which may be changed."""
@@ -310,87 +274,35 @@ class Packing:
             return None
         return FirstRejection(tuple(TOO_MANY_PODS if name == PODS else insufficient(name) for name in short))
 
-    def _refused(
-        self, number: int, labels: Mapping[str, str], new: tuple[bool, ...] = ()
-    ) -> FirstRejection | None:
-        """Return why spread or anti-affinity rejects a node, as ``podtopologyspread.filtering`` has it.
-
-        Args:
-            number: The group of pods.
-            labels: The labels of the node.
-            new: Of a node that is not there yet, whether pods on it count for each constraint.
-        """
-        tallies = self._tallies[number]
-        for position, (key, most, min_domains) in enumerate(self.facts.pods[number].limits):
-            tally, domain = tallies[position], labels.get(key)
-            if domain is None:
-                return _NO_KEY
-            counts, least = tally.counts, tally.least
-            domains = len(counts)
-            if new and new[position] and domain not in counts:
-                least, domains = 0, domains + 1
-            minimum = least if domains >= min_domains else 0
-            if counts.get(domain, 0) - minimum > most:
-                return _SKEW
-        own, running = self._closed[number]
-        if own and not own.isdisjoint(labels.items()):
-            return _ANTI_AFFINITY
-        if running and not running.isdisjoint(labels.items()):
-            return _EXISTING
-        return None
-
     def _room_of(self, spot: int) -> dict[str, int]:
         room = self._room.get(spot)
         if room is None:
-            if spot < len(self.facts.names):
+            if spot < len(self.facts.nodes):
                 room = self.facts.room(spot)
             else:
-                allocatable = self._added(spot)[0].allocatable
+                allocatable = self._node(spot).allocatable
                 room = {name: allocatable.get(name, 0) for name in self.facts.resources}
             self._room[spot] = room
         return room
 
-    def _labels(self, spot: int) -> Mapping[str, str]:
-        return self.facts.labels[spot] if spot < len(self.facts.names) else self._added(spot)[0].labels
+    def _node(self, spot: int) -> Node:
+        known = len(self.facts.nodes)
+        return self.facts.nodes[spot] if spot < known else self.added[spot - known][0]
 
-    def _name(self, spot: int) -> str:
-        return self.facts.names[spot] if spot < len(self.facts.names) else self._added(spot)[0].name
-
-    def _added(self, spot: int) -> tuple[Node, ScaledGroup]:
-        """Return the node of a spot that was added, and its group."""
-        return self.added[spot - len(self.facts.names)]
+    def _group(self, spot: int) -> ScaledGroup:
+        """Return the group of a node that was added."""
+        return self.added[spot - len(self.facts.nodes)][1]
 
     def _counts(self, number: int, position: int, spot: int) -> bool:
-        if spot < len(self.facts.names):
-            return self.facts.pods[number].counts(position, spot)
-        return self.facts.on(number, self._added(spot)[1]).counted[position]
+        if spot < len(self.facts.nodes):
+            return self.facts.pods[number].counted[position][spot]
+        return self.facts.on(number, self._group(spot)).counted[position]
 
     def _feasible(self, number: int) -> list[int]:
         """Return the spots that all filters let pass."""
-        feasible = np.logical_and.reduce([each.of_node == 0 for each in self._filtered(number)])
-        names = self._synchronized().nodes.names()
-        found = {names[position] for position in np.flatnonzero(feasible).tolist()}
-        spots = [spot for spot, name in enumerate(self.facts.names) if name in found]
-        first = len(self.facts.names)
-        return spots + [first + at for at, (node, _) in enumerate(self.added) if node.name in found]
-
-    def _filtered(self, number: int) -> tuple[Rejections, ...]:
-        cluster, request = self._synchronized(), self.facts.pods[number].group.request
-        with cluster.reading():
-            view = NodeView(cluster, request.pod)
-            return filter_nodes(view, request, pre_filter(view, request)).rejections
-
-    def _synchronized(self) -> ClusterIndex:
-        """Return the cluster with all nodes and pods that came."""
-        if self._engine is None:
-            self._engine = self.facts.cluster.fork("")
-        nodes, pods = self._synced
-        for node, _ in self.added[nodes:]:
-            self._engine.nodes.put(node)
-        for number, name, spot in self._placed[pods:]:
-            self._engine.bind(self.facts.pods[number].group.request.pod, f"/{name}", self._name(spot))
-        self._synced = len(self.added), len(self._placed)
-        return self._engine
+        found = self._filtered.feasible(self.facts.pods[number].group.request)
+        nodes = chain(self.facts.nodes, (node for node, _ in self.added))
+        return [spot for spot, node in enumerate(nodes) if node.name in found]
 
     def new_names(self, group: ScaledGroup) -> Iterator[str]:
         """Yield names for nodes of a group that no node has."""

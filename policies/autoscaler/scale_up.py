@@ -7,41 +7,19 @@ Autoscaler 1.36.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from policies.autoscaler.balancing import balance, similar
-from policies.autoscaler.cluster_facts import FirstRejection
+from policies.autoscaler.domain_counts import FirstRejection
 from policies.autoscaler.estimator import ExpansionOption, estimate
-from policies.autoscaler.expander import Priorities
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup
-from policies.config.node_groups import CloudProvider, Expander, ScaleDownSettings
+from policies.config.node_groups import AutoscalerSettings
 
 #: How many nodes one scale-up adds at most: the default of ``--max-nodes-per-scaleup``.
 MOST_NODES: Final = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AutoscalerSettings:
-    """How Cluster Autoscaler is started.
-
-    Attributes:
-        expanders: What chooses among options; at the end of all, chance does.
-        balances: Whether new nodes are shared among similar groups.
-        max_nodes_total: How many nodes the cluster may have; 0 for no limit.
-        provider: Whose labels similar groups may differ in.
-        priorities: The patterns of the priority expander.
-        scale_down: How it removes nodes.
-    """
-
-    expanders: tuple[Expander, ...] = (Expander.LEAST_WASTE,)
-    balances: bool = False
-    max_nodes_total: int = 0
-    provider: CloudProvider = CloudProvider.OTHER
-    priorities: Priorities = field(default_factory=dict)
-    scale_down: ScaleDownSettings = field(default_factory=ScaleDownSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +105,7 @@ def _most(packing: Packing, groups: Sequence[ScaledGroup], settings: AutoscalerS
     """Return how many nodes an option may have that is shared among groups."""
     most = min(MOST_NODES, sum(group.room for group in groups))
     if settings.max_nodes_total:
-        most = min(most, settings.max_nodes_total - len(packing.facts.names))
+        most = min(most, settings.max_nodes_total - len(packing.facts.nodes))
     return max(most, 0)
 
 
@@ -138,7 +116,7 @@ def similar_groups(
     settings: AutoscalerSettings,
 ) -> tuple[ScaledGroup, ...]:
     """Return the groups that are similar to one and take all the pods that it takes."""
-    if not settings.balances:
+    if not settings.balance_similar_node_groups:
         return ()
     wanted = set(matching[group.name])
     return tuple(
@@ -147,7 +125,7 @@ def similar_groups(
         if other is not group
         and other.name in matching
         and wanted <= set(matching[other.name])
-        and similar(group, other, settings.provider)
+        and similar(group, other, settings.cloud_provider)
     )
 
 

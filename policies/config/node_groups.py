@@ -120,8 +120,8 @@ class ScaleDownSettings(DocumentFields):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeGroups(DocumentFields):
-    """The node groups of a cluster, and how its Cluster Autoscaler is started.
+class AutoscalerSettings(DocumentFields):
+    """How Cluster Autoscaler is started.
 
     Attributes:
         expanders: What chooses among node groups (--expander), one after another. random takes any that are
@@ -132,7 +132,6 @@ class NodeGroups(DocumentFields):
         max_nodes_total: The most nodes of the cluster (--max-nodes-total); 0 for no limit.
         cloud_provider: The provider in whose own labels similar groups may differ.
         scale_down: How nodes are removed.
-        groups: The node groups, in the order in which Cluster Autoscaler has them.
     """
 
     expanders: Annotated[tuple[Expander, ...], Keywords(minItems=1, maxItems=5)] = (Expander.LEAST_WASTE,)
@@ -141,4 +140,14 @@ class NodeGroups(DocumentFields):
     max_nodes_total: Annotated[int, Keywords(minimum=0, maximum=INT32_MAX)] = 0
     cloud_provider: CloudProvider = CloudProvider.OTHER
     scale_down: ScaleDownSettings = field(default_factory=ScaleDownSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeGroups(AutoscalerSettings):
+    """The node groups of a cluster, and how its Cluster Autoscaler is started.
+
+    Attributes:
+        groups: The node groups, in the order in which Cluster Autoscaler has them.
+    """
+
     groups: Annotated[tuple[GroupEntry, ...], Keywords(minItems=1, maxItems=MOST_GROUPS)]

@@ -67,14 +67,19 @@ def _group_errors(group: Mapping[str, Any], path: FieldPath, names: set[str]) ->
         text = f"must be that of zone, {zone}"
         yield invalid_value(path.child("labels").key(ZONE), labels[ZONE], text, VALUE_INVALID)
     for where, taint in objects_at(group.get("taints"), path.child("taints")):
-        effect, value = taint.get("effect"), taint.get("value")
-        if isinstance(effect, str) and effect not in list(TaintEffect):
-            yield unsupported_value(where.child("effect"), effect, list(TaintEffect), VALUE_INVALID)
-        if isinstance(taint.get("key"), str):
-            yield from label_key_errors(taint["key"], where.child("key"), VALUE_INVALID)
-        if isinstance(value, str):
-            yield from label_value_errors(value, where.child("value"), VALUE_INVALID)
+        yield from taint_errors(taint, where)
     yield from amount_errors(group, path)
+
+
+def taint_errors(taint: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
+    """Yield what no taint of a node can be, of the fields that are texts."""
+    key, value, effect = taint.get("key"), taint.get("value"), taint.get("effect")
+    if isinstance(effect, str) and effect not in list(TaintEffect):
+        yield unsupported_value(path.child("effect"), effect, list(TaintEffect), VALUE_INVALID)
+    if isinstance(key, str):
+        yield from label_key_errors(key, path.child("key"), VALUE_INVALID)
+    if isinstance(value, str):
+        yield from label_value_errors(value, path.child("value"), VALUE_INVALID)
 
 
 def label_errors(labels: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:

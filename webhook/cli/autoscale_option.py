@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 with late_imports():
-    from policies.autoscaler import node_group, sources
+    from policies.autoscaler import deduced_groups, node_group, sources
     from policies.manifests import documents as manifests_documents
     from policies.placement.core import scale_ups as core_scale_ups
     from policies.scheduler import index
@@ -56,9 +56,9 @@ class Autoscale:
         if self.source is None:
             return None
         if self.source == DEDUCED:
-            found = sources.deduce(cluster)
+            found = deduced_groups.deduce(cluster)
             if not found.groups:
-                raise DocumentError([f"--autoscale {DEDUCED}: {sources.NONE_DEDUCED}"])
+                raise DocumentError([f"--autoscale {DEDUCED}: {deduced_groups.NONE_DEDUCED}"])
             return found
         try:
             return sources.read_autoscaler(self._objects(self.source), cluster)

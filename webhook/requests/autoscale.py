@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Final, Literal, TypeAlias
 
+from policies.autoscaler.deduced_groups import NONE_DEDUCED, deduce
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.autoscaler.sources import NO_GROUP, NONE_DEDUCED, AutoscalerReader, deduce
+from policies.autoscaler.sources import NO_GROUP, AutoscalerReader
 from policies.config.node_groups import MOST_GROUPS
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (

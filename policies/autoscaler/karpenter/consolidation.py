@@ -120,7 +120,7 @@ class Consolidations:
     def _together(
         self, candidates: Sequence[Candidate], cluster: ClusterIndex
     ) -> tuple[Sequence[Candidate], NewClaim | None]:
-        """Return the most of the first nodes that may go together, none or two at least, and a replacement."""
+        """Return the most of the first nodes that may go together, two or none, with their replacement."""
         found, claim = candidates[:0], None
         low, high = 1, len(candidates) - 1
         while low <= high:

@@ -18,6 +18,7 @@ from policies.autoscaler.karpenter.node_pool import (
 )
 from policies.autoscaler.karpenter.requirements import LabelRequirement, required
 from policies.autoscaler.node_group import read_template_taints
+from policies.config.node_groups_loader import label_errors
 from policies.manifests.fields import (
     METADATA,
     NAME,
@@ -161,9 +162,7 @@ def _labels(template: Mapping[str, Any], found: ErrorList) -> dict[str, str]:
     found.labels(metadata.get("annotations"), path.child("annotations"))
     where = path.child("labels")
     labels = found.labels(metadata.get("labels"), where)
-    for key, value in labels.items():
-        found.extend(label_key_errors(key, where, VALUE_INVALID))
-        found.extend(label_value_errors(value, where.key(key), VALUE_INVALID))
+    found.extend(label_errors(labels, where))
     return dict(labels)
 
 

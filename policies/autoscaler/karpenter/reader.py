@@ -15,7 +15,7 @@ from policies.autoscaler.karpenter.node_pool import (
 )
 from policies.autoscaler.karpenter.pool_reader import PoolDocument, read_pool
 from policies.autoscaler.karpenter.requirements import combine, of_labels
-from policies.autoscaler.node_group import described_amounts
+from policies.autoscaler.node_group import USUAL_LABELS, described_amounts, least_amounts
 from policies.config import instance_types
 from policies.config.instance_types import InstanceTypeEntry, InstanceTypes
 from policies.config.instance_types_loader import read_instance_types
@@ -51,8 +51,6 @@ _OF_TYPE: Final = ("kubernetes.io/arch", "kubernetes.io/os", REGION)
 _USUAL_CAPACITY_TYPE: Final = "on-demand"
 #: How the labels start that Karpenter itself puts on its nodes.
 _OF_POOLS: Final = f"{KARPENTER_GROUP}/"
-#: Labels of an instance type that do not say otherwise.
-_USUAL: Final = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
 
 
 class KarpenterReader:
@@ -153,8 +151,7 @@ def _node_pool(pool: PoolDocument, types: Iterable[InstanceType]) -> NodePool:
 
 
 def _type_of(entry: InstanceTypeEntry) -> InstanceType:
-    allocatable = described_amounts(entry.allocatable)
-    capacity = allocatable if entry.capacity is None else described_amounts(entry.capacity)
+    allocatable, capacity = described_amounts(entry)
     offerings = (
         Offering(zone, each.capacity_type, each.price)
         for each in entry.offerings
@@ -162,7 +159,7 @@ def _type_of(entry: InstanceTypeEntry) -> InstanceType:
     )
     return InstanceType(
         name=entry.name,
-        labels={**_USUAL, **entry.labels},
+        labels={**USUAL_LABELS, **entry.labels},
         allocatable=allocatable,
         capacity=capacity,
         offerings=tuple(dict.fromkeys(offerings)),
@@ -179,15 +176,14 @@ def _of_nodes(cluster: ClusterIndex) -> Iterator[InstanceType]:
         if INSTANCE_TYPE in node.labels:
             by_type.setdefault(node.labels[INSTANCE_TYPE], []).append(node)
     for name, nodes in sorted(by_type.items()):
-        keys = set.intersection(*(set(node.allocatable) for node in nodes))
-        least = {key: min(node.allocatable[key] for node in nodes) for key in sorted(keys)}
+        least = least_amounts(nodes)
         offerings = {
             Offering(node.labels.get(ZONE, ""), node.labels.get(CAPACITY_TYPE, _USUAL_CAPACITY_TYPE))
             for node in nodes
         }
         yield InstanceType(
             name=name,
-            labels={**_USUAL, **dict(_common_labels(nodes))},
+            labels={**USUAL_LABELS, **dict(_common_labels(nodes))},
             allocatable=least,
             capacity=least,
             offerings=tuple(sorted(offerings, key=lambda each: (each.zone, each.capacity_type))),

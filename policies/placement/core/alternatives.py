@@ -139,7 +139,7 @@ def in_all_zones(autoscaler: ClusterAutoscaler, simulation: ClusterSimulation) -
     for group in autoscaler.groups:
         if ZONE not in group.template.labels:
             continue
-        alike = [each for each in groups if similar(group, each, autoscaler.settings.provider)]
+        alike = [each for each in groups if similar(group, each, autoscaler.settings.cloud_provider)]
         for zone in sorted(zones - {each.template.labels.get(ZONE, "") for each in alike}):
             template = group.template._replace(labels={**group.template.labels, ZONE: zone})
             name = f"{group.name}-in-{zone}"

@@ -14,9 +14,9 @@ from policies.autoscaler.expander import best_options
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, group_pods
-from policies.autoscaler.scale_up import AutoscalerSettings, Considered, consider, scale_up
+from policies.autoscaler.scale_up import Considered, consider, scale_up
 from policies.config.context import AdmissionContext
-from policies.config.node_groups import CloudProvider, Expander
+from policies.config.node_groups import AutoscalerSettings, CloudProvider, Expander, GroupPriority
 from policies.config.policy_set import PolicySet
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.node import read_node
@@ -57,10 +57,13 @@ def read_case(case: Mapping[str, Any]) -> RecordedCluster:
     autoscaler = ClusterAutoscaler(
         groups=groups,
         settings=AutoscalerSettings(
-            balances=settings["balanceSimilarNodeGroups"],
+            balance_similar_node_groups=settings["balanceSimilarNodeGroups"],
             max_nodes_total=settings["maxNodesTotal"],
-            provider=CloudProvider(settings["cloudProvider"]),
-            priorities={int(key): names for key, names in settings["priorities"].items()},
+            cloud_provider=CloudProvider(settings["cloudProvider"]),
+            priorities=tuple(
+                GroupPriority(priority=int(key), names=tuple(names))
+                for key, names in settings["priorities"].items()
+            ),
         ),
     )
     return RecordedCluster(index=index, pods=pods, autoscaler=autoscaler)

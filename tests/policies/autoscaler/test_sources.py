@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.deduced_groups import deduce
 from policies.autoscaler.node_group import GroupOrigin
-from policies.autoscaler.sources import deduce, read_autoscaler
+from policies.autoscaler.sources import read_autoscaler
 from policies.config.node_groups import CloudProvider, Expander
 from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
@@ -83,8 +84,8 @@ def test_document() -> None:
     assert second.capacity["cpu"] == 4000
     assert {ZONE_KEY: "zone-b"} == second.template.labels
     assert (Expander.PRIORITY, Expander.MOST_PODS) == found.settings.expanders
-    assert {10: ["spot"]} == found.settings.priorities
-    assert found.settings.balances
+    assert [(10, ("spot",))] == [(each.priority, each.names) for each in found.settings.priorities]
+    assert found.settings.balance_similar_node_groups
 
 
 def test_cluster_api() -> None:
@@ -224,4 +225,4 @@ def test_deduced_from_managed_groups(label: str, provider: CloudProvider) -> Non
 
     assert ["pool-a", "pool-b"] == [group.name for group in found.groups]
     assert {GroupOrigin.MANAGED} == {group.origin for group in found.groups}
-    assert provider is found.settings.provider
+    assert provider is found.settings.cloud_provider

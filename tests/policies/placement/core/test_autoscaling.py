@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from policies.autoscaler.sources import AutoscalerReader, deduce
+from policies.autoscaler.deduced_groups import deduce
+from policies.autoscaler.sources import AutoscalerReader
 from policies.config.context import AdmissionContext
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, SimulatedQueue, simulate_queue

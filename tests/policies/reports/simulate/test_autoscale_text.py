@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
+from policies.autoscaler.deduced_groups import deduce
 from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.scale_up import AutoscalerSettings
-from policies.autoscaler.sources import deduce
 from policies.config.context import AdmissionContext
+from policies.config.node_groups import AutoscalerSettings
 from policies.model.node import Node
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import PlannedActions, simulate_queue
