@@ -17,11 +17,11 @@ from typing import Any, TypeAlias
 #: A value of JSON that holds no others.
 Scalar: TypeAlias = str | int | float | bool | None
 
-#: First characters of numbers. Any other unquoted scalar is a string, unless it is one of ``WORDS``.
-NUMBER_FIRST = frozenset("+-0123456789.")
+#: First characters of numbers. Any other unquoted scalar is a string, unless it is one of ``_WORDS``.
+_NUMBER_FIRST = frozenset("+-0123456789.")
 
 #: The words that are no strings (go-yaml v2's table).
-WORDS: dict[str, bool | float | None] = {
+_WORDS: dict[str, bool | float | None] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -72,10 +72,10 @@ def unquoted(text: str) -> Scalar:
     >>> unquoted("2001-12-14")
     '2001-12-14'
     """
-    if text in WORDS:
-        word = WORDS[text]
+    if text in _WORDS:
+        word = _WORDS[text]
         return as_number(word) if isinstance(word, float) else word
-    if text[0] not in NUMBER_FIRST:
+    if text[0] not in _NUMBER_FIRST:
         return text
     plain = text if text[0] == "." else text.replace("_", "")
     if len(plain) <= _INTEGER_LENGTH and _INTEGER.fullmatch(plain):

@@ -48,3 +48,11 @@ def test_problems_are_bounded() -> None:
         list(yaml_values.read("~: 1\n" * 500, "f"))
 
     assert 100 == len(caught.value.problems)
+
+
+def test_a_value_that_json_lacks_is_reported_wherever_it_is_written() -> None:
+    """Plain scalars are resolved once for a stream; an impossible one is a problem of each of its lines."""
+    with pytest.raises(DocumentError) as caught:
+        list(yaml_values.read("a: .nan\nb: 1\nc: .nan", "f"))
+
+    assert ["f:1", "f:3"] == [problem.rpartition(': ".nan"')[0] for problem in caught.value.problems]
