@@ -22,7 +22,7 @@ from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.audit.audit import audit
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
-from webhook.kube.leader_loop import Throttle
+from webhook.component import Throttle
 from webhook.kube.workload_store import WorkloadStore
 from webhook.skew.controller import SHARE, SweepEndedError, sweep
 from webhook.telemetry.metrics import Telemetry

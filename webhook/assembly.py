@@ -6,12 +6,12 @@ the kubernetes client.
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +21,7 @@ from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from webhook.admission.context import build_context, load_policy_files
 from webhook.admission.current_context import CurrentContext
+from webhook.component import Elect
 from webhook.kube.api_server import ClusterError, known_version
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from webhook.cert_rotation.configurations import Configuration, Registration
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.client import KubernetesApiServer
-    from webhook.kube.election import Elect
     from webhook.kube.informer import ClusterCache
     from webhook.policy_controller.status_writer import PolicyStatusWriter
     from webhook.skew.controller import SkewController
@@ -194,12 +194,7 @@ def _candidate(api: KubernetesApiServer, lease: str) -> Elect:
     """Return the function that runs for election by a Lease."""
     from webhook.kube.election import lead  # noqa: PLC0415  # with it comes the client
 
-    def elect(started: Callable[[], None], stopped: Callable[[], None]) -> Callable[[], None]:
-        # A pod's host name is its own name; each of its workers stands for itself.
-        identity = f"{socket.gethostname()}-{os.getpid()}"
-        return lead(api, lease, identity=identity, started=started, stopped=stopped)
-
-    return elect
+    return partial(lead, api, lease)
 
 
 def skew_controller(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from certs.keypair import KeyPair
 from certs.keyring import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
@@ -35,26 +35,14 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Validity(Protocol):
-    """From when until when a certificate is valid, UTC."""
-
-    @property
-    def not_before(self) -> datetime:
-        """Its begin."""
-
-    @property
-    def not_after(self) -> datetime:
-        """Its end."""
-
-
 class ServedCertificate(Component):
     """The certificate that is served, by the clock of this machine."""
 
-    def __init__(self, served: Callable[[], Validity], now: Callable[[], datetime] = _now) -> None:
+    def __init__(self, served: Callable[[], KeyPair], now: Callable[[], datetime] = _now) -> None:
         """Nothing is read yet.
 
         Args:
-            served: Returns the validity of the certificate.
+            served: Returns the certificate.
             now: The clock.
         """
         self._served = served

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 
+from certs.keypair import KeyPair
 from webhook.server import ServedCertificate
 
 
@@ -29,4 +31,6 @@ class Valid:
 )
 def test_validity(day: int, problem: str) -> None:
     """No client accepts one that is not valid yet or any more, whoever made it."""
-    assert problem == ServedCertificate(Valid, lambda: datetime(2026, 11, day, tzinfo=UTC)).problem()
+    served, now = cast("KeyPair", Valid()), datetime(2026, 11, day, tzinfo=UTC)
+
+    assert problem == ServedCertificate(lambda: served, lambda: now).problem()

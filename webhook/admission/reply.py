@@ -65,12 +65,14 @@ class Reply(NamedTuple):
     @property
     def forecast_skipped(self) -> bool:
         """Whether a verdict on the next pod was wanted, and there was too little time or too much work."""
-        return any(UNSCHEDULABLE in entry.rules for entry in self.decision.skipped)
+        skipped = self.decision.skipped
+        return bool(skipped) and any(UNSCHEDULABLE in entry.rules for entry in skipped)
 
     @property
     def rules_skipped(self) -> bool:
         """The same of rules that look at every node."""
-        return any(rule != UNSCHEDULABLE for entry in self.decision.skipped for rule in entry.rules)
+        skipped = self.decision.skipped
+        return bool(skipped) and any(rule != UNSCHEDULABLE for entry in skipped for rule in entry.rules)
 
 
 def reply_to(

@@ -24,13 +24,11 @@ from certs.keyring import SERVING_CERTIFICATE, SERVING_KEY, serving_data
 from certs.rotate import Action, is_better, serving_problem
 from webhook.cert_rotation.configurations import Configuration, Registration
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
+from webhook.component import Elect, LeaderComponent
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
-from webhook.kube.leader_loop import LeaderComponent
-from webhook.telemetry.logs import LOGGER
-from webhook.telemetry.problem_log import ProblemLog
+from webhook.telemetry.logs import LOGGER, ProblemLog
 
 if TYPE_CHECKING:
-    from webhook.kube.election import Elect
     from webhook.telemetry.metrics import Telemetry
 
 #: Seconds between two looks. A caBundle that was overwritten is restored within them.

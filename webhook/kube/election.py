@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import socket
 import threading
 from collections.abc import Callable
 from copy import copy
@@ -28,31 +30,30 @@ _LEASE_S, _RENEW_S, _RETRY_S = 15, 10, 2
 _LEASE_TIMEOUT_S: Final = 5.0
 #: How often releasing a Lease is tried that changes meanwhile; its holder alone writes it.
 _RELEASE_ATTEMPTS: Final = 3
-#: Stands for election until the returned function is called: the first argument is called when this process
-#: begins to lead, the second when it ends.
-Elect = Callable[[Callable[[], None], Callable[[], None]], Callable[[], None]]
 
 
 def lead(
     api: KubernetesApiServer,
     lease: str,
-    *,
-    identity: str,
     started: Callable[[], None],
     stopped: Callable[[], None],
+    *,
+    identity: str = "",
 ) -> Callable[[], None]:
     """Stand for election by a Lease of the API server's namespace, in a thread of its own, again and again.
 
     Args:
         api: The cluster.
         lease: The name of the Lease; it is made if need be.
-        identity: The name of this candidate, unlike that of any other.
         started: Called when this one begins to lead.
         stopped: Called when it leads no more, as often as ``started`` before.
+        identity: The name of this candidate, unlike that of any other; by default that of this process.
 
     Returns:
         What ends it and gives the Lease back, so that another leads at once.
     """
+    # A pod's host name is its own name; each of its workers stands for itself.
+    identity = identity or f"{socket.gethostname()}-{os.getpid()}"
     election = _Election(api, lease, identity, started, stopped)
     threading.Thread(target=election.run, name="election", daemon=True).start()
     return election.resign

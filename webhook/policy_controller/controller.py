@@ -23,8 +23,7 @@ from webhook.kube.kind_record import left_out_warning
 from webhook.kube.list import identity
 from webhook.kube.reflector import REFUSED_S, Reflector
 from webhook.policy_controller.files import PolicyFiles
-from webhook.telemetry.logs import LOGGER
-from webhook.telemetry.problem_log import ProblemLog
+from webhook.telemetry.logs import LOGGER, ProblemLog
 
 if TYPE_CHECKING:
     from webhook.telemetry.metrics import Telemetry

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from policies.admission.policy_effect import PolicyEffect, PolicyEffects
 from policies.config.context import AdmissionContext
@@ -17,14 +17,11 @@ from policies.config.policy_resource import PolicyResource
 from policies.config.policy_status import PolicyWorkloads, policy_status
 from policies.config.spread_policy import SpreadPolicy
 from policies.placement.core.cluster_workloads import ClusterWorkloads
+from webhook.component import Elect, LeaderComponent, Throttle
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError, unchanged
-from webhook.kube.leader_loop import LeaderComponent, Throttle
 from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.controller import PolicyResources, policies_of
-from webhook.telemetry.problem_log import ProblemLog
-
-if TYPE_CHECKING:
-    from webhook.kube.election import Elect
+from webhook.telemetry.logs import ProblemLog
 
 #: Seconds between two looks at what has changed.
 _LOOK_EVERY_S: Final = 0.5

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from policies.admission.review_cost import ReviewCost
 from policies.config.context import AdmissionContext
@@ -16,14 +16,10 @@ from policies.placement.audit.audit import WorkloadAudit
 from policies.placement.audit.skew import workload_skew
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
-from webhook.kube.leader_loop import LeaderComponent, Throttle
+from webhook.component import Elect, LeaderComponent, Throttle
 from webhook.kube.workload_store import WorkloadStore
-from webhook.telemetry.logs import LOGGER
-from webhook.telemetry.problem_log import ProblemLog
+from webhook.telemetry.logs import LOGGER, ProblemLog
 from webhook.telemetry.skew_metrics import SkewReport
-
-if TYPE_CHECKING:
-    from webhook.kube.election import Elect
 
 #: The share of a core that measuring may use; what watching adds stays within the rest of a twentieth.
 SHARE: Final = 0.04

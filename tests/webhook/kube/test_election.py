@@ -50,9 +50,7 @@ def candidates(cluster: Objects, folder: Path) -> Iterator[Stand]:
 
         def stand(identity: str) -> tuple[Candidate, Callable[[], None]]:
             candidate = Candidate()
-            resign = election.lead(
-                api, "evenkeel", identity=identity, started=candidate.begin, stopped=candidate.end
-            )
+            resign = election.lead(api, "evenkeel", candidate.begin, candidate.end, identity=identity)
             resigns.append(resign)
             return candidate, resign
 

@@ -14,7 +14,7 @@ from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_node, a_workload
 from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index
-from webhook.kube.leader_loop import Throttle
+from webhook.component import Throttle
 from webhook.skew import controller as module
 from webhook.skew.controller import SweepEndedError, sweep
 

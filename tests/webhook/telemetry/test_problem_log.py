@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from webhook.telemetry.problem_log import ProblemLog
+from webhook.telemetry.logs import ProblemLog
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.waiting import PATIENCE_S
-from webhook.kube.leader_loop import LeaderComponent
+from webhook.component import LeaderComponent
 
 #: Seconds that no test has.
 LONG_S = 3600.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.kube.leader_loop import Throttle
+from webhook.component import Throttle
 
 
 @pytest.mark.parametrize("share", [0.04, 0.5])
