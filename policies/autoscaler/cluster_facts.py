@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.autoscaler.domain_counts import Domain, FirstRejection, PodTally, SkewLimit, first_rejection
 from policies.autoscaler.node_group import ScaledGroup
+from policies.autoscaler.packed_domains import Domain, FirstRejection, PodTally, SkewLimit, first_rejection
 from policies.autoscaler.pod_groups import PodGroup
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.interpod_terms import InterPodTerm

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.autoscaler.domain_counts import FirstRejection, first_rejection
+from policies.autoscaler.packed_domains import FirstRejection, first_rejection
 from policies.model.node import Node
 from policies.model.pod import Pod
 from policies.scheduler.index import ClusterIndex

@@ -15,9 +15,9 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from policies.autoscaler.cluster_facts import ClusterFacts, PodGroupFacts
-from policies.autoscaler.domain_counts import DomainCounts, FirstRejection
 from policies.autoscaler.filtered_cluster import FilteredCluster
 from policies.autoscaler.node_group import ScaledGroup
+from policies.autoscaler.packed_domains import FirstRejection, PackedDomains
 from policies.model.node import Node
 from policies.scheduler.node_table import PODS
 from policies.scheduler.plugins.noderesources import TOO_MANY_PODS, insufficient
@@ -48,7 +48,7 @@ class Packing:
         # What forks share until one of them changes it.
         self._room: dict[int, dict[str, int]] = {}
         self._own_room = set[int]()
-        self._domains = DomainCounts(
+        self._domains = PackedDomains(
             [each.limits for each in facts.pods],
             [each.domains for each in facts.pods],
             [each.closed for each in facts.pods],
@@ -161,7 +161,7 @@ class Packing:
     def _search(self, number: int, spots: Iterable[int], but: int) -> _Found:
         """Return the first of some spots that takes a pod of a group, and those before it, which take none.
 
-        It compares what ``_lacking`` and ``DomainCounts.rejection`` do; of thousands of spots most take none.
+        It compares what ``_lacking`` and ``PackedDomains.rejection`` do: of thousands most take none.
         """
         gone, skewed = set[int](), dict[tuple[int, int], list[int]]()
         compared, limits = self.facts.pods[number].compared.items(), self._limits(number)

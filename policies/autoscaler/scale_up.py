@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from policies.autoscaler.balancing import balance, similar
-from policies.autoscaler.domain_counts import FirstRejection
 from policies.autoscaler.estimator import ExpansionOption, estimate
 from policies.autoscaler.node_group import ScaledGroup
+from policies.autoscaler.packed_domains import FirstRejection
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup
 from policies.config.node_groups import AutoscalerSettings

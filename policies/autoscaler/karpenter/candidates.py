@@ -35,7 +35,7 @@ _MOST_COST: Final = 10.0
 _SPOT: Final = "spot"
 
 
-class Candidate(NamedTuple):
+class ConsolidationCandidate(NamedTuple):
     """A node that may go.
 
     Attributes:
@@ -74,7 +74,7 @@ class Candidate(NamedTuple):
 
 def candidate(
     node: Node, pods: Sequence[NodePod], pools: Sequence[NodePool], budgets: Budgets
-) -> Candidate | KeptNode:
+) -> ConsolidationCandidate | KeptNode:
     """Return a node that may go, or why it may not.
 
     Args:
@@ -96,7 +96,7 @@ def candidate(
             return KeptNode(name=node.name, group=name, why=why, pod=pod.name)
     kind = next((each for each in pool.types if each.name == node.labels.get(INSTANCE_TYPE)), None)
     moving = tuple(pod for pod in pods if not pod.is_tied)
-    return Candidate(node, pool, kind, moving, sum(map(_cost, pods)))
+    return ConsolidationCandidate(node, pool, kind, moving, sum(map(_cost, pods)))
 
 
 def _blocks(pod: NodePod, budgets: Budgets) -> WhyKept | None:
@@ -113,7 +113,7 @@ def _blocks(pod: NodePod, budgets: Budgets) -> WhyKept | None:
     return None
 
 
-def unmoved(candidate: Candidate) -> WhyKept | None:
+def unmoved(candidate: ConsolidationCandidate) -> WhyKept | None:
     """Return why a node with pods stays, wherever these could go; None if nothing speaks against it yet."""
     policy, labels = candidate.pool.disruption.policy, candidate.node.labels
     if policy == WHEN_EMPTY:
@@ -131,7 +131,7 @@ def _cost(pod: NodePod) -> float:
     return min(max(cost, -_MOST_COST), _MOST_COST)
 
 
-def replaced(candidates: Sequence[Candidate], claim: NewClaim) -> NewClaim | WhyKept:
+def replaced(candidates: Sequence[ConsolidationCandidate], claim: NewClaim) -> NewClaim | WhyKept:
     """Return the node that replaces some, cheaper than all of them together, or why they stay."""
     allowed = claim.labels.get(CAPACITY_TYPE)
     may_be_spot = allowed is None or allowed.allows(_SPOT)

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import ClassVar, Final
 
-from policies.autoscaler.karpenter.candidates import DISRUPTED, Candidate, candidate, replaced, unmoved
+from policies.autoscaler.karpenter.candidates import (
+    DISRUPTED,
+    ConsolidationCandidate,
+    candidate,
+    replaced,
+    unmoved,
+)
 from policies.autoscaler.karpenter.node_pool import InstanceType, NodePool
 from policies.autoscaler.karpenter.provisioning import NewClaim, Provisioner, launched
 from policies.autoscaler.pod_groups import PendingPod
@@ -67,7 +73,7 @@ class Consolidations:
             pods: The pods of each node.
             budgets: What PodDisruptionBudgets allow.
         """
-        kept, candidates = list[KeptNode](), list[Candidate]()
+        kept, candidates = list[KeptNode](), list[ConsolidationCandidate]()
         for node in sorted(cluster.nodes.listed(), key=lambda node: node.name):
             found = candidate(node, pods.get(node.name, ()), self.pools, budgets)
             if isinstance(found, KeptNode):
@@ -80,7 +86,7 @@ class Consolidations:
         if taken:
             return self._removal(taken, WhyRemoved.EMPTY, kept, None, cluster)
         kept += (each.kept(WhyKept.BUDGET) for each in empty)
-        full = list[Candidate]()
+        full = list[ConsolidationCandidate]()
         for each in candidates:
             if each.moving:
                 why = unmoved(each)
@@ -106,11 +112,11 @@ class Consolidations:
         return {pool.name: pool.disruption.allowed(nodes[pool.name], reason) for pool in self.pools}
 
     def _within_budget(
-        self, candidates: Sequence[Candidate], cluster: ClusterIndex, reason: str
-    ) -> list[Candidate]:
+        self, candidates: Sequence[ConsolidationCandidate], cluster: ClusterIndex, reason: str
+    ) -> list[ConsolidationCandidate]:
         """Return those of some nodes that may go at once."""
         left = self._allowed(cluster, reason)
-        found = list[Candidate]()
+        found = list[ConsolidationCandidate]()
         for each in candidates:
             if left[each.pool.name] > 0:
                 left[each.pool.name] -= 1
@@ -118,8 +124,8 @@ class Consolidations:
         return found
 
     def _together(
-        self, candidates: Sequence[Candidate], cluster: ClusterIndex
-    ) -> tuple[Sequence[Candidate], NewClaim | None]:
+        self, candidates: Sequence[ConsolidationCandidate], cluster: ClusterIndex
+    ) -> tuple[Sequence[ConsolidationCandidate], NewClaim | None]:
         """Return the most of the first nodes that may go together, two or none, with their replacement."""
         found, claim = candidates[:0], None
         low, high = 1, len(candidates) - 1
@@ -134,7 +140,7 @@ class Consolidations:
         return found, claim
 
     def _consolidate(
-        self, candidates: Sequence[Candidate], cluster: ClusterIndex
+        self, candidates: Sequence[ConsolidationCandidate], cluster: ClusterIndex
     ) -> NewClaim | WhyKept | None:
         """Return the replacement of nodes, None if they need none, or why they stay."""
         if self.left <= 0:
@@ -160,7 +166,7 @@ class Consolidations:
 
     def _removal(
         self,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[ConsolidationCandidate],
         why: WhyRemoved,
         kept: Sequence[KeptNode],
         claim: NewClaim | None,
@@ -185,9 +191,9 @@ class Consolidations:
         )
 
 
-def _interleaved(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+def _interleaved(candidates: Sequence[ConsolidationCandidate]) -> Iterator[ConsolidationCandidate]:
     """Yield nodes of one NodePool after another in turn, by the names of these."""
-    of_pool: dict[str, list[Candidate]] = {}
+    of_pool: dict[str, list[ConsolidationCandidate]] = {}
     for each in candidates:
         of_pool.setdefault(each.pool.name, []).append(each)
     for row in zip_longest(*(of_pool[name] for name in sorted(of_pool))):

@@ -96,7 +96,7 @@ _ANTI_AFFINITY: Final = FirstRejection(ANTI_AFFINITY.texts)
 _EXISTING: Final = FirstRejection(EXISTING.texts)
 
 
-class DomainCounts:
+class PackedDomains:
     """The domains of groups of pods; what copies share is not changed.
 
     Attributes:
@@ -118,10 +118,10 @@ class DomainCounts:
         self._closed = [list(each) for each in closed]
         self._own = set[tuple[int, int]]()
 
-    def fork(self) -> DomainCounts:
+    def fork(self) -> PackedDomains:
         """Return a copy that is counted on by itself."""
         self._own = set()
-        return DomainCounts(self._limits, self.tallies, self._closed)
+        return PackedDomains(self._limits, self.tallies, self._closed)
 
     def minimum(self, number: int, position: int) -> int:
         """Return the global minimum of a constraint of a group."""
