@@ -11,7 +11,7 @@ from docs.generator.schemas import Schema
 from policies.config.type_schema import Definitions
 from policies.model.labels import KEY_LENGTH, SUBDOMAIN_LENGTH
 from policies.model.taints import TaintEffect
-from policies.placement.audit.audit import SEVERITIES, Risk
+from policies.placement.audit.workload_audit import SEVERITIES, Risk
 from policies.placement.core.actions import MOST_ADDED
 from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT
 from policies.reports.lint.json import LintReport

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
@@ -151,6 +151,10 @@ class LabelSelector:
     def empty(self) -> bool:
         """Whether the selector has no requirement."""
         return not self.match_labels and not self.match_expressions
+
+    def narrowed(self, *more: Requirement) -> LabelSelector:
+        """Return a selector that has further requirements."""
+        return replace(self, match_expressions=(*self.match_expressions, *more))
 
     @property
     def keys(self) -> frozenset[str]:

@@ -177,8 +177,17 @@ class ClusterIndex:
 
     def count_pods(self, namespace: str, selector: LabelSelector) -> int:
         """Count the selected pods of a namespace that are bound and not being deleted."""
+        return len(self.selected_names(namespace, selector))
+
+    def selected_names(self, namespace: str, selector: LabelSelector) -> list[str]:
+        """Return the names of the pods that ``count_pods`` counts."""
         table = self._pods.get(namespace)
-        return 0 if table is None else len(table.names_of(selector))
+        return [] if table is None else table.names_of(selector)
+
+    def pod_names(self, namespace: str) -> Collection[str]:
+        """Return the names of the bound pods of a namespace; they change with it."""
+        table = self._pods.get(namespace)
+        return frozenset() if table is None else table.names()
 
     def all_spread(self, namespace: str, selector: LabelSelector) -> bool:
         """Return whether each pod that ``count_pods`` counts has spread constraints of its own."""
@@ -203,9 +212,8 @@ class ClusterIndex:
 
     def unbind(self, namespace: str, selector: LabelSelector) -> None:
         """Remove the selected pods of a namespace; of a fork, the namespace that it was made for."""
-        table = self._pods.get(namespace)
         with self._lock:
-            for name in () if table is None else table.names_of(selector):
+            for name in self.selected_names(namespace, selector):
                 self._take_pod(namespace, name)
 
     def free_terminating(self) -> set[str]:

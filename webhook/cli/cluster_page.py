@@ -13,7 +13,7 @@ from webhook.cli.terminal import MANY_NODES, progress
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
-    from policies.placement.audit.audit import WorkloadAudit
+    from policies.placement.audit.workload_audit import WorkloadAudit
     from policies.placement.survive.cluster_loss import ClusterSurvivalReport
     from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
     from policies.placement.survive.damage import Damage

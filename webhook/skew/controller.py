@@ -12,8 +12,8 @@ from typing import Final, Protocol
 
 from policies.admission.review_cost import ReviewCost
 from policies.config.context import AdmissionContext
-from policies.placement.audit.audit import WorkloadAudit
-from policies.placement.audit.skew import workload_skew
+from policies.placement.audit.audit import workload_skew
+from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Elect, LeaderComponent, Throttle

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from policies.manifests.sanitize import cut, one_line
-from policies.placement.audit.audit import Risk, WorkloadAudit
+from policies.placement.audit.workload_audit import Risk, WorkloadAudit
 from policies.reports.audit.words import skew_text
 from webhook.kube.api_server import MERGE_PATCH, ApiError, ApiServer, ClusterError
 from webhook.telemetry.logs import LOGGER

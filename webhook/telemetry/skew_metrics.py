@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import Metric
 
 from policies.manifests.sanitize import one_line
 from policies.model.labels import KEY_LENGTH
-from policies.placement.audit.audit import ConstraintSkew, Risk, WorkloadAudit
+from policies.placement.audit.workload_audit import ConstraintSkew, Risk, WorkloadAudit
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.metrics import Telemetry
 

@@ -10,7 +10,8 @@ import orjson
 
 from policies.manifests.wire import dumps
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.audit.audit import WorkloadAudit, audit
+from policies.placement.audit.audit import audit
+from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.reports.audit.json import audited_workload
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
 from webhook.ui.answers import AuditedEntry

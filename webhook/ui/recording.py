@@ -13,7 +13,7 @@ from policies.manifests.fields import FieldPath
 from policies.manifests.wire import dumps
 from policies.manifests.words import plural
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.audit.audit import WorkloadAudit
+from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.placement.core.actions import LoseDomain
 from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.cluster_survival import Disrupted

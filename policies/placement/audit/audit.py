@@ -2,220 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from types import MappingProxyType
-from typing import Annotated, Final
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from policies.config.context import AdmissionContext
-from policies.manifests.fields import FieldError
-from policies.manifests.findings import Severity
-from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.placement.audit.workload_audit import (
+    ORDER,
+    Concentration,
+    ConstraintSkew,
+    Risk,
+    SpreadProblem,
+    WorkloadAudit,
+    WorstZone,
+)
 from policies.placement.core.cluster_workloads import ClusterWorkload
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare
-from policies.scheduler.defaults import NoConstraints
-from policies.scheduler.evaluate import evaluate
-from policies.scheduler.headroom import Headroom, headroom
+from policies.scheduler.evaluate import count_spread, evaluate
+from policies.scheduler.headroom import headroom
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
-from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import FilterResult, SchedulingResult, ScoreResult
 from policies.scheduler.skew import global_minimum
 
-
-class Risk(StrEnum):
-    """A problem of how a workload is spread, worst first."""
-
-    #: The skew of a DoNotSchedule constraint is above maxSkew: something changed after scheduling.
-    VIOLATED = "violated"
-    #: The same of a constraint that a policy gives to new pods, and that pods which run were not placed by.
-    WOULD_VIOLATE = "would-violate"
-    #: Pods are pending, and PodTopologySpread refuses nodes for them.
-    PENDING = "pending"
-    #: Several pods, all in one zone or on one node, and no constraint but the scheduler's built-in defaults.
-    ONE_DOMAIN = "one-domain"
-    #: The next replica fits no node, and spread is a reason.
-    NO_ROOM = "no-room"
-    #: A constraint can never refuse or prefer a node.
-    NEVER_BINDS = "never-binds"
-    #: A ScheduleAnyway constraint has a larger skew than its maxSkew.
-    UNEVEN = "uneven"
-    #: The object cannot be evaluated: the API server would refuse it today.
-    INVALID = "invalid"
-
-
-#: How bad each risk is.
-SEVERITIES: Final[Mapping[Risk, Severity]] = MappingProxyType(
-    {
-        Risk.VIOLATED: Severity.ERROR,
-        Risk.WOULD_VIOLATE: Severity.WARNING,
-        Risk.PENDING: Severity.ERROR,
-        Risk.ONE_DOMAIN: Severity.WARNING,
-        Risk.NO_ROOM: Severity.WARNING,
-        Risk.NEVER_BINDS: Severity.WARNING,
-        Risk.UNEVEN: Severity.NOTE,
-        Risk.INVALID: Severity.WARNING,
-    }
+#: The risks that are found without a verdict on the next pod, and that of pods which are pending.
+_OF_SKEW: Final = frozenset(
+    {Risk.VIOLATED, Risk.WOULD_VIOLATE, Risk.PENDING, Risk.NEVER_BINDS, Risk.UNEVEN, Risk.INVALID}
 )
-_ORDER: Final = {risk: position for position, risk in enumerate(Risk)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstraintSkew:
-    """How the pods that a constraint counts are spread now.
-
-    Attributes:
-        applied: The constraint.
-        domains: How many domains eligible nodes have.
-        minimum: Matching pods of the emptiest domain; 0 where there are fewer domains than ``minDomains``.
-        most: Matching pods of the fullest domain.
-        fullest: That domain; empty without domains.
-        counts: Whether its selector can match a pod in this release.
-    """
-
-    applied: Annotated[AppliedConstraint, INLINE]
-    domains: Count
-    minimum: Annotated[Count, SentAs("globalMinimum")]
-    most: Count
-    fullest: str
-    counts: Annotated[bool, INTERNAL]
-
-    @property
-    @sent
-    def skew(self) -> int:
-        """How many more pods the fullest domain has than the minimum."""
-        return self.most - self.minimum
-
-    @property
-    def excess(self) -> float:
-        """The skew as a share of the pods of the fullest domain, by which equal risks are sorted."""
-        return self.skew / self.most if self.most else 0.0
-
-    @property
-    @sent
-    def within(self) -> bool:
-        """Whether that is at most ``maxSkew``."""
-        return self.skew <= self.applied.constraint.max_skew
-
-    @property
-    @sent
-    def never_binds(self) -> bool:
-        """Whether it can neither refuse a node nor prefer one: it counts nothing, or has one domain."""
-        # With one domain the skew is that of the pod itself; minDomains keeps the minimum at 0.
-        alone = self.domains == 1 and self.applied.constraint.min_domains <= 1
-        return not self.counts or self.misses_all or alone or (self.domains == 0 and not self.applied.is_hard)
-
-    @property
-    def misses_all(self) -> bool:
-        """Whether its selector matches neither the workload's own pods nor any other on eligible nodes."""
-        return self.most == 0 and not self.applied.self_match
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Concentration:
-    """All pods of a workload are in one domain.
-
-    Attributes:
-        key: The topology key.
-        domain: The domain.
-        domains: How many domains the nodes of the cluster have.
-    """
-
-    key: Annotated[str, SentAs("topologyKey")]
-    domain: str
-    domains: Count
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorstZone:
-    """The zone that has most pods of a workload, which are lost with it.
-
-    Attributes:
-        zone: The zone, the first by name of several; empty for a workload without pods in any.
-        pods: How many pods it has.
-    """
-
-    zone: str
-    pods: Count
-
-
-@dataclass(frozen=True, slots=True)
-class SpreadProblem:
-    """Something that is wrong with a workload.
-
-    Attributes:
-        risk: What.
-        constraint: The position of the constraint; None where it is about no single one.
-    """
-
-    risk: Risk
-    constraint: int | None = None
-
-    @property
-    def severity(self) -> Severity:
-        """How bad it is."""
-        return SEVERITIES[self.risk]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadAudit:
-    """One workload.
-
-    Attributes:
-        namespace: Its namespace.
-        api_version: Its apiVersion; empty if unknown.
-        kind: Its kind; of a ReplicaSet, its owner's.
-        name: Its name.
-        uid: Its uid; empty if unknown.
-        wanted: How many replicas it wants; None for kinds without a number.
-        running: How many of its pods are bound and not being deleted; None where its selector is not known.
-        pending: How many of its pods have no node.
-        problems: What is wrong, worst first.
-        constraints: Of each constraint in force.
-        why_none: Why no constraint is in force; None if there is one, or the object is invalid.
-        policy: The SpreadPolicy that gives the constraints; None if none does.
-        concentration: Where all its pods are, if that is one domain of several and no constraint is in force
-            but the scheduler's built-in defaults, which keep no pod away.
-        worst_zone: The zone with most of its pods; None where that is not known, or no node has a zone.
-        room: How many more replicas fit; None for an invalid object.
-        feasible: How many nodes the next replica fits.
-        message: The scheduler's sentence where that is none; else empty.
-        errors: Why it is invalid.
-        unmodeled: What else a scheduler looks at in its pods, which may refuse more nodes.
-    """
-
-    namespace: str
-    api_version: str = ""
-    kind: str
-    name: str
-    uid: str = ""
-    wanted: Annotated[Count | None, SentAs("replicas")]
-    running: Count | None
-    pending: Count
-    problems: Annotated[tuple[SpreadProblem, ...], INTERNAL] = ()
-    constraints: tuple[ConstraintSkew, ...] = ()
-    why_none: Annotated[NoConstraints | None, SentAs("whyNoConstraints")] = None
-    policy: str | None = None
-    concentration: Annotated[Concentration | None, SentAs("allIn")] = None
-    worst_zone: Annotated[WorstZone | None, SentAs("lostWithWorstZone")] = None
-    room: Annotated[Headroom | None, INTERNAL] = None
-    feasible: Annotated[Count, SentAs("feasibleNodes")] = 0
-    message: str = ""
-    errors: tuple[FieldError, ...] = ()
-    unmodeled: Annotated[tuple[str, ...], SentAs("notModeled")] = ()
-
-    @property
-    def rank(self) -> tuple[int, float, str, str, str]:
-        """Sorts by risk: the worst problem, then the share of pods that is in excess, then the name."""
-        worst = _ORDER[self.problems[0].risk] if self.problems else len(_ORDER)
-        excess = max((skew.excess for skew in self.constraints), default=0.0)
-        return worst, -excess, self.namespace, self.kind, self.name
 
 
 def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
@@ -231,15 +49,11 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
     with cluster.reading():
         selector = workload.selector
         running = None if selector is None else cluster.count_pods(workload.namespace, selector)
-        found = WorkloadAudit(
-            namespace=workload.namespace,
-            kind=entry.kind,
-            name=entry.name,
+        found = replace(
+            _unaudited(entry),
             wanted=workload.replicas,
             running=running,
             pending=max(0, entry.made - running) if entry.made and running is not None else entry.pending,
-            api_version=entry.api_version,
-            uid=entry.uid,
             worst_zone=None if selector is None else _worst_zone(cluster, workload.namespace, selector),
         )
         try:
@@ -247,6 +61,51 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
         except PlacementError as error:
             return replace(found, problems=(SpreadProblem(Risk.INVALID),), errors=error.errors)
         return _evaluate(found, prepared)
+
+
+def workload_skew(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
+    """Return how a workload of the cluster is spread, in half the time of an audit, to be repeated often.
+
+    Args:
+        entry: The workload.
+        context: The cluster, which must be there, and what gives constraints.
+
+    Returns:
+        An audit without what takes a verdict, but for pods that are pending since some node refuses them for
+        their spread alone: how many these are, and the scheduler's sentence on them.
+    """
+    if entry.pending:
+        whole = audit(entry, context)
+        waits = any(problem.risk is Risk.PENDING for problem in whole.problems)
+        return replace(
+            whole,
+            pending=entry.pending if waits else 0,
+            message=whole.message if waits else "",
+            problems=tuple(problem for problem in whole.problems if problem.risk in _OF_SKEW),
+        )
+    found = _unaudited(entry)
+    try:
+        prepared = prepare(replace(entry.workload, release=context.release), context)
+    except PlacementError:
+        return replace(found, problems=(SpreadProblem(Risk.INVALID),))
+    results = count_spread(prepared.request, prepared.cluster)
+    skews = tuple(constraint_skew(each) for each in results)
+    problems = skew_problems(skews, placed=placed_by(prepared))
+    return replace(found, problems=tuple(problems), constraints=skews)
+
+
+def _unaudited(entry: ClusterWorkload) -> WorkloadAudit:
+    """Return which workload it is, before anything is known of it."""
+    return WorkloadAudit(
+        namespace=entry.workload.namespace,
+        api_version=entry.api_version,
+        kind=entry.kind,
+        name=entry.name,
+        uid=entry.uid,
+        wanted=None,
+        running=None,
+        pending=0,
+    )
 
 
 def _evaluate(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
@@ -262,7 +121,7 @@ def _evaluate(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     )
     return replace(
         found,
-        problems=tuple(sorted(problems, key=lambda problem: _ORDER[problem.risk])),
+        problems=tuple(sorted(problems, key=lambda problem: ORDER[problem.risk])),
         constraints=skews,
         why_none=prepared.why_none,
         policy=prepared.policy,

@@ -88,9 +88,8 @@ def _selected(cluster: ClusterIndex, workloads: Sequence[PreparedPod]) -> dict[t
     own: dict[tuple[str, str], int] = {}
     for number, prepared in enumerate(workloads):
         namespace, selector = prepared.workload.namespace, prepared.workload.selector
-        table = None if selector is None else cluster.pods_of(namespace)
-        if table is not None and selector is not None:
-            own.update(dict.fromkeys(((namespace, name) for name in table.names_of(selector)), number))
+        names = () if selector is None else cluster.selected_names(namespace, selector)
+        own |= {(namespace, name): number for name in names}
     return own
 
 

@@ -13,8 +13,7 @@ def free_names(name: str, cluster: ClusterIndex, namespace: str) -> Iterator[str
     The pods of a StatefulSet have the first ordinals that are free; those of other kinds end in a number,
     where the controller would write a random suffix.
     """
-    table = cluster.pods_of(namespace)
-    taken = frozenset() if table is None else table.names()
+    taken = cluster.pod_names(namespace)
     base, _, last = name.rpartition("-")
     number, base = (int(last), base) if last.isdecimal() and base else (1, name)
     while True:

@@ -167,8 +167,7 @@ def revision_selector(prepared: PreparedPod) -> LabelSelector | None:
     selector, label = workload.selector, workload.kind.revision_label
     if selector is None or label is None or label not in labels:
         return selector
-    revision = Requirement(label, Operator.IN, (labels[label],))
-    return replace(selector, match_expressions=(*selector.match_expressions, revision))
+    return selector.narrowed(Requirement(label, Operator.IN, (labels[label],)))
 
 
 def replicas_of(prepared: PreparedPod, count: int, cluster: ClusterIndex | None = None) -> list[QueuedPod]:

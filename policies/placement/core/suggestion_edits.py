@@ -7,7 +7,6 @@ evaluated, and the number of evaluations is bounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from policies.config.context import AdmissionContext
@@ -209,7 +208,7 @@ def _earlier_revisions(placement: Placement, own: LabelSelector) -> bool:
         return False
     current = placement.pod.template.labels.get(label, "")
     others = (Requirement(label, Operator.EXISTS), Requirement(label, Operator.NOT_IN, (current,)))
-    selector = replace(own, match_expressions=(*own.match_expressions, *others))
+    selector = own.narrowed(*others)
     return placement.cluster.count_pods(placement.workload.namespace, selector) > 0
 
 

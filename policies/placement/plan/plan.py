@@ -39,11 +39,10 @@ from policies.placement.plan.plan_differences import (
     replaces,
 )
 from policies.placement.plan.plan_domains import (
-    CountedConstraint,
     PlannedDomains,
-    count_constraints,
     in_force,
     planned_domains,
+    with_end,
 )
 from policies.placement.plan.plan_pods import PodChange, PodChanger
 from policies.placement.rollout.courses import Outcome
@@ -236,7 +235,7 @@ def make_plan(
     _apply_along(fork, before.along, after.along)
     changes = _changes(pairs, old, after.context, fork)
     together = [change for change in changes if not change.pair.alternative]
-    now = [count_constraints(change.before, change.after, simulation) for change in together]
+    now = [planned_domains(change.before, change.after, simulation) for change in together]
     pods: list[PodChange] = []
     for change in together:
         if stop():
@@ -244,8 +243,8 @@ def make_plan(
         pods.append(_apply(change, changer))
         progress(len(pods) / len(changes))
     pods = list(map(changer.latest, pods))
-    done = [count_constraints(change.before, change.after, simulation) for change in together[: len(pods)]]
-    planned = list(map(_planned, together[: len(pods)], pods, now, done))
+    done = (planned_domains(change.before, change.after, simulation) for change in together[: len(pods)])
+    planned = list(map(_planned, together, pods, map(with_end, now, done)))
     for change in changes[len(together) :]:
         if stop():
             break
@@ -267,9 +266,9 @@ def _alone(
     changer = changer.on(simulation)
     if assumed and change.before is not None:
         changer.assume(change.before)
-    now = count_constraints(change.before, change.after, simulation)
+    now = planned_domains(change.before, change.after, simulation)
     pods = _apply(change, changer)
-    return _planned(change, pods, now, count_constraints(change.before, change.after, simulation))
+    return _planned(change, pods, with_end(now, planned_domains(change.before, change.after, simulation)))
 
 
 _Prepared = tuple[PreparedPod | None, tuple[FieldError, ...]]
@@ -364,9 +363,7 @@ def _change_pods(change: _Change, changer: PodChanger) -> PodChange:
     return changer.change(before, after, template=template)
 
 
-def _planned(
-    change: _Change, pods: PodChange, now: list[CountedConstraint], done: list[CountedConstraint]
-) -> PlannedWorkload:
+def _planned(change: _Change, pods: PodChange, domains: tuple[PlannedDomains, ...]) -> PlannedWorkload:
     prepared = change.after or change.before
     return PlannedWorkload(
         key=change.pair.key,
@@ -374,7 +371,7 @@ def _planned(
         differences=change.differences,
         policy=None if prepared is None else prepared.policy,
         pods=pods,
-        domains=planned_domains(now, done),
+        domains=domains,
         errors=change.errors,
         unmodeled=() if prepared is None else prepared.request.pod.unmodeled,
         builds=change.pair.builds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, NamedTuple
 
@@ -65,33 +65,15 @@ class PlannedDomains:
         return skew_of(self.applied, self.after)
 
 
-class CountedConstraint(NamedTuple):
-    """A constraint, and the pods that it counts at one moment.
-
-    Attributes:
-        applied: The constraint.
-        is_new: Whether it was not in force before a plan, or not so.
-        is_gone: Whether it is not in force after it.
-        changes: How it differs from the one of the same key that was in force before.
-        counts: Matching pods of each domain.
-    """
-
-    applied: AppliedConstraint
-    is_new: bool
-    is_gone: bool
-    changes: tuple[ConstraintChange, ...]
-    counts: Mapping[str, int]
-
-
-def count_constraints(
+def planned_domains(
     before: PreparedPod | None, after: PreparedPod | None, simulation: ClusterSimulation
-) -> list[CountedConstraint]:
-    """Return the current counts of each constraint that will be in force for a workload, or was.
+) -> tuple[PlannedDomains, ...]:
+    """Return the domains of each constraint that will be in force for a workload, or was, as they are now.
 
     Args:
         before: The next pod of the workload as it was.
         after: The same as it will be.
-        simulation: The cluster at one moment.
+        simulation: The cluster, before the plan or after it.
     """
     old = [] if before is None else list(before.request.constraints)
     new = [] if after is None else list(after.request.constraints)
@@ -104,22 +86,25 @@ def count_constraints(
         if applied.constraint.topology_key not in kept
         and (after is None or applied.origin is not ConstraintOrigin.SCHEDULER_SYSTEM)
     ]
-    return [
+    return (
         *(
-            CountedConstraint(
-                applied,
+            PlannedDomains(
+                applied=applied,
                 is_new=bool(old) and _compared_part(applied) not in known,
                 is_gone=False,
                 changes=_changes([each for each in old if _key(each) == _key(applied)], applied),
-                counts=counts,
+                now=counts,
+                after=counts,
             )
             for applied, counts in _counted(after, new, simulation)
         ),
         *(
-            CountedConstraint(applied, is_new=False, is_gone=after is not None, changes=(), counts=counts)
+            PlannedDomains(
+                applied=applied, is_new=False, is_gone=after is not None, changes=(), now=counts, after=counts
+            )
             for applied, counts in _counted(before, gone, simulation)
         ),
-    ]
+    )
 
 
 def in_force(prepared: PreparedPod | None) -> list[tuple[Constraint, ConstraintOrigin]]:
@@ -170,24 +155,12 @@ def _counted(
         return []
     every = tuple(map(_of_every_revision, listed))
     counts = simulation.count(replace(prepared.request, constraints=every))
-    return list(zip(listed, counts, strict=True))
+    return [(applied, dict(sorted(each.items()))) for applied, each in zip(listed, counts, strict=True)]
 
 
-def planned_domains(
-    now: list[CountedConstraint], done: list[CountedConstraint]
-) -> tuple[PlannedDomains, ...]:
-    """Return the counts of the same constraints at two moments."""
-    return tuple(
-        PlannedDomains(
-            applied=was.applied,
-            is_new=was.is_new,
-            is_gone=was.is_gone,
-            changes=was.changes,
-            now=dict(sorted(was.counts.items())),
-            after=dict(sorted(becomes.counts.items())),
-        )
-        for was, becomes in zip(now, done, strict=True)
-    )
+def with_end(now: Iterable[PlannedDomains], done: Iterable[PlannedDomains]) -> tuple[PlannedDomains, ...]:
+    """Return the domains of the same constraints before a plan with what they come to after it."""
+    return tuple(replace(was, after=then.now) for was, then in zip(now, done, strict=True))
 
 
 def _of_every_revision(applied: AppliedConstraint) -> AppliedConstraint:

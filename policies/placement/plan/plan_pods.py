@@ -10,7 +10,7 @@ from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import member
 from policies.manifests.wire import INTERNAL, Count, SentAs, sent
-from policies.model.labels import LabelSelector, Operator, Requirement
+from policies.model.labels import Operator, Requirement
 from policies.model.workload import Workload
 from policies.placement.core.autoscaling import Autoscaled, Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
@@ -185,8 +185,7 @@ class PodChanger:
     def count(self, workload: Workload) -> int:
         """Return how many pods of a workload have a node."""
         if workload.kind.is_pod:
-            table = self._cluster.pods_of(workload.namespace)
-            return int(table is not None and workload.name in table.names())
+            return int(workload.name in self._cluster.pod_names(workload.namespace))
         selector = workload.selector
         return 0 if selector is None else self._simulation.count_pods(workload.namespace, selector)
 
@@ -320,7 +319,7 @@ class PodChanger:
         known = after.revision is not None and not after.revision.is_new
         label = next((key for key in _REVISION_LABELS if key in labels), None) if known else None
         if label is not None:
-            selector = _narrowed(selector, Requirement(label, Operator.NOT_IN, (labels[label],)))
+            selector = selector.narrowed(Requirement(label, Operator.NOT_IN, (labels[label],)))
         return self._simulation.count_pods(before.namespace, selector)
 
     def _fill(self, prepared: PreparedPod, missing: int) -> PodChange:
@@ -345,7 +344,3 @@ class PodChanger:
             self._simulation.delete_selected(workload.namespace, workload.selector)
         steps = self._simulation.schedule_on_each_node(prepared.request, workload.name)
         return PodChange(running=running, wanted=len(steps), steps=tuple(steps))
-
-
-def _narrowed(selector: LabelSelector, more: Requirement) -> LabelSelector:
-    return replace(selector, match_expressions=(*selector.match_expressions, more))

@@ -308,8 +308,7 @@ class ReplicaPods:
     def _free_name(self, revision: str) -> str:
         """Return a name as the ReplicaSet of a revision gives, with a number for the random suffix."""
         base = self._requests[revision].pod.name.removesuffix(PLACEHOLDER) + (revision or PLACEHOLDER)
-        table = self.cluster.pods_of(self._namespace)
-        taken = frozenset() if table is None else table.names()
+        taken = self.cluster.pod_names(self._namespace)
         while True:
             number = self._numbers[revision] = self._numbers.get(revision, 0) + 1
             name = f"{base}-{number}"

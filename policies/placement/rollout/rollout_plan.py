@@ -78,8 +78,7 @@ def scaled_first(plan: RolloutPlan, revision: str, replicas: int) -> tuple[Rollo
     own = tuple(pod for pod in plan.pods if pod.revision == revision)
     first = plan._replace(new=revision, old=(), replicas=replicas, scaled=True, pods=own)
     pods, _ = _run(first, UsualChoices())
-    bound = pods.cluster.pods_of(plan.workload.namespace)
-    names = frozenset() if bound is None else bound.names()
+    names = pods.cluster.pod_names(plan.workload.namespace)
     # Those of other revisions that were evicted are created anew, and wait.
     others = tuple(
         pod if pod.name in names else replace(pod, node=None, ready=False)

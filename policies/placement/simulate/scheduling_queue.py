@@ -180,8 +180,7 @@ def queue_pods(
                 continue
             namespace, name = prepared.request.pod.namespace, prepared.request.pod.name or str(path)
             if namespace not in taken:
-                table = cluster.pods_of(namespace)
-                taken[namespace] = set(() if table is None else table.names())
+                taken[namespace] = set(cluster.pod_names(namespace))
             if name in taken[namespace]:
                 found.add(duplicate_value(path + _NAME, name, NAME_TAKEN))
             taken[namespace].add(name)

@@ -168,8 +168,7 @@ class BudgetsBelow:
         return self._selected[namespace]
 
     def _select(self, budget: EvictionBudget, selector: LabelSelector) -> _Selected:
-        table = self._cluster.pods_of(budget.namespace)
-        names = [] if table is None else table.names_of(selector)
+        names = self._cluster.selected_names(budget.namespace, selector)
         pods = (PodOnNode(budget.namespace, name, "", terminating=False) for name in names)
         workloads = {ref for pod in pods if (ref := self._running.workload_of(pod)) is not None}
         # A number is what it says, however many there should be.

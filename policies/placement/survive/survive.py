@@ -283,13 +283,12 @@ class Survival:
         Those of workloads that were deployed before are not its own, though its selector may select them.
         """
         namespace, of_revision = prepared.workload.namespace, revision_selector(prepared)
-        table = self.cluster.pods_of(namespace)
-        if table is None or of_revision is None:
+        if of_revision is None:
             return 0
         is_new = prepared.revision is not None and prepared.revision.is_new
-        kept = set() if is_new else set(table.names_of(of_revision))
+        kept = set() if is_new else set(self.cluster.selected_names(namespace, of_revision))
         used = 0
-        for name in table.names_of(own):
+        for name in self.cluster.selected_names(namespace, own):
             if (namespace, name) in self._own:
                 continue
             if name in kept:

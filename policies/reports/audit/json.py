@@ -9,7 +9,7 @@ from typing import Annotated, Final, NamedTuple
 from policies.manifests.findings import Severity
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
 from policies.model.version import KubernetesVersion
-from policies.placement.audit.audit import Risk, WorkloadAudit
+from policies.placement.audit.workload_audit import Risk, WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.reports.audit.words import is_bound, notes, why
 from policies.reports.lint.json import ToolVersion

@@ -18,7 +18,13 @@ import orjson
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import one_line
 from policies.model.labels import SUBDOMAIN, SUBDOMAIN_LENGTH
-from policies.placement.audit.audit import SEVERITIES, ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
+from policies.placement.audit.workload_audit import (
+    SEVERITIES,
+    ConstraintSkew,
+    Risk,
+    SpreadProblem,
+    WorkloadAudit,
+)
 from policies.reports.audit.run import AuditedCluster, AuditRun
 from policies.reports.audit.words import notes, why
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from policies.manifests.findings import Severity
 from policies.model.version import KubernetesVersion
-from policies.placement.audit.audit import SEVERITIES, Risk, WorkloadAudit
+from policies.placement.audit.workload_audit import SEVERITIES, Risk, WorkloadAudit
 from policies.scheduler.request import ConstraintOrigin
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from policies.manifests.findings import Severity
 from policies.manifests.words import listed, more, plural
-from policies.placement.audit.audit import WorkloadAudit
+from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.reports.audit.words import notes, places, pods, room, summary, title, why, worst_loss
 from policies.reports.lint.markdown import code, text, within

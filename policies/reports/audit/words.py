@@ -8,7 +8,7 @@ from typing import Final
 from policies.manifests.fields import first_of
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import object_title, plural
-from policies.placement.audit.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
+from policies.placement.audit.workload_audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.scheduler.request import ConstraintOrigin
 

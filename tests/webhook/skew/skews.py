@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from policies.model.constraint import Constraint
-from policies.placement.audit.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit, skew_problems
+from policies.placement.audit.audit import skew_problems
+from policies.placement.audit.workload_audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 from tests.builders import a_constraint
 

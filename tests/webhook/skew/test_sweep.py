@@ -8,7 +8,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audit.audit import Risk
+from policies.placement.audit.workload_audit import Risk
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_node, a_workload

@@ -9,8 +9,8 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.model.topology_keys import ZONE
 from policies.model.workload import Workload
-from policies.placement.audit.audit import Risk, WorkloadAudit, audit
-from policies.placement.audit.skew import workload_skew
+from policies.placement.audit.audit import audit, workload_skew
+from policies.placement.audit.workload_audit import Risk, WorkloadAudit
 from policies.placement.core.cluster_workloads import ClusterWorkload
 from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_policy, a_workload, kind_of
 from tests.policies.config.contexts import a_context

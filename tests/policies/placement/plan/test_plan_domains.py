@@ -5,7 +5,7 @@ from __future__ import annotations
 from policies.config.context import AdmissionContext
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.placement import PreparedPod, prepare, read_workload
-from policies.placement.plan.plan_domains import count_constraints, planned_domains
+from policies.placement.plan.plan_domains import planned_domains, with_end
 from tests.builders import a_constraint
 from tests.policies.placement.planned import a_cluster, a_deployment, running
 
@@ -22,15 +22,15 @@ def test_pods_of_every_revision_count() -> None:
     pods = running("n1", "n2")
     for number, pod in enumerate(pods):
         pod["metadata"]["labels"] = {"app": "web", "pod-template-hash": str(number)}
-    (counted,) = count_constraints(prepared, prepared, ClusterSimulation(a_cluster(*pods)))
+    (counted,) = planned_domains(prepared, prepared, ClusterSimulation(a_cluster(*pods)))
 
-    assert {"a": 1, "b": 1, "c": 0} == counted.counts
+    assert {"a": 1, "b": 1, "c": 0} == counted.now
 
 
 def test_a_number_changes() -> None:
     """A constraint of the same key with another maxSkew is new, and none is gone."""
     before, after = _prepared(a_constraint()), _prepared(a_constraint(maxSkew=2))
-    (counted,) = count_constraints(before, after, ClusterSimulation(a_cluster()))
+    (counted,) = planned_domains(before, after, ClusterSimulation(a_cluster()))
 
     assert (True, False) == (counted.is_new, counted.is_gone)
 
@@ -38,9 +38,9 @@ def test_a_number_changes() -> None:
 def test_planned_domains() -> None:
     """The skew is that at the end."""
     prepared = _prepared(a_constraint())
-    now = count_constraints(prepared, prepared, ClusterSimulation(a_cluster()))
-    done = count_constraints(prepared, prepared, ClusterSimulation(a_cluster(*running("n1", "n1", "n2"))))
-    (domains,) = planned_domains(now, done)
+    now = planned_domains(prepared, prepared, ClusterSimulation(a_cluster()))
+    done = planned_domains(prepared, prepared, ClusterSimulation(a_cluster(*running("n1", "n1", "n2"))))
+    (domains,) = with_end(now, done)
 
     assert ({"a": 0, "b": 0, "c": 0}, {"a": 2, "b": 1, "c": 0}, 2) == (
         domains.now,

@@ -10,7 +10,8 @@ from policies.config.context import AdmissionContext
 from policies.manifests.wire import encodable
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
-from policies.placement.audit.audit import Concentration, WorstZone, audit
+from policies.placement.audit.audit import audit
+from policies.placement.audit.workload_audit import Concentration, WorstZone
 from policies.placement.core.cluster_workloads import ClusterWorkload
 from policies.reports.audit.run import AuditedCluster, AuditRun, AuditScope
 from tests.builders import a_constraint, a_node, a_pod, a_workload, kind_of

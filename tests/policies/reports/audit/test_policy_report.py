@@ -14,7 +14,7 @@ import orjson
 import pytest
 from hypothesis import given
 
-from policies.placement.audit.audit import WorkloadAudit
+from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.reports.audit.policy_report import OPEN_REPORT, POLICY_REPORT, ReportApi, render
 from policies.reports.audit.run import AuditRun
 from tests.policies.reports.audit.audits import HOSTILE_RUNS, an_audit_run

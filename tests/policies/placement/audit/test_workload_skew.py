@@ -12,8 +12,8 @@ import yaml
 
 from policies.config.context import AdmissionContext
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audit.audit import Risk, audit
-from policies.placement.audit.skew import workload_skew
+from policies.placement.audit.audit import audit, workload_skew
+from policies.placement.audit.workload_audit import Risk
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from tests.builders import HOSTNAME, ZONE, a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.policies.scheduler.clusters import an_index
