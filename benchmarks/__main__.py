@@ -8,6 +8,7 @@ from benchmarks import (
     autoscale,
     beside_dearest,
     browser,
+    commands,
     crowd,
     engine,
     following,
@@ -49,6 +50,7 @@ if __name__ == "__main__":
     pending.run()
     skew.run()
     lint.run()
+    commands.run()
     crowd.run()
     review.run()
     policies.run()

@@ -6,6 +6,7 @@ do not wait for libraries they do not need. No traceback reaches a user unless `
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -222,7 +223,10 @@ def run() -> NoReturn:
     """Run the command of this process' arguments and exit."""
     _open_missing_streams()
     program = Path(sys.argv[0]).name
-    sys.exit(_guarded(program if program.startswith("kubectl-") else "evenkeel"))
+    code = _guarded(program if program.startswith("kubectl-") else "evenkeel")
+    # Python would look through all that there is for garbage once more before it ends.
+    gc.freeze()
+    sys.exit(code)
 
 
 def _open_missing_streams() -> None:

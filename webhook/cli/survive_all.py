@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.words import IN_PHRASE, IN_SENTENCE, listed
-from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
 from policies.placement.survive.damage import Damage
 from webhook.cli.answers import print_answer
 from webhook.cli.autoscale_option import Autoscale
@@ -20,6 +19,9 @@ from webhook.cli.options import HTML
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import MANY_NODES, TABLES, ExitCode, finish, interruptible, note, progress, show
 from webhook.late_imports import late_imports
+
+if TYPE_CHECKING:
+    from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
 
 with late_imports():
     from policies.placement.core import actions, pod_objects

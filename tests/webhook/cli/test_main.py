@@ -87,6 +87,31 @@ def test_help_imports_no_heavy_module() -> None:
     assert set() == loaded & {"flask", "gunicorn", "cryptography", "prometheus_client", "jsonschema", "rich"}
 
 
+#: Finds every command and shows its help, all in one process.
+ALL_HELP = """
+import sys
+import click
+from webhook.cli.main import command
+def show(command, context):
+    command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            show(below, click.Context(below, parent=context, info_name=name))
+show(command, click.Context(command))
+print(*sys.modules, sep="\\n")
+"""
+
+
+def test_no_help_imports_an_engine() -> None:
+    """Nor does that of commands that compute with it, or with what else only work needs."""
+    done = subprocess.run([sys.executable, "-c", ALL_HELP], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()
+
+    assert {"webhook.cli.survive", "webhook.cli.policy"} <= set(loaded)
+    assert set() == set(loaded) & {"numpy", "rich", "flask", "cryptography", "kubernetes"}
+
+
 #: Imports all that is installed where conformance is not, and runs a command.
 WITHOUT_CONFORMANCE = """
 import pkgutil, sys
