@@ -31,7 +31,7 @@ from webhook.telemetry.metrics import Telemetry
 
 if TYPE_CHECKING:
     from policies.model.labels import LabelSelector
-    from webhook.cert_rotation.configurations import Configuration, Registration
+    from webhook.cert_rotation.cluster_objects import Configuration, Registration
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.client import KubernetesApiServer
     from webhook.kube.informer import ClusterCache
@@ -169,7 +169,7 @@ def _registration_judge(
     settings: Settings, api: KubernetesApiServer, cache: ClusterCache | None
 ) -> Callable[[Configuration], Registration]:
     """Return the function that evaluates which requests a webhook configuration makes the API server send."""
-    from webhook.cert_rotation.configurations import registration  # noqa: PLC0415
+    from webhook.cert_rotation.cluster_objects import registration  # noqa: PLC0415
     from webhook.kube.list import selects_any  # noqa: PLC0415
     from webhook.kube.watched_resources import LABELED_OBJECTS  # noqa: PLC0415
 

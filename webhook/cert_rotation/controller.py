@@ -22,7 +22,7 @@ from certs.inspect import leads_to, signer_of
 from certs.keypair import KeyPair
 from certs.keyring import SERVING_CERTIFICATE, SERVING_KEY, serving_data
 from certs.rotate import Action, is_better, serving_problem
-from webhook.cert_rotation.configurations import Configuration, Registration
+from webhook.cert_rotation.cluster_objects import Configuration, Registration
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
 from webhook.component import Elect, LeaderComponent
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError

@@ -16,8 +16,13 @@ from certs.clocks import clock_problem
 from certs.keyring import Keyring
 from certs.names import Target
 from certs.rotate import Action, Demand, Plan, Rotation, Trust, rotate
-from webhook.cert_rotation.configurations import Configuration, publish, read_configurations
-from webhook.cert_rotation.secret import SecretStore, StoredSecret
+from webhook.cert_rotation.cluster_objects import (
+    Configuration,
+    SecretStore,
+    StoredSecret,
+    publish,
+    read_configurations,
+)
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.telemetry.logs import LOGGER
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 with late_imports():
     from certs import ca, keypair, keyring, store
-    from webhook.cert_rotation import configurations, manifests
-    from webhook.cert_rotation import secret as cert_rotation_secret
+    from webhook.cert_rotation import cluster_objects, manifests
     from webhook.cli import live
     from webhook.kube import api_server as kube_api_server
     from webhook.lint import files
@@ -82,7 +81,7 @@ def _read_secret(api: kube_api_server.ApiServer, namespace: str, secret: str) ->
     Raises:
         ClusterError: It holds none that is valid.
     """
-    stored = cert_rotation_secret.SecretStore(api, namespace, secret).read()
+    stored = cluster_objects.SecretStore(api, namespace, secret).read()
     if bundle := stored.keyring.bundle(datetime.now(UTC)):
         return bundle
     raise kube_api_server.ClusterError(
@@ -91,7 +90,7 @@ def _read_secret(api: kube_api_server.ApiServer, namespace: str, secret: str) ->
 
 
 def _inject_cluster(api: kube_api_server.ApiServer, name: str, bundle: tuple[x509.Certificate, ...]) -> None:
-    found = configurations.read_configurations(api, name)
+    found = cluster_objects.read_configurations(api, name)
     if all(configuration.manifest is None for configuration in found):
         raise kube_api_server.ClusterError(
             f"there are no webhook configurations named {name}; see --webhooks"
@@ -101,6 +100,6 @@ def _inject_cluster(api: kube_api_server.ApiServer, name: str, bundle: tuple[x50
             click.echo(f"{configuration.source}: does not exist", err=True)
             continue
         state = (
-            "unchanged" if configurations.publish(api, configuration, bundle) is configuration else "changed"
+            "unchanged" if cluster_objects.publish(api, configuration, bundle) is configuration else "changed"
         )
         click.echo(f"{configuration.source}: {state}, trusts {len(bundle)}")

@@ -20,8 +20,7 @@ from webhook.late_imports import late_imports
 with late_imports():
     from certs import inspect as certs_inspect
     from certs import keypair, keyring, store
-    from webhook.cert_rotation import configurations
-    from webhook.cert_rotation import secret as cert_rotation_secret
+    from webhook.cert_rotation import cluster_objects
     from webhook.cli import live
 
 
@@ -66,9 +65,9 @@ def command(
         found = _inspect_folder(cert_dir, now=now, margin=margin)
     else:
         api = live.api_server(context)
-        stored = cert_rotation_secret.SecretStore(api, namespace, secret).read()
-        found = configurations.inspect_secret(
-            stored, configurations.read_configurations(api, webhooks), now=now, margin=margin
+        stored = cluster_objects.SecretStore(api, namespace, secret).read()
+        found = cluster_objects.inspect_secret(
+            stored, cluster_objects.read_configurations(api, webhooks), now=now, margin=margin
         )
     if form == "text":
         click.echo("\n".join(_text_lines(found)))

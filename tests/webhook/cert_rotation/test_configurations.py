@@ -8,7 +8,7 @@ from cryptography import x509
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
 from tests.certs.builders import CA
 from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
-from webhook.cert_rotation.configurations import Configuration, publish, read_configurations
+from webhook.cert_rotation.cluster_objects import Configuration, publish, read_configurations
 from webhook.kube.api_server import ApiError
 
 BUNDLE = (CA.certificate,)

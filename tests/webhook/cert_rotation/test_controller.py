@@ -29,7 +29,7 @@ from tests.webhook.cert_rotation.cluster import (
     a_configuration,
 )
 from tests.webhook.registrations import IDLE, ONLY_TOLD
-from webhook.cert_rotation.configurations import Configuration, Registration, registration
+from webhook.cert_rotation.cluster_objects import Configuration, Registration, registration
 from webhook.cert_rotation.controller import CertificateController
 from webhook.cert_rotation.reconcile import ClockError, Reconciler
 from webhook.kube.api_server import ApiError, UnreachableError

@@ -10,7 +10,7 @@ from certs.names import Target
 from certs.rotate import Demand
 from tests.certs.builders import CA, NOW
 from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
-from webhook.cert_rotation.configurations import inspect_secret, read_configurations
+from webhook.cert_rotation.cluster_objects import inspect_secret, read_configurations
 from webhook.cert_rotation.reconcile import Reconciler
 
 NO_MARGIN = timedelta(0)

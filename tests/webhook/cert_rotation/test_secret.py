@@ -10,7 +10,7 @@ import pytest
 from certs.keyring import Keyring
 from tests.certs.builders import CA, a_pair
 from tests.webhook.cert_rotation.cluster import SECRET, Objects
-from webhook.cert_rotation.secret import SecretStore
+from webhook.cert_rotation.cluster_objects import SecretStore
 from webhook.kube.api_server import ApiError, ClusterError
 
 KEYRING = Keyring(serving=a_pair(), ca=CA, trusted=(CA.certificate,))

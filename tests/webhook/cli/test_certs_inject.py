@@ -15,7 +15,7 @@ from policies.manifests.emit import scalar_text
 from policies.manifests.errors import UsageError
 from tests.certs.builders import CA, a_folder, a_pair
 from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, Objects, a_cluster, serving, use
-from webhook.cert_rotation.configurations import read_configurations
+from webhook.cert_rotation.cluster_objects import read_configurations
 from webhook.cert_rotation.reconcile import Reconciler
 from webhook.cli.certs import command
 from webhook.kube.api_server import ClusterError
