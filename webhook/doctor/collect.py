@@ -71,10 +71,7 @@ def collect(
     skew = now - bounded.date if bounded.date else timedelta(0)
     service = observe(lambda: reader.get(f"{names.api_path}/services/{names.service}"))
     deployment = observe(lambda: reader.get(f"{deployments}/{names.service}"))
-    replicas, statuses = _with_statuses(
-        lambda: _replicas(reader, names, service, deployment),
-        lambda listed: read_statuses(api, names, listed),
-    )
+    replicas, statuses = _with_statuses(api, names, lambda: _replicas(reader, names, service, deployment))
     observed = Observations(
         names=names,
         now=now - skew if clock_problem(skew) else now,
@@ -122,12 +119,11 @@ def _version(api: ApiServer) -> Observation[KubernetesVersion]:
 
 
 def _with_statuses(
-    list_replicas: Callable[[], tuple[ReplicaPod, ...]],
-    read: Callable[[tuple[ReplicaPod, ...]], dict[str, ReplicaStatus]],
+    api: ApiServer, names: InstallationNames, list_replicas: Callable[[], tuple[ReplicaPod, ...]]
 ) -> tuple[Observation[tuple[ReplicaPod, ...]], dict[str, ReplicaStatus]]:
     """Return the replicas, and what those that can be reached say of themselves."""
     replicas = observe(list_replicas)
-    statuses = read(replicas.value if isinstance(replicas, Observed) else ())
+    statuses = read_statuses(api, names, replicas.value if isinstance(replicas, Observed) else ())
     if any(status.unreachable for status in statuses.values()):
         # A replica may have ended since it was listed: its pod stays Ready until its kubelet notices.
         replicas = observe(list_replicas)

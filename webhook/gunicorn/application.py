@@ -193,15 +193,9 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             sys.setswitchinterval(_SWITCH_AFTER_S)
             served.begin_work()
 
-        def worker_exit(_arbiter: Arbiter, _worker: Worker) -> None:
-            served.end_work()
-
-        def child_exit(_arbiter: Arbiter, worker: Worker) -> None:
-            served.forget_worker(worker.pid)
-
         return {
             "when_ready": when_ready,
             "post_worker_init": post_worker_init,
-            "worker_exit": worker_exit,
-            "child_exit": child_exit,
+            "worker_exit": lambda _arbiter, _worker: served.end_work(),
+            "child_exit": lambda _arbiter, worker: served.forget_worker(worker.pid),
         }

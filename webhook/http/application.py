@@ -15,7 +15,7 @@ from policies.manifests.wire_reader import prepare
 from webhook.http.admission import PHASES, AdmissionRoutes
 from webhook.http.api_routes import API_ROUTES, ApiCall, ApiReply, ApiRoute
 from webhook.http.body import Receive, Scope, Send
-from webhook.http.child_processes import LimitError
+from webhook.http.child_processes import Limit, LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
 from webhook.http.openapi import ProbeAnswer, document
 from webhook.http.pages import Pages
@@ -36,6 +36,12 @@ _WORK_SHARE: Final = 0.7
 
 #: Bytes that orjson allocates to read a byte, of which it uses what the values need.
 _PARSER_BYTES: Final = 12
+
+#: The options that set limits.
+_SET_BY: Final = {
+    Limit.TIMEOUT: " (--request-timeout-s)",
+    Limit.MEMORY: " (--max-request-memory-bytes)",
+}
 
 #: Where the app keeps its state.
 STATE_KEY = "evenkeel"
@@ -134,7 +140,7 @@ def _compute(compute: Callable[[ApiCall], ApiReply], call: ApiCall) -> ApiReply:
         )
     except LimitError as error:
         server.telemetry.limited.labels(error.limit.value).inc()
-        raise limit_refusal(error) from error
+        raise limit_refusal(error, _SET_BY.get(error.limit, "")) from error
 
 
 def _within_memory(compute: Callable[[ApiCall], ApiReply], call: ApiCall, memory_bytes: int) -> ApiReply:

@@ -90,15 +90,11 @@ class ResourceLimits:
         timeout_s: Seconds, with those in which it waits for others.
         memory_bytes: Memory, beyond what the server has already.
         processor_s: Seconds of processor time; None for no limit but that of ``timeout_s``.
-        timeout_option: The option that sets the time; empty where there is none.
-        memory_option: The option that sets the memory.
     """
 
     timeout_s: float
     memory_bytes: int
     processor_s: float | None = None
-    timeout_option: str = ""
-    memory_option: str = ""
 
 
 class ChildProcesses:
@@ -197,7 +193,7 @@ class ChildProcesses:
                 self._running.discard(pid)
         if said is None:
             text = f"the answer takes longer than {self._budget.timeout_s:g} s"
-            raise LimitError(Limit.TIMEOUT, text + _in_brackets(self._budget.timeout_option))
+            raise LimitError(Limit.TIMEOUT, text)
         if self._ended:
             raise LimitError(Limit.BUSY, _ENDING)
         # It ends when it has said everything, and what it says ends with it.
@@ -215,14 +211,10 @@ class ChildProcesses:
         found, error, trace = pickle.loads(said)  # noqa: S301  # our own process wrote it
         if isinstance(error, MemoryError):
             text = f"the answer takes more than {self._budget.memory_bytes >> 20} MiB of memory"
-            raise LimitError(Limit.MEMORY, text + _in_brackets(self._budget.memory_option)) from error
+            raise LimitError(Limit.MEMORY, text) from error
         if error is not None:
             raise error from _RemoteError(f"\n{trace}")
         return found
-
-
-def _in_brackets(option: str) -> str:
-    return f" ({option})" if option else ""
 
 
 def _is_gone(client: int) -> bool:

@@ -74,9 +74,9 @@ def answer_errors(
     app.register_error_handler(Exception, answer_failure)
 
 
-def limit_refusal(error: LimitError) -> RefusalError:
-    """Return the refusal of a request that met a limit."""
-    return RefusalError(_STATUSES[error.limit], error.message)
+def limit_refusal(error: LimitError, hint: str = "") -> RefusalError:
+    """Return the refusal of a request that met a limit, with a hint who sets that."""
+    return RefusalError(_STATUSES[error.limit], error.message + hint)
 
 
 def compress(response: Response, packed: bytes | None = None) -> Response:

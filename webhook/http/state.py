@@ -87,8 +87,6 @@ class ServerState:
         budget = ResourceLimits(
             timeout_s=self.settings.request_timeout_s,
             memory_bytes=self.settings.max_request_memory_bytes,
-            timeout_option="--request-timeout-s",
-            memory_option="--max-request-memory-bytes",
         )
         self.children = ChildProcesses(budget)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -70,24 +69,19 @@ class ClusterCache:
             )
             for resource in resources
         ]
-        self._threads = [
-            threading.Thread(target=reflector.run, name=f"watch-{reflector.kind}", daemon=True)
-            for reflector in self._reflectors
-        ]
 
     def start(self) -> None:
-        """Begin to list and watch; after a fork, for threads are not inherited."""
-        for thread in self._threads:
-            thread.start()
+        """Begin to list and watch, after a fork."""
+        for reflector in self._reflectors:
+            reflector.start()
 
     def stop(self) -> None:
         """End the threads and their connections; the index stays as it is."""
         for reflector in self._reflectors:
             reflector.stop()
         deadline = time.monotonic() + _STOP_S
-        for thread in self._threads:
-            if thread.ident is not None:
-                thread.join(max(0.0, deadline - time.monotonic()))
+        for reflector in self._reflectors:
+            reflector.join(max(0.0, deadline - time.monotonic()))
 
     @property
     def synced(self) -> bool:
@@ -108,7 +102,9 @@ class ClusterCache:
     def unsynced(self) -> list[str]:
         """Return the kinds of which not all objects were seen once, each with the reason."""
         return [
-            reflector.title for reflector in self._reflectors if not (reflector.synced or reflector.unread)
+            reflector.record.title
+            for reflector in self._reflectors
+            if not (reflector.synced or reflector.unread)
         ]
 
     def refused(self, *, longer_s: float) -> list[str]:
@@ -117,7 +113,7 @@ class ClusterCache:
         One that the cluster is read without is no such kind.
         """
         return [
-            reflector.title
+            reflector.record.title
             for reflector in self._reflectors
             if reflector.refused_s() > longer_s and not reflector.tolerated
         ]
@@ -128,7 +124,7 @@ class ClusterCache:
 
     def left_out(self) -> list[LeftOutObject]:
         """Return the objects that cannot be read."""
-        return [obj for reflector in self._reflectors for obj in reflector.left_out()]
+        return [obj for reflector in self._reflectors for obj in reflector.record.left_out()]
 
     def kinds(self) -> list[KindStatus]:
         """Return how the cache of each kind is."""

@@ -61,6 +61,7 @@ class Reflector:
         refused_status: With which HTTP status the API server refuses lists and watches; 0 if it does not.
         unread: Why the cluster is read without an optional kind; empty if it is not.
         tolerated: Whether the API server refuses what the cluster can be read without.
+        record: The counts of the kind, its last error, and what of it cannot be read, for any thread.
     """
 
     def __init__(
@@ -101,8 +102,9 @@ class Reflector:
         self._backoff = backoff
         self._watch_s = watch_s
         self._keep_last = keep_last
-        self._kind = (resource.api_version, resource.kind)
-        self._record = KindRecord(resource.kind)
+        self._kind = resource.key
+        self.record = KindRecord(resource.kind)
+        self._thread = threading.Thread(target=self.run, name=f"watch-{resource.kind}", daemon=True)
         self._stopping = threading.Event()
         self._watch: Watch | None = None
         # When the watch of this attempt was opened; infinite if it was not.
@@ -127,22 +129,22 @@ class Reflector:
 
     def status(self) -> KindStatus:
         """Return how it goes."""
-        return self._record.status(
+        return self.record.status(
             synced=self.synced, unread=bool(self.unread), objects=self._index.count(self._kind)
         )
-
-    def left_out(self) -> list[LeftOutObject]:
-        """Return the objects that cannot be read, from any thread."""
-        return self._record.left_out()
 
     def refused_s(self) -> float:
         """Return for how many seconds the API server has refused lists and watches; 0 if it does not."""
         return max(0.0, self._clock() - self._refused_at)
 
-    @property
-    def title(self) -> str:
-        """The kind, and why it is not watched if it is not; without the index, so without waiting."""
-        return self._record.title
+    def start(self) -> None:
+        """Run in a thread of its own; after a fork, for threads are not inherited."""
+        self._thread.start()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the thread to end, if there is one."""
+        if self._thread.ident is not None:
+            self._thread.join(timeout_s)
 
     def run(self) -> None:
         """List and watch until ``stop``."""
@@ -196,7 +198,7 @@ class Reflector:
         while page := self._listing.next():
             if page.first:
                 self._listed_at, self._listed_version = asked_at, page.version
-                self._missing = self._index.names(self._kind) | {obj.key for obj in self.left_out()}
+                self._missing = self._index.names(self._kind) | {obj.key for obj in self.record.left_out()}
             for broken in page.left_out:
                 self._missing.discard(broken.key)
                 self._leave_out(broken)
@@ -211,10 +213,10 @@ class Reflector:
             self._drop(namespace, name)
         self._version, self.alive_at = self._listed_version, self._listed_at
         self._forget_list()
-        self._record.lists += 1
+        self.record.lists += 1
         # What may be listed may still not be watched.
         self.synced = self.synced or not self._resource.optional
-        fields = {"kind": self.kind, "objects": self._index.count(self._kind), "lists": self._record.lists}
+        fields = {"kind": self.kind, "objects": self._index.count(self._kind), "lists": self.record.lists}
         LOGGER.info("cluster_listed", extra={"fields": fields})
         return True
 
@@ -241,7 +243,7 @@ class Reflector:
         before, opened_at = self.alive_at, self._clock()
         self.alive_at = self._opened_at = opened_at
         self._refused_at, self.refused_status, self.tolerated = math.inf, 0, False
-        self._record.watching()
+        self.record.watching()
         if self._resource.optional:
             self.synced, self.unread = True, ""
             self._availability("")
@@ -265,7 +267,7 @@ class Reflector:
             raise UnreachableError(f"{self._api.url}{self._resource.path}: no event of a watch: {text!r}")
         verb, obj = event
         if verb in CHANGES:
-            self._record.events += 1
+            self.record.events += 1
         if verb == "DELETED":
             self._drop(*(obj.key if isinstance(obj, LeftOutObject) else identity(obj)))
         elif isinstance(obj, LeftOutObject):
@@ -279,7 +281,7 @@ class Reflector:
                 self._forget()
             raise error_of(status, obj)
         elif verb != "BOOKMARK":
-            self._record.odd_event(f"an event of an unknown type: {verb[:40]!r}")
+            self.record.odd_event(f"an event of an unknown type: {verb[:40]!r}")
         self.alive_at = self._clock()
         metadata = obj.get("metadata") if isinstance(obj, dict) else None
         version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
@@ -299,19 +301,19 @@ class Reflector:
             return
         if errors:
             # The index holds it no more.
-            self._record.leave_out(left_out(reason=str(errors[0])))
+            self.record.leave_out(left_out(reason=str(errors[0])))
         else:
-            self._record.let_in((namespace, name))
+            self.record.let_in((namespace, name))
 
     def _leave_out(self, obj: LeftOutObject, trace: Exception | None = None) -> None:
         """Leave an object out that cannot be read, and what was known of it unless that is to be kept."""
-        self._record.leave_out(obj, trace)
+        self.record.leave_out(obj, trace)
         if not self._keep_last:
             self._index.remove(*self._kind, obj.namespace, obj.name)
 
     def _drop(self, namespace: str, name: str) -> None:
         """Note that an object is gone."""
-        self._record.let_in((namespace, name))
+        self.record.let_in((namespace, name))
         self._index.remove(*self._kind, namespace, name)
 
     def _refused(self, error: ApiError) -> None:
@@ -329,20 +331,17 @@ class Reflector:
         why = unread_reason(self._resource, error)
         self.tolerated = bool(why)
         if why and (not self.synced or self.refused_s() > REFUSED_S):
-            self._do_without(why)
+            # The cluster is read without this kind, until it can be listed and watched.
+            self.synced, self.unread = False, why
+            self._forget()
+            self._availability(why)
         self._failed(
             f"{error.status} {error.reason}: {error}" if error.reason else f"{error.status}: {error}"
         )
 
-    def _do_without(self, why: str) -> None:
-        """Have the cluster read without this kind, until it can be listed and watched."""
-        self.synced, self.unread = False, why
-        self._forget()
-        self._availability(why)
-
     def _failed(self, problem: str, *, reported: bool = True, trace: Exception | None = None) -> None:
         if not self._stopping.is_set():
-            self._record.failed(problem, reported=reported, trace=trace)
+            self.record.failed(problem, reported=reported, trace=trace)
 
     def _forget(self) -> None:
         """Have the objects listed again; meanwhile those that are known stay."""

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 LOOK_EVERY_S: Final = 0.5
 #: Seconds for which further changes are waited for. Much less than a change may take to be in force.
 COALESCE_S: Final = 0.1
+#: Seconds for a thread to end.
+_STOP_S: Final = 1.0
 #: Names that a log line lists.
 _LISTED: Final = 20
 
@@ -119,7 +121,7 @@ class PolicyController(Component):
         self._reflector: Reflector | None = None
         self._wake = threading.Event()
         self._stopping = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._thread = threading.Thread(target=self._run, name="policies", daemon=True)
         # Those that the server began with are in its first line.
         self._at_start = files.policies or default
         self._in_force: PolicySet | None = None
@@ -131,13 +133,9 @@ class PolicyController(Component):
 
     def start(self) -> None:
         """Begin to follow files and cluster; after a fork, for threads are not inherited."""
-        self._threads = [threading.Thread(target=self._run, name="policies", daemon=True)]
+        self._thread.start()
         if self._reflector is not None:
-            self._threads.append(
-                threading.Thread(target=self._reflector.run, name="watch-SpreadPolicy", daemon=True)
-            )
-        for thread in self._threads:
-            thread.start()
+            self._reflector.start()
 
     def stop(self) -> None:
         """End the threads; the policies stay in force."""
@@ -145,8 +143,9 @@ class PolicyController(Component):
         self._wake.set()
         if self._reflector is not None:
             self._reflector.stop()
-        for thread in self._threads:
-            thread.join(1.0)
+            self._reflector.join(_STOP_S)
+        if self._thread.ident is not None:
+            self._thread.join(_STOP_S)
 
     def changed(self) -> None:
         """Note that a policy of the cluster has changed."""
@@ -202,9 +201,9 @@ class PolicyController(Component):
         if self._missing:
             yield f"CustomResourceDefinition {CRD_NAME} is not installed: only policies of files are in force"
         elif self._reflector.refused_s() > REFUSED_S:
-            refusal = f"the API server refuses to list or watch {self._reflector.title}"
+            refusal = f"the API server refuses to list or watch {self._reflector.record.title}"
             yield f"policies of the cluster are not current: {refusal}"
-        if left_out := self._reflector.left_out():
+        if left_out := self._reflector.record.left_out():
             yield f"{left_out_warning(left_out)}; the last good version stays in force"
         for entry in self.resources.listed():
             if entry.errors:

@@ -52,8 +52,7 @@ class ChangeWatch:
     def start(self) -> None:
         """Begin to list and watch, a thread for each kind."""
         for reflector in self._reflectors:
-            name = f"watch-{reflector.kind}"
-            threading.Thread(target=reflector.run, name=name, daemon=True).start()
+            reflector.start()
 
     def stop(self) -> None:
         """End the threads, soon."""
@@ -68,7 +67,7 @@ class ChangeWatch:
 
     def unwatched(self) -> list[str]:
         """Return the kinds that are not watched, each with the reason."""
-        return [reflector.title for reflector in self._reflectors if reflector.status().last_error]
+        return [reflector.record.title for reflector in self._reflectors if reflector.status().last_error]
 
     def was_read(self, read: Mapping[Kind, _Hashes]) -> None:
         """Compare with another reading from now on; what is not in it counts as new.

@@ -406,16 +406,16 @@ def test_an_unreadable_object_is_left_out_alone(
     server.put(bound(name), _UNREADABLE[name])
     with following(server, tmp_path) as (reflector, index):
         eventually(lambda: reflector.synced)
-        listed, names = [obj.title for obj in reflector.left_out()], index.names(POD)
+        listed, names = [obj.title for obj in reflector.record.left_out()], index.names(POD)
         server.put(bound(name))
-        eventually(lambda: follows(server, index) and not reflector.left_out())
+        eventually(lambda: follows(server, index) and not reflector.record.left_out())
         server.put(bound(name), _UNREADABLE[name])
-        eventually(reflector.left_out)
+        eventually(reflector.record.left_out)
         while_broken = index.names(POD)
         server.put(bound("new"))
         eventually(lambda: ("shop", "new") in index.names(POD))
         server.delete(bound(name), _UNREADABLE[name])
-        eventually(lambda: not reflector.left_out())
+        eventually(lambda: not reflector.record.left_out())
         told = reflector.status()
 
     kept = {("shop", "kept"), ("shop", "listed")}
@@ -439,7 +439,7 @@ def test_deep_managed_fields(server: FakeApiServer, tmp_path: Path) -> None:
         eventually(lambda: follows(server, index))
 
     assert {("shop", "web")} == listed
-    assert [] == reflector.left_out()
+    assert [] == reflector.record.left_out()
 
 
 def test_what_is_left_out_goes_with_a_list(server: FakeApiServer, tmp_path: Path) -> None:
@@ -449,7 +449,7 @@ def test_what_is_left_out_goes_with_a_list(server: FakeApiServer, tmp_path: Path
     server.put(bound("c"))
     with following(server, tmp_path) as (reflector, index):
         eventually(lambda: reflector.synced)
-        before = sorted(obj.title for obj in reflector.left_out())
+        before = sorted(obj.title for obj in reflector.record.left_out())
         with server.changed:
             del server.texts["Pod", "shop", "a"], server.objects["Pod", "shop", "b"]
         server.compact()
@@ -458,7 +458,7 @@ def test_what_is_left_out_goes_with_a_list(server: FakeApiServer, tmp_path: Path
         after = index.names(POD)
 
     assert ["item 1 of the list", "shop/cut"] == before
-    assert ([], {("shop", "a"), ("shop", "c")}) == (reflector.left_out(), after)
+    assert ([], {("shop", "a"), ("shop", "c")}) == (reflector.record.left_out(), after)
 
 
 def test_a_bug_in_one_object(
@@ -485,7 +485,7 @@ def test_a_bug_in_one_object(
         eventually(lambda: follows(server, index))
 
     assert {("shop", "b")} == listed
-    assert [] == reflector.left_out()
+    assert [] == reflector.record.left_out()
     assert any(record.exc_info for record in caplog.records)
 
 
