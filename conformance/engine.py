@@ -6,7 +6,7 @@ from conformance.case import Operation
 from conformance.implementation import DeclinedError
 from policies.config.context import AdmissionContext
 from policies.reports.score import json as score_json
-from webhook.requests import simulated
+from policies.reports.simulate import json as simulate_json
 from webhook.requests.frame import RequestError
 from webhook.requests.score import place_request
 from webhook.requests.simulate import simulate_request
@@ -25,7 +25,7 @@ class Engine:
         """Return the answer; see ``Implementation``."""
         try:
             if operation is Operation.SIMULATE:
-                return simulated.render_json(simulate_request(request, _SERVER))
+                return simulate_json.render(simulate_request(request, _SERVER))
             return score_json.render(place_request(request, _SERVER))
         except RequestError as error:
             raise DeclinedError("; ".join(map(str, error.errors)) or error.message) from error

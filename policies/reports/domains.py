@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import ceil
 from typing import Final
 
-from rich.padding import Padding
+from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from policies.manifests.words import ON_LINE, more, plural
-from policies.reports.words import domain_name, numbers, plain_table
+from policies.manifests.words import IN_TABLE, ON_LINE, more, plural
+from policies.reports.words import (
+    both_ends,
+    domain_name,
+    indented,
+    numbers,
+    plain_table,
+)
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
 
 #: Columns of the longest bar, and of the longest in a narrow terminal.
@@ -25,19 +33,18 @@ BLOCK: Final = "█"
 MOST_LINES: Final = 4
 
 
-def domain_bars(stats: ConstraintStats, *, indent: int, width: int) -> Iterator[Padding]:
+def domain_bars(stats: ConstraintStats, *, width: int) -> Iterator[RenderableType]:
     """Yield every domain with a bar of its matching pods; where they are many, how many are alike, too.
 
     Args:
         stats: The constraint.
-        indent: Columns to leave free on the left.
         width: Columns of the terminal.
     """
     room = bar_room(width)
     if stats.histogram and not stats.all_listed:
-        yield Padding(_histogram(stats, room), (0, 0, 0, indent))
+        yield indented(_histogram(stats, room))
     if stats.domains:
-        yield Padding(_domains(stats, room), (0, 0, 0, indent))
+        yield indented(_domains(stats, room))
 
 
 def _domains(stats: ConstraintStats, room: int) -> Table:
@@ -127,6 +134,31 @@ def bar_room(width: int) -> int:
 def bar(share: float, room: int, *, fits: bool | None) -> Text:
     """Return a bar that fills a share of its room; whatever is not zero can be seen."""
     return Text(BLOCK * ceil(share * room), {True: "green", False: "red", None: "cyan"}[fits])
+
+
+def domain_table(
+    titles: Iterable[str], columns: Sequence[Mapping[str, int]], *, shown: int, room: int
+) -> Table:
+    """Return how many pods each domain has one time after another; of many, how many domains are alike.
+
+    Args:
+        titles: Of the times.
+        columns: The pods of each domain, by time; the domains are those of the last.
+        shown: The time that bars show.
+        room: Columns of the bar of the fullest domain of the last time.
+    """
+    # A domain that came with new nodes had no pods before.
+    rows = {value: tuple(column.get(value, 0) for column in columns) for value in columns[-1]}
+    few = len(rows) <= IN_TABLE
+    lines = [(domain_name(value), row) for value, row in rows.items()]
+    if not few:
+        alike = sorted(Counter(rows.values()).items(), key=lambda entry: entry[0][::-1], reverse=True)
+        lines = [(f"{count:,}", row) for row, count in alike]
+    table = plain_table("DOMAIN" if few else "DOMAINS", *numbers(*titles), Column("", no_wrap=True))
+    fullest = max(columns[-1].values()) or 1
+    for name, row in chain(*both_ends(lines, IN_TABLE)):
+        table.add_row(name, *(f"{count:,}" for count in row), bar(row[shown] / fullest, room, fits=None))
+    return table
 
 
 #: Entries of the line; those of domains that change come first.

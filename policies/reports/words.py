@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
-from typing import Final
+from typing import Final, TypeVar
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -19,7 +19,6 @@ from policies.model.pod_volumes import LostVolume
 from policies.model.replica_number import ReplicaOrigin
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
-from policies.placement.core.actions import AddNodes
 from policies.placement.core.placement import Placement, PreparedPod
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.core.replicas import Replicas
@@ -28,6 +27,9 @@ from policies.placement.rollout.new_revision import ReplacedPods
 from policies.placement.rollout.rollout import Rollout
 from policies.scheduler.releases import newer_than_known
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
+
+#: What a report lists.
+_Entry = TypeVar("_Entry")
 
 #: The placeholder for the name of an object that has none.
 NO_NAME: Final = "(no name)"
@@ -114,6 +116,13 @@ def add_rows(
     if (rest := len(every) - most) > 0:
         table.add_row(*[""] * rest_in, more(rest, noun))
     return table
+
+
+def both_ends(entries: Sequence[_Entry], most: int) -> tuple[Sequence[_Entry], Sequence[_Entry]]:
+    """Return the first entries and the last, where there are more than are listed; else all, and none."""
+    if len(entries) <= most:
+        return entries, ()
+    return entries[: most // 2], entries[-(most // 2) :]
 
 
 def indented(part: RenderableType, columns: int = 3) -> Padding:
@@ -355,16 +364,3 @@ def taints_text(keys: Sequence[str]) -> str:
     ('the taint team', 'the taints team, gpu')
     """
     return f"the {'taint' if len(keys) == 1 else 'taints'} {listed(keys, IN_MESSAGE)}"
-
-
-def nodes_like(action: AddNodes) -> str:
-    """Return the nodes that are added, in words.
-
-    >>> from policies.manifests.fields import FieldPath
-    >>> nodes_like(AddNodes(at=FieldPath(), like="n1", count=2, without_taints=("team",)))
-    '2 nodes like n1 without the taint team'
-    """
-    without = f" without {taints_text(action.without_taints)}" if action.without_taints else ""
-    labels = listed((f"{key}={value}" for key, value in action.labels), IN_SENTENCE)
-    with_labels = f" with {labels}" if labels else ""
-    return f"{plural(action.count, 'node')} like {one_line(action.like)}{with_labels}{without}"

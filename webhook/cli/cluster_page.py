@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 with late_imports():
     from policies.model import workload_ref
     from policies.placement.audit import audit as audit_audit
+    from policies.reports import actions
     from policies.reports.audit import words as audit_words
-    from policies.reports.simulate import words as simulate_words
     from policies.reports.survive import cluster_words
     from webhook.cli import ui_cluster
     from webhook.ui import recording
@@ -84,7 +84,7 @@ class RecordedCluster:
             self._made.withheld += cluster_words.notes(report)
             action = cluster_words.any_loss(options.key, unreachable=options.unreachable)
         else:
-            action = simulate_words.action_text(
+            action = actions.action_text(
                 recording.lost(options.key, options.domain, unreachable=options.unreachable)
             )
         hit = sorted(

@@ -34,11 +34,11 @@ with late_imports():
     from policies.placement.core import known_pods
     from policies.placement.rollout import simulated_rollout
     from policies.placement.simulate import scheduling_queue, simulated_queue
-    from policies.reports.simulate import words
+    from policies.reports.simulate import json as simulate_json
+    from policies.reports.simulate import text as simulate_text
     from webhook.cli import live_placement, placement
     from webhook.kube import snapshot
     from webhook.requests import simulate
-    from webhook.requests import simulated as requests_simulated
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
@@ -237,10 +237,10 @@ def report(
         planned = replace(happening.planned(queue.cluster), scales_down=bool(asked.scale_down))
         simulated = _simulate(queue, asked.settings, planned)
     if tell is not None:
-        tell(requests_simulated.render_json(simulated), entry, words.verdict(simulated))
+        tell(simulate_json.render(simulated), entry, simulate_text.verdict(simulated))
     else:
         show(
-            lambda width, color: requests_simulated.render_text(simulated, width=width, color=color),
+            lambda width, color: simulate_text.render(simulated, width=width, color=color),
             piped=SENTENCES,
         )
     if isinstance(simulated, simulated_queue.SimulatedQueue) and not simulated.complete:
@@ -302,4 +302,4 @@ def _simulate(
 
 def _answer(line: bytes, server: AdmissionContext, known: known_pods.KnownPods) -> tuple[bytes, bool]:
     simulated = simulate.simulate_request(line, server, known)
-    return requests_simulated.render_json(simulated), simulated.succeeds
+    return simulate_json.render(simulated), simulated.succeeds

@@ -18,6 +18,7 @@ from policies.manifests.wire import Received
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.placement import Placement
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
+from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.advise import json as advise_json
 from policies.reports.advise import text as advise_text
 from policies.reports.advise.json import AdviseAnswer
@@ -32,10 +33,11 @@ from policies.reports.lint.json import LintReport
 from policies.reports.score import json as score_json
 from policies.reports.score import text as score_table
 from policies.reports.score.answer import ScoreAnswer
+from policies.reports.simulate import json as simulate_json
+from policies.reports.simulate import text as simulate_text
 from policies.reports.simulate.json import SimulateAnswer
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.rbac import Resource
-from webhook.requests import simulated
 from webhook.requests.advise import AdviseRequest, advise_request
 from webhook.requests.audit import AuditRequest, audit_request
 from webhook.requests.explain import ExplainRequest, explain_request
@@ -133,10 +135,19 @@ def simulate(call: ApiCall) -> ApiReply:
     found = simulate_request(call.body, call.context)
     kept = found.kept if isinstance(found, SimulatedRollout) else 0
     return ApiReply(
-        _rendered(found, simulated.render_json, simulated.render_text, call.screen),
-        simulated.counts(found),
+        _rendered(found, simulate_json.render, simulate_text.render, call.screen),
+        _counts(found),
         {PENDING_PODS: str(found.pending), KEPT_PODS: str(kept)},
     )
+
+
+def _counts(found: SimulatedQueue | SimulatedRollout) -> Mapping[str, int]:
+    """Return the counts to log."""
+    if isinstance(found, SimulatedRollout):
+        cluster, pods = found.rollout.prepared.cluster, found.rollout.replicas
+    else:
+        cluster, pods = found.queue.cluster, len(found.queue.pods)
+    return {"nodes": cluster.node_count, "pods": pods, "pending": found.pending}
 
 
 def advise(call: ApiCall) -> ApiReply:

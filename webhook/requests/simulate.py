@@ -37,7 +37,7 @@ from policies.placement.simulate.simulated_queue import (
     simulate_queue,
 )
 from policies.placement.simulate.what_if import ActionError
-from policies.reports.simulate.words import happening_text
+from policies.reports.actions import happening_text
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.requests.actions import MOST_ACTIONS, ActionBody, actions_of

@@ -13,8 +13,9 @@ from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
 from policies.placement.survive.damage import Damage
+from policies.reports.actions import disruption
 from policies.reports.survive.cluster_json import loss_result
-from policies.reports.survive.cluster_words import about, disruption, notes, verdict_on
+from policies.reports.survive.cluster_words import about, notes, verdict_on
 from webhook.requests.actions import actions_of
 from webhook.requests.autoscale import autoscaler_of
 from webhook.ui import answers

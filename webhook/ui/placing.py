@@ -19,10 +19,10 @@ from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.explain import json as explain_json
 from policies.reports.score import json as score_json
+from policies.reports.simulate import json as simulate_json
 from webhook.requests.frame import RequestError
 from webhook.requests.score import SCORED_RULES
 from webhook.requests.simulate import SimulateRequest, most_rolled_out, run
-from webhook.requests.simulated import render_json
 from webhook.ui.bodies import ManifestBody, RolloutBody, WhatIfBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, as_json, field_problems, read_manifest, request_problem
@@ -59,7 +59,7 @@ def _tolerating(cluster: PageCluster) -> AdmissionContext:
 
 def simulate(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> bytes:
     """Schedule the replicas of a manifest one after another, or roll it out as the new revision."""
-    return render_json(simulated(cluster, body))
+    return simulate_json.render(simulated(cluster, body))
 
 
 def simulated(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> SimulatedQueue | SimulatedRollout:

@@ -8,8 +8,8 @@ import orjson
 
 from policies.manifests.fields import member, text_member
 from policies.placement.explain.explain import explain_object
-from policies.reports.simulate.words import happening_text
-from policies.reports.simulate.words import verdict as simulation_verdict
+from policies.reports.actions import happening_text
+from policies.reports.simulate.text import verdict as simulation_verdict
 from policies.reports.words import headline
 from webhook.requests.actions import actions_of
 from webhook.requests.simulate import SimulateRequest

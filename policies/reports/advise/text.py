@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -32,6 +31,7 @@ from policies.reports.suggestion.text import given_up_text
 from policies.reports.words import (
     constraint_title,
     dropped,
+    indented,
     item,
     numbers,
     plain_table,
@@ -90,7 +90,7 @@ def _constraints(advice: Advice) -> Iterator[RenderableType]:
         text = constraint_title(applied, None)
         yield item(number, text[: text.plain.rindex(",")])
         for _, why in constraint_reasons(constraint, advice):
-            yield Padding(Text(why), (0, 0, 0, 3))
+            yield indented(Text(why))
     if text_of_others := others_text(advice):
         yield Text(text_of_others)
     for each in advice.given_up:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -19,7 +18,7 @@ from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.reports.audit.words import notes, places, pods, room, summary, title, why, worst_loss
 from policies.reports.lint.markdown import code, text, within
-from policies.reports.words import plain_table, print_all
+from policies.reports.words import indented, plain_table, print_all
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _HEADER = (
@@ -28,14 +27,7 @@ _HEADER = (
 
 
 def render(run: AuditRun, *, width: int, color: bool, wide: bool = False) -> str:
-    """Return the report as text, no line longer than the width of the terminal.
-
-    Args:
-        run: The audit.
-        width: Columns of the terminal.
-        color: Whether to use its colors.
-        wide: Whether to list every workload, those without a problem too.
-    """
+    """Return the report as text, as ``print_all`` does; ``wide`` lists workloads without a problem, too."""
     return print_all(_parts(run, wide=wide), width=width, color=color)
 
 
@@ -45,7 +37,7 @@ def _parts(run: AuditRun, *, wide: bool) -> Iterator[RenderableType]:
             yield _title(found)
             for problem in found.problems:
                 risk = Text(problem.risk, _COLORS[problem.severity])
-                yield Padding(Text.assemble(risk, ": ", why(problem, found)), (0, 0, 0, 2))
+                yield indented(Text.assemble(risk, ": ", why(problem, found)), 2)
             yield ""
     if wide and run.workloads:
         yield _every(run)

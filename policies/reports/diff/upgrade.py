@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Final, NamedTuple
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
@@ -16,7 +15,7 @@ from policies.manifests.wire import INLINE, Count, Keywords, SentAs, dumps
 from policies.manifests.words import ON_SCREEN, listed, object_title, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.placement.audit.release_diff import DiffKind, WorkloadDiff
-from policies.reports.words import print_all, sentence
+from policies.reports.words import indented, print_all, sentence
 from policies.scheduler.release_changes import ReleaseChange
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -107,12 +106,12 @@ def _group(
     for found in differing[:ON_SCREEN]:
         name = object_title(found.kind, found.namespace, found.name)
         line = Text.assemble(name, ": ", (what(found), "red" if found.breaks else ""))
-        yield Padding(line, (0, 0, 0, 2))
+        yield indented(line, 2)
         if found.after.message and not found.before.message:
             yield sentence(f"    {found.after.message}")
     if rest := differing[ON_SCREEN:] + [found for found in workloads if found.difference is DiffKind.SCORES]:
         more = "more " if differing else ""
-        yield Padding(Text(f"{plural(len(rest), f'{more}workload')}{_kinds(rest)}"), (0, 0, 0, 2))
+        yield indented(Text(f"{plural(len(rest), f'{more}workload')}{_kinds(rest)}"), 2)
 
 
 def _kinds(workloads: Sequence[WorkloadDiff]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
@@ -14,25 +13,23 @@ from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
 from policies.reports.domains import domain_bars
+from policies.reports.words import indented
 from policies.scheduler.domain_stats import ConstraintStats
 from policies.scheduler.node_table import MISSING
 
 
-def constraint_text(
-    stats: ConstraintStats, placement: Placement, *, indent: int, width: int
-) -> Iterator[RenderableType]:
+def constraint_text(stats: ConstraintStats, placement: Placement, *, width: int) -> Iterator[RenderableType]:
     """Yield the lines below a constraint's title.
 
     Args:
         stats: The constraint.
         placement: Of the pod that it is in force for.
-        indent: Columns to leave free on the left.
         width: Columns of the terminal.
     """
     for line in _lines(stats, placement):
-        yield Padding(Text(line), (0, 0, 0, indent))
+        yield indented(Text(line))
     if not _is_of_one_node(stats, placement):
-        yield from domain_bars(stats, indent=indent, width=width)
+        yield from domain_bars(stats, width=width)
 
 
 def _lines(stats: ConstraintStats, placement: Placement) -> Iterator[str]:

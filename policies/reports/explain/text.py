@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from policies.admission.rejection_summary import written
@@ -21,6 +20,7 @@ from policies.reports.words import (
     constraint_title,
     domain_name,
     dropped,
+    indented,
     item,
     named,
     print_all,
@@ -53,14 +53,7 @@ MOST_GROUPS: Final = 8
 
 
 def render(explained: Explained, *, width: int, color: bool, wide: bool = False) -> str:
-    """Return the report as text.
-
-    Args:
-        explained: What to report.
-        width: Columns of the terminal; no line but the scheduler's sentence is longer.
-        color: Whether to use the terminal's colors.
-        wide: Whether all groups of nodes are listed, however many.
-    """
+    """Return the report as text, as ``print_all`` does; ``wide`` lists all groups of nodes."""
     groups = EVERY_NODE if wide else MOST_GROUPS
     return print_all(_parts(explained, width, groups), width=width, color=color)
 
@@ -156,7 +149,7 @@ def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
     yield Text("Constraints in force", "bold")
     for number, stats in enumerate(all_stats, start=1):
         yield item(number, constraint_title(stats.applied, placement.policy))
-        yield from constraint_text(stats, placement, indent=3, width=width)
+        yield from constraint_text(stats, placement, width=width)
     yield from dropped(placement)
 
 
@@ -167,7 +160,7 @@ def _refusing(
         yield Text(named(group.examples, group.count))
         for rejection in group.rejections:
             for line in rejection_lines(result, rejection):
-                yield Padding(Text(line), (0, 0, 0, 3))
+                yield indented(Text(line))
     if rest := groups[most:]:
         rejected = plural(sum(group.count for group in rest), "node")
         yield Text(f"and {rejected} for {plural(len(rest), 'other set')} of reasons")
@@ -258,9 +251,9 @@ def _outlook(explained: Explained, most: int) -> Iterator[RenderableType]:
         return
     for tier in tiers[:most]:
         text = f"score {tier.score}, {tier.points} points: {named(tier.examples, tier.count)}"
-        yield Padding(Text(text), (0, 0, 0, 3))
+        yield indented(Text(text))
     if rest := tiers[most:]:
-        yield Padding(Text(f"lower: {plural(sum(tier.count for tier in rest), 'node')}"), (0, 0, 0, 3))
+        yield indented(Text(f"lower: {plural(sum(tier.count for tier in rest), 'node')}"))
     lead = explanation.lead
     ahead = "All are equal by spread." if lead is None else f"The best score leads by {lead} points."
     profile = placement.result.request.profile

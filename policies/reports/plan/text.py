@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Final
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.findings import Finding, Severity
@@ -36,7 +35,7 @@ from policies.reports.plan.words import (
     what_differs,
 )
 from policies.reports.simulate.autoscale_text import new_node_lines
-from policies.reports.words import constraint_title, print_all, sentence
+from policies.reports.words import constraint_title, indented, print_all, sentence
 
 _STYLES: Final = {
     PlanAction.REMOVE: "red",
@@ -83,25 +82,25 @@ def _workload(workload: PlannedWorkload) -> Iterator[RenderableType]:
         head.append(f" ({builds})", "not bold")
     differs = what_differs(workload)
     yield head.append(f": {differs}", "not bold") if differs else head
-    yield _indented(Text(pods_text(workload)))
+    yield indented(Text(pods_text(workload)), 2)
     if rollout := rollout_text(workload):
-        yield _indented(Text(rollout))
+        yield indented(Text(rollout), 2)
     for step in trace(workload):
-        yield _indented(Text(step, "red"), 4)
+        yield indented(Text(step, "red"), 4)
     for line in evicted_lines(workload):
-        yield _indented(Text(line, "yellow"))
+        yield indented(Text(line, "yellow"), 2)
     for error in workload.errors:
-        yield _indented(Text(one_line(str(error)), "red"))
+        yield indented(Text(one_line(str(error)), "red"), 2)
     for domains in told_domains(workload):
         text = constraint_title(domains.applied, workload.policy)
         if force := force_text(domains):
             text.append(f" ({force})")
-        yield _indented(text)
-        yield _indented(Text(domains_text(domains)), 4)
+        yield indented(text, 2)
+        yield indented(Text(domains_text(domains)), 4)
     for count, why in pending_messages(workload):
         yield sentence(f"  {plural(count, 'pod')} pending: {why}")
     for line in chain(new_node_lines(workload.pods.autoscaled), lost_volume_lines(workload)):
-        yield _indented(Text(line))
+        yield indented(Text(line), 2)
 
 
 def _finding(sign: str, style: str, finding: Finding, *, was: Severity | None = None) -> Text:
@@ -109,7 +108,3 @@ def _finding(sign: str, style: str, finding: Finding, *, was: Severity | None = 
     field = f"{one_line(str(finding.path))}: " if finding.path.segments else ""
     text.append(f"{severity_text(finding, was)}: ", "not bold")
     return text.append(f"{field}{one_line(message(finding))} [{one_line(finding.rule)}]", "default")
-
-
-def _indented(text: Text, columns: int = 2) -> Padding:
-    return Padding(text, (0, 0, 0, columns))

@@ -21,7 +21,14 @@ from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.trace import trace_lines
 from policies.reports.rollout.words import left_over, not_in_rollouts, placed_first, strategy
 from policies.reports.simulate.autoscale_text import scaled_notes
-from policies.reports.words import NO_NAME, end_of_evicted, ending, evictions_text, lost_volumes_text
+from policies.reports.words import (
+    NO_NAME,
+    both_ends,
+    end_of_evicted,
+    ending,
+    evictions_text,
+    lost_volumes_text,
+)
 from policies.scheduler.request import ConstraintOrigin
 
 #: Lines of a trace that are listed, half of them from its start.
@@ -150,14 +157,11 @@ def trace(workload: PlannedWorkload) -> Iterator[str]:
         return
     yield from placed_first(rollout)
     course = rollout.courses.worst
-    lines = list(trace_lines(course.steps, scaled=rollout.scaled))
-    half = MAX_TRACED // 2
-    for number, line in enumerate(lines):
-        if half <= number < len(lines) - half:
-            if number == half:
-                yield f"… {plural(lines[-half].first - line.first, 'more step')}"
-            continue
-        yield f"{line.numbers}. {line.text}{', pending' if line.pending else ''}"
+    first, last = both_ends(list(trace_lines(course.steps, scaled=rollout.scaled)), MAX_TRACED)
+    yield from map(str, first)
+    if last:
+        yield f"… {plural(last[0].first - first[-1].last - 1, 'more step')}"
+    yield from map(str, last)
     if course.outcome is Outcome.DEADLOCK:
         yield f"{left_over(course)} left over: no new pod fits, and no old one may go"
 

@@ -13,7 +13,6 @@ from typing import Annotated, Final, NamedTuple
 
 import orjson
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
@@ -24,7 +23,7 @@ from policies.placement.core.scale_down import ScaledDown
 from policies.placement.rebalance.rebalance import Eviction, NoPlan, RebalancePlan
 from policies.reports.domains import domain_counts
 from policies.reports.simulate.scale_down_text import scaled_down_text
-from policies.reports.words import item, print_all
+from policies.reports.words import indented, item, print_all
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -34,15 +33,7 @@ SCHEMA: Final = "evenkeel.dev/rebalance/v1"
 def render_text(
     prepared: PreparedPod, plan: RebalancePlan, scaled: ScaledDown | None = None, *, width: int, color: bool
 ) -> str:
-    """Return the report as text, no line longer than the width but commands.
-
-    Args:
-        prepared: The next pod of the workload.
-        plan: The plan.
-        scaled: The nodes that an autoscaler removes after it; None where that is not asked for.
-        width: Columns of the terminal.
-        color: Whether to use the terminal's colors.
-    """
+    """Return the report as text, as ``print_all`` does, with the nodes that an autoscaler removes then."""
     removal = () if scaled is None else scaled_down_text(scaled)
     return print_all(chain(_parts(prepared, plan), removal), width=width, color=color)
 
@@ -85,7 +76,7 @@ def _parts(prepared: PreparedPod, plan: RebalancePlan) -> Iterator[RenderableTyp
 
 def _stuck(plan: RebalancePlan) -> Iterator[RenderableType]:
     if plan.stuck is not None:
-        yield Padding(Text(f"such as {_line(plan.stuck)}"), (0, 0, 0, 2))
+        yield indented(Text(f"such as {_line(plan.stuck)}"), 2)
 
 
 def domain_changes(
@@ -95,9 +86,8 @@ def domain_changes(
     for position, counts in before.items():
         constraint = prepared.request.constraints[position].constraint
         key = f"{one_line(constraint.topology_key)} ({constraint.when_unsatisfiable})"
-        yield Padding(
-            Text(f"{key}, maxSkew {constraint.max_skew}: {domain_counts(counts, after[position])}"),
-            (0, 0, 0, 2),
+        yield indented(
+            Text(f"{key}, maxSkew {constraint.max_skew}: {domain_counts(counts, after[position])}"), 2
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Annotated, Final, Literal, NamedTuple
 
 from policies.manifests.wire import INLINE, Count
@@ -14,6 +14,7 @@ from policies.placement.rollout.replica_pods import RolloutStep
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports.rollout.words import assumptions, strategy, suggestion_cost
+from policies.reports.words import both_ends
 
 #: Steps of a trace that are listed, half of them from its start; pending pods that are named.
 MOST_TRACED: Final = 1_000
@@ -120,11 +121,10 @@ def rollout_fields(simulated: SimulatedRollout) -> RolloutFields:
 
 
 def _course(course: Course) -> RolloutCourse:
-    numbered, half = list(enumerate(course.steps, start=1)), MOST_TRACED // 2
-    listed = numbered if len(numbered) <= MOST_TRACED else [*numbered[:half], *numbered[-half:]]
+    traced = chain(*both_ends(list(enumerate(course.steps, start=1)), MOST_TRACED))
     return RolloutCourse(
         course=course,
-        trace=list(starmap(TracedStep, listed)),
+        trace=list(starmap(TracedStep, traced)),
         steps=len(course.steps),
         pending=course.pending[:MOST_TRACED],
     )

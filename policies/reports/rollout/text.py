@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Column, Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import IN_PHRASE, IN_TABLE, listed, plural
+from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.placement.rollout.courses import Course, Outcome
 from policies.placement.rollout.rollout import Rollout
+from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
-from policies.reports.domains import bar, bar_room
+from policies.reports.domains import bar_room, domain_table
 from policies.reports.rollout.trace import trace_lines, trace_table
 from policies.reports.rollout.words import (
     assumptions,
@@ -28,17 +26,16 @@ from policies.reports.rollout.words import (
 )
 from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.what_if_text import evicted_text
-from policies.reports.suggestion.text import edit_text, given_up_text
+from policies.reports.suggestion.text import edit_text, given_up_lines, numbered_changes
 from policies.reports.words import (
+    both_ends,
     constraint_title,
-    domain_name,
     dropped,
     ending,
     evictions_text,
+    indented,
     item,
     lost_volumes_text,
-    numbers,
-    plain_table,
     print_all,
     replica_origin_text,
     search_ended,
@@ -56,13 +53,7 @@ _OTHER_CHOICES: Final = "if other pods or nodes are chosen among equal ones"
 
 
 def render(simulated: SimulatedRollout, *, width: int, color: bool) -> str:
-    """Return the report as text.
-
-    Args:
-        simulated: What to report.
-        width: Columns of the terminal; no line but the scheduler's sentences is longer.
-        color: Whether to use the terminal's colors.
-    """
+    """Return the report as text, as ``print_all`` does."""
     return print_all(_parts(simulated, width), width=width, color=color)
 
 
@@ -120,9 +111,12 @@ def _constraints(rollout: Rollout, width: int) -> Iterator[RenderableType]:
     for position, applied in enumerate(prepared.request.constraints):
         yield ""
         yield item(position + 1, constraint_title(applied, prepared.policy))
-        yield Padding(_skews(rollout, position), (0, 0, 0, 3))
-        if rollout.courses.likely.after[position]:
-            yield Padding(_domains(rollout.courses.likely, position, bar_room(width)), (0, 0, 0, 3))
+        yield indented(_skews(rollout, position))
+        likely = rollout.courses.likely
+        columns = (likely.before[position], likely.peaks[position].counts, likely.after[position])
+        if columns[-1]:
+            titles = ("BEFORE", "WORST", "AFTER")
+            yield indented(domain_table(titles, columns, shown=2, room=bar_room(width)))
     yield from dropped(prepared)
 
 
@@ -148,45 +142,16 @@ def _skews(rollout: Rollout, position: int) -> Text:
     return text
 
 
-def _domains(course: Course, position: int, room: int) -> Table:
-    """Return the domains with their pods; of many, how many domains changed alike."""
-    before, after, worst = course.before[position], course.after[position], course.peaks[position].counts
-    few = len(after) <= IN_TABLE
-    titles = numbers("BEFORE", "WORST", "AFTER")
-    table = plain_table("DOMAIN" if few else "DOMAINS", *titles, Column("", no_wrap=True))
-    longest = max(after.values()) or 1
-    lines = _few_lines(before, worst, after) if few else _alike(before, worst, after)
-    half = IN_TABLE // 2
-    for name, counts in lines if len(lines) <= IN_TABLE else [*lines[:half], *lines[-half:]]:
-        table.add_row(name, *(f"{count:,}" for count in counts), bar(counts[-1] / longest, room, fits=None))
-    return table
-
-
-def _few_lines(*counts: Mapping[str, int]) -> list[tuple[str, tuple[int, ...]]]:
-    return [(domain_name(value), tuple(each[value] for each in counts)) for value in counts[0]]
-
-
-def _alike(*counts: Mapping[str, int]) -> list[tuple[str, tuple[int, ...]]]:
-    alike = Counter(tuple(each[value] for each in counts) for value in counts[0])
-    ordered = sorted(alike.items(), key=lambda entry: entry[0][::-1], reverse=True)
-    return [(f"{number:,}", line) for line, number in ordered]
-
-
 def _course(title: str, course: Course, rollout: Rollout) -> Iterator[RenderableType]:
     yield from ("", Text(title, "bold"))
     if not course.steps:
         yield Text("Nothing.")
-    lines: list[RenderableType] = list(map(trace_table, trace_lines(course.steps, scaled=rollout.scaled)))
-    half = MOST_TRACED // 2
-    if len(lines) <= MOST_TRACED:
-        yield from lines
-    else:
-        left = len(lines) - MOST_TRACED
-        yield from (
-            *lines[:half],
-            Text(f"... {plural(left, 'more line')}; -o json has the steps", "dim"),
-            *lines[-half:],
-        )
+    lines = list(map(trace_table, trace_lines(course.steps, scaled=rollout.scaled)))
+    first, last = both_ends(lines, MOST_TRACED)
+    yield from first
+    if left := len(lines) - len(first) - len(last):
+        yield Text(f"... {plural(left, 'more line')}; -o json has the steps", "dim")
+    yield from last
     if course.pending:
         yield Text(
             f"{plural(len(course.pending), 'pod')} pending in the end: {listed(course.pending, IN_PHRASE)}",
@@ -222,23 +187,10 @@ def _suggestions(simulated: SimulatedRollout) -> Iterator[RenderableType]:
     if not suggestions.found:
         yield Text(f"No single change of the manifest that Evenkeel knows ({suggestions.tried:,} tried).")
     for number, suggestion in enumerate(suggestions.found, start=1):
-        style = "bold" if number == 1 else ""
-        lines = [edit_text(edit) for edit in suggestion.edits]
-        lines += [f"kubectl delete pod {one_line(name)} -n {namespace}" for name in suggestion.deleted]
-        head, *more = (Text(line, style) for line in lines)
-        yield item(number, head)
-        for line in more:
-            yield Padding(Text.assemble("and ", line), (0, 0, 0, 3))
-        if suggestion.worst_skews:
-            skews = ", ".join(f"{skew:,}" for skew in suggestion.worst_skews)
-            limit = "at most " if suggestion.exact else ""
-            yield Padding(Text(f"then it completes, skew {limit}{skews} after"), (0, 0, 0, 3))
-        if suggestion.evicted:
-            evicted = plural(suggestion.evicted, "pod")
-            yield Padding(Text(f"then it evicts up to {evicted} of other workloads", "yellow"), (0, 0, 0, 3))
-        yield Padding(Text(f"costs: {suggestion_cost(suggestion)}"), (0, 0, 0, 3))
-        for given_up in suggestion.given_up:
-            yield Padding(Text(given_up_text(given_up), "yellow"), (0, 0, 0, 3))
+        changes = [edit_text(edit) for edit in suggestion.edits]
+        changes += [f"kubectl delete pod {one_line(name)} -n {namespace}" for name in suggestion.deleted]
+        yield from numbered_changes(number, changes, _outcome(suggestion))
+        yield from given_up_lines(suggestion.given_up)
     if suggestions.found:
         new = " with the new nodes" if simulated.autoscaled is not None and simulated.autoscaled.nodes else ""
         yield Text(
@@ -248,6 +200,16 @@ def _suggestions(simulated: SimulatedRollout) -> Iterator[RenderableType]:
         yield Text(waits, "dim")
     if not suggestions.complete:
         yield search_ended(plural(suggestions.tried, "rollout"))
+
+
+def _outcome(suggestion: RolloutSuggestion) -> Iterator[Text]:
+    if suggestion.worst_skews:
+        skews = ", ".join(f"{skew:,}" for skew in suggestion.worst_skews)
+        yield Text(f"then it completes, skew {'at most ' if suggestion.exact else ''}{skews} after")
+    if suggestion.evicted:
+        evicted = plural(suggestion.evicted, "pod")
+        yield Text(f"then it evicts up to {evicted} of other workloads", "yellow")
+    yield Text(f"costs: {suggestion_cost(suggestion)}")
 
 
 def _notes(simulated: SimulatedRollout) -> Iterator[RenderableType]:

@@ -39,6 +39,10 @@ class TraceLine(NamedTuple):
         """The number of the step, or those of the first and the last."""
         return f"{self.first:,}" if self.first == self.last else f"{self.first:,}-{self.last:,}"
 
+    def __str__(self) -> str:
+        """Return the steps in one line."""
+        return f"{self.numbers}. {self.text}{', pending' if self.pending else ''}"
+
 
 def trace_lines(steps: Iterable[RolloutStep], *, scaled: bool) -> Iterator[TraceLine]:
     """Yield the steps in words; pods of a scale are neither old nor new."""

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from rich import box
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +20,7 @@ from policies.reports.words import (
     domain_name,
     dropped,
     headline,
+    indented,
     item,
     print_all,
     sentence,
@@ -52,14 +52,7 @@ class _Row(NamedTuple):
 
 
 def render(placement: Placement, *, width: int, color: bool, wide: bool = False) -> str:
-    """Return the report as text.
-
-    Args:
-        placement: What to report.
-        width: Columns of the terminal; no line is longer.
-        color: Whether to use the terminal's colors.
-        wide: Whether every node gets a line, with its raw score.
-    """
+    """Return the report as text, as ``print_all`` does; ``wide`` gives each node a line and raw score."""
     return print_all(_parts(placement, wide=wide), width=width, color=color)
 
 
@@ -86,7 +79,7 @@ def _constraints(placement: Placement) -> Iterator[RenderableType]:
     for number, result in enumerate(placement.result.results, start=1):
         yield item(number, constraint_title(result.applied, placement.policy))
         for line in _operands(result):
-            yield Padding(Text(line), (0, 0, 0, 3))
+            yield indented(Text(line))
     yield from dropped(placement)
 
 

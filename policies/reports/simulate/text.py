@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_TABLE, ON_LINE, listed, plural
 from policies.placement.core.domain_changes import MOST_COUNTED, DomainChange
+from policies.placement.core.recovery import PodOutcome
+from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.simulated_queue import SimulatedQueue
-from policies.reports.domains import bar, bar_room
+from policies.reports.domains import bar_room, domain_table
+from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.scale_down_text import scaled_down_text
 from policies.reports.simulate.what_if_text import evicted_text, what_if_text
@@ -23,8 +24,8 @@ from policies.reports.words import (
     add_rows,
     as_revision,
     constraint_title,
-    domain_name,
     dropped,
+    indented,
     item,
     lost_volumes_text,
     numbers,
@@ -40,15 +41,29 @@ from policies.reports.words import (
 from policies.scheduler.binding import Step
 
 
-def render(simulated: SimulatedQueue, *, width: int, color: bool) -> str:
-    """Return the report as text.
+def render(found: SimulatedQueue | SimulatedRollout, *, width: int, color: bool) -> str:
+    """Return the report as text, as ``print_all`` does; of a rollout, its own."""
+    if isinstance(found, SimulatedRollout):
+        return rollout_text.render(found, width=width, color=color)
+    return print_all(_parts(found, width), width=width, color=color)
 
-    Args:
-        simulated: What to report.
-        width: Columns of the terminal; no line but the scheduler's sentences is longer.
-        color: Whether to use the terminal's colors.
-    """
-    return print_all(_parts(simulated, width), width=width, color=color)
+
+def verdict(found: SimulatedQueue | SimulatedRollout) -> str:
+    """Return how a simulation ends, in a sentence."""
+    if isinstance(found, SimulatedRollout):
+        return rollout_text.headline(found).plain
+    ends, happened = found.ends, found.what_if
+    if ends is None or happened is None:
+        return headline(found).plain
+    text = f"{ends.running:,} of {plural(ends.running + ends.pending, 'replica')} have a node at the end"
+    others = [entry for entry in happened.recovery.displaced if not entry.own]
+    if not others:
+        return f"{text}; no pod of another workload loses its node"
+    stuck = sum(entry.outcome is PodOutcome.PENDING for entry in others)
+    left = sum(entry.outcome in {PodOutcome.NOT_TRIED, PodOutcome.NOT_RECREATED} for entry in others)
+    more = f", {left:,} are not scheduled again" if left else ""
+    lose = "loses its node" if len(others) == 1 else "lose theirs"
+    return f"{text}; {plural(len(others), 'pod')} of other workloads {lose}: {stuck:,} stay pending{more}"
 
 
 def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
@@ -156,9 +171,9 @@ def _constraints(simulated: SimulatedQueue, width: int) -> Iterator[RenderableTy
         spread = None if found is None else found.domains[position]
         yield ""
         yield item(position + 1, title)
-        yield Padding(_skew(change, spread, 1 if found is None else found.runs), (0, 0, 0, 3))
+        yield indented(_skew(change, spread, 1 if found is None else found.runs))
         if change.after:
-            yield Padding(_domains(change, spread, bar_room(width)), (0, 0, 0, 3))
+            yield indented(_domains(change, spread, bar_room(width)))
     if not simulation.all_counted:
         text = f"Of more than {MOST_COUNTED} different pods only the first are counted."
         yield from ("", Text(text, "yellow"))
@@ -176,31 +191,10 @@ def _skew(change: DomainChange, spread: DomainSpread | None, runs: int) -> Text:
 
 
 def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Table:
-    """Return the domains with their pods; of many, how many domains changed alike."""
-    ends = (change.after,) if spread is None else (spread.least, spread.median, spread.most)
-    columns = (change.before, *ends)
-    few = len(change.after) <= IN_TABLE
-    titles = ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX")
-    table = plain_table("DOMAIN" if few else "DOMAINS", *numbers(*titles), Column("", no_wrap=True))
-    # A domain that came with new nodes had no pods before.
-    rows = {value: tuple(column.get(value, 0) for column in columns) for value in change.after}
-    if few:
-        lines = [(domain_name(value), row) for value, row in rows.items()]
-    else:
-        alike = Counter(rows.values()).items()
-        ordered = sorted(alike, key=lambda entry: entry[0][::-1], reverse=True)
-        lines = [(f"{count:,}", row) for row, count in ordered]
-    longest = max(ends[-1].values()) or 1
-    for name, row in _ends(lines):
-        shown = row[1] if spread is None else row[2]
-        table.add_row(name, *(f"{count:,}" for count in row), bar(shown / longest, room, fits=None))
-    return table
-
-
-def _ends(lines: list[tuple[str, tuple[int, ...]]]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the first lines and the last, if there are too many."""
-    half = IN_TABLE // 2
-    return lines if len(lines) <= IN_TABLE else [*lines[:half], *lines[-half:]]
+    if spread is None:
+        return domain_table(("BEFORE", "AFTER"), (change.before, change.after), shown=1, room=room)
+    columns = (change.before, spread.least, spread.median, spread.most)
+    return domain_table(("BEFORE", "MIN", "MEDIAN", "MAX"), columns, shown=2, room=room)
 
 
 def _by_node(steps: Iterable[Step]) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from policies.reports.words import (
     constraint_title,
     domain_name,
     end_of_evicted,
+    indented,
     item,
     lost_volumes_text,
     numbers,
@@ -39,7 +39,7 @@ def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableTyp
     for stages in happened.domains:
         yield ""
         yield item(stages.constraint + 1, constraint_title(stages.applied, policy))
-        yield Padding(_domains(stages), (0, 0, 0, 3))
+        yield indented(_domains(stages))
     yield from displaced_text(recovery.displaced)
     if not recovery.complete:
         text = (

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from policies.manifests.edits import Edit
@@ -22,7 +21,14 @@ from policies.placement.core.given_up import GivenUp, given_up_by
 from policies.placement.core.placement import Placement
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.suggestions import ExternalChange, Suggestion, Suggestions
-from policies.reports.words import at_most, item, named, search_ended, taints_text
+from policies.reports.words import (
+    at_most,
+    indented,
+    item,
+    named,
+    search_ended,
+    taints_text,
+)
 from policies.scheduler.changes import LOSES_DATA, Change, ChangeKind, ClusterChange, RemadeClaims
 from policies.scheduler.request import ConstraintOrigin
 
@@ -142,7 +148,8 @@ def suggestions_text(
         tried = f"{suggestions.verdicts:,} tried" if suggestions.verdicts else "nothing is left to try"
         yield Text(f"No one or two changes of the manifest or the cluster that Evenkeel knows ({tried}).")
     for number, suggestion in enumerate(found, start=1):
-        yield from _suggestion(number, suggestion, placement, before)
+        outcome = _outcome(suggestion, placement, before)
+        yield from numbered_suggestion(number, suggestion, placement, outcome)
     if len(found) > 1:
         yield Text(_enough(found, placement), "dim")
     if any(suggestion.edits for suggestion in found):
@@ -171,12 +178,6 @@ def _enough(found: tuple[Suggestion, ...], placement: Placement) -> str:
     return f"Each was verified alone on this cluster; enough for {wanted}: {', '.join(numbers)}."
 
 
-def _suggestion(
-    number: int, suggestion: Suggestion, placement: Placement, before: Replicas | None
-) -> Iterator[RenderableType]:
-    yield from numbered_suggestion(number, suggestion, placement, _outcome(suggestion, placement, before))
-
-
 def numbered_suggestion(
     number: int, suggestion: Suggestion, placement: Placement, outcome: Iterable[str]
 ) -> Iterator[RenderableType]:
@@ -188,17 +189,32 @@ def numbered_suggestion(
         placement: Of the pod that it makes fit.
         outcome: What comes of it, a line each.
     """
-    lines = [*map(edit_text, suggestion.edits)]
-    lines += (_elsewhere(entry, placement) for entry in suggestion.elsewhere)
-    lines += [in_cluster(suggestion.in_cluster)] if suggestion.in_cluster else []
-    head, *more = (Text(line, "bold" if number == 1 else "") for line in lines)
+    changes = [*map(edit_text, suggestion.edits)]
+    changes += (_elsewhere(entry, placement) for entry in suggestion.elsewhere)
+    changes += [in_cluster(suggestion.in_cluster)] if suggestion.in_cluster else []
+    yield from numbered_changes(number, changes, map(Text, outcome))
+    yield from given_up_lines(given_up_by(suggestion.changes, placement.result.request))
+
+
+def numbered_changes(
+    number: int, changes: Iterable[str], outcome: Iterable[Text]
+) -> Iterator[RenderableType]:
+    """Yield changes that are made together as an item of a list, and below it what comes of them.
+
+    Args:
+        number: Which item; the first is emphasized.
+        changes: The changes, one or more.
+        outcome: What comes of them, a line each.
+    """
+    head, *others = (Text(change, "bold" if number == 1 else "") for change in changes)
     yield item(number, head)
-    for line in more:
-        yield Padding(Text.assemble("and ", line), (0, 0, 0, 3))
-    for sentence in outcome:
-        yield Padding(Text(sentence), (0, 0, 0, 3))
-    for given_up in given_up_by(suggestion.changes, placement.result.request):
-        yield Padding(Text(given_up_text(given_up), "yellow"), (0, 0, 0, 3))
+    yield from (indented(Text.assemble("and ", line)) for line in others)
+    yield from map(indented, outcome)
+
+
+def given_up_lines(given_up: Iterable[GivenUp]) -> Iterator[RenderableType]:
+    """Yield the guarantees of constraints that are given up, below what gives them up."""
+    yield from (indented(Text(given_up_text(each), "yellow")) for each in given_up)
 
 
 def costs_text(suggestion: Suggestion, placement: Placement) -> str:

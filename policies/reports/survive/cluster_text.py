@@ -33,13 +33,7 @@ _STYLES: Final = {True: "bold green", False: "bold red", None: "bold yellow"}
 
 
 def render(report: ClusterSurvivalReport, *, width: int, color: bool) -> str:
-    """Return the report as text.
-
-    Args:
-        report: What to report.
-        width: Columns of the terminal; no line but the scheduler's sentences is longer.
-        color: Whether to use the terminal's colors.
-    """
+    """Return the report as text, as ``print_all`` does."""
     return print_all(_parts(report), width=width, color=color)
 
 

@@ -8,21 +8,10 @@ from itertools import chain
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_MESSAGE, listed, plural
 from policies.model.topology_keys import domain_noun
-from policies.placement.core.actions import (
-    Action,
-    AddNodes,
-    CordonNode,
-    DrainNode,
-    LabelNode,
-    LoseDomain,
-    TaintNode,
-    UncordonNode,
-    UntaintNode,
-)
 from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
 from policies.placement.survive.damage import Damage, DomainImpact, WorkloadDamage
 from policies.reports.simulate.autoscale_text import new_node_lines, uncounted_note
-from policies.reports.words import domain_name, nodes_like, unmodeled_note
+from policies.reports.words import domain_name, unmodeled_note
 
 
 def verdict_on(report: ClusterSurvivalReport, what: str) -> str:
@@ -46,31 +35,6 @@ def any_loss(key: str, *, unreachable: bool) -> str:
     'a zone is lost'
     """
     return f"{domain_noun(one_line(key))} is {'unreachable' if unreachable else 'lost'}"
-
-
-def disruption(actions: Iterable[Action]) -> str:
-    """Return the change to a cluster, as the object of a sentence."""
-    return ", then ".join(map(_disruption, actions))
-
-
-def _disruption(action: Action) -> str:
-    match action:
-        case LoseDomain(key=key, value=value, unreachable=unreachable):
-            return f"the {'outage' if unreachable else 'loss'} of {domain_name(value)} ({one_line(key)})"
-        case DrainNode(node=node):
-            return f"the drain of {one_line(node)}"
-        case CordonNode(node=node):
-            return f"the cordon of {one_line(node)}"
-        case TaintNode(node=node, taint=taint):
-            return f"the taint {one_line(str(taint))} of {one_line(node)}"
-        case UncordonNode(node=node):
-            return f"the end of the cordon of {one_line(node)}"
-        case LabelNode(node=node, key=key, value=value):
-            return f"the label {one_line(f'{key}={value}')} of {one_line(node)}"
-        case UntaintNode(node=node, taint=taint):
-            return f"the removal of the taint {one_line(taint)} of {one_line(node)}"
-        case AddNodes():
-            return f"the addition of {nodes_like(action)}"
 
 
 def verdict(report: ClusterSurvivalReport) -> str:

@@ -10,9 +10,9 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.explain.explain import Explained
+from policies.reports.simulate import json as simulate_json
 from policies.scheduler.rejections import EXAMPLES
 from tests.builders import a_constraint, a_node, a_workload
-from webhook.requests import simulated
 from webhook.requests.explain import explain_request
 from webhook.requests.frame import RequestError
 from webhook.requests.simulate import GROUP_COST, MOST_WORK, POD_COST, simulate_request
@@ -40,7 +40,7 @@ def _request(**fields: Any) -> dict[str, Any]:
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = orjson.loads(
-        simulated.render_json(simulate_request(orjson.dumps(request), SERVER))
+        simulate_json.render(simulate_request(orjson.dumps(request), SERVER))
     )
     return answer
 

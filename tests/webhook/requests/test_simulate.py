@@ -14,11 +14,11 @@ from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
 from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT
 from policies.placement.simulate.simulated_queue import SimulationSettings
+from policies.reports.simulate import json as simulate_json
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_node, a_pod, a_workload
 from tests.policies.placement.rollouts import a_deployment, running
 from tests.policies.reports.verdicts import an_index
-from webhook.requests import simulated
 from webhook.requests.actions import ActionBody
 from webhook.requests.frame import RequestError, read_request
 from webhook.requests.simulate import (
@@ -35,7 +35,7 @@ SERVER: Final = AdmissionContext(policies=())
 
 def _answer(request: dict[str, Any], server: AdmissionContext = SERVER) -> dict[str, Any]:
     answer: dict[str, Any] = orjson.loads(
-        simulated.render_json(simulate_request(orjson.dumps(request), server))
+        simulate_json.render(simulate_request(orjson.dumps(request), server))
     )
     return answer
 
