@@ -15,7 +15,6 @@ from policies.config.schema import schema_text, schema_texts
 from policies.config.type_schema import Schema, standalone_schema
 from policies.reports.advise.json import AdviseAnswer
 from policies.reports.audit.json import AuditAnswer
-from policies.reports.diff.upgrade import DiffAnswer
 from policies.reports.explain.json import ExplainAnswer
 from policies.reports.lint.json import LintReport
 from policies.reports.plan.json import PlanReport
@@ -27,8 +26,8 @@ from policies.reports.rebalance.deletion_costs import DeletionCostsAnswer
 from policies.reports.rebalance.evictions import RebalanceAnswer
 from policies.reports.score.answer import ScoreAnswer
 from policies.reports.simulate.json import SimulateAnswer
-from policies.reports.survive.cluster_json import SurviveAllAnswer
-from policies.reports.survive.json import SurviveAnswer
+from policies.reports.survive.json import SurviveAllAnswer, SurviveAnswer
+from policies.reports.upgrade import DiffAnswer
 
 #: The class of each report, its title, and its path on the web site; by the file of its schema.
 _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(

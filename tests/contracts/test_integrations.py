@@ -16,7 +16,7 @@ import click
 import pytest
 import yaml
 
-from policies.reports.plan.markdown import MARK
+from policies.reports.plan.text import MARK
 from webhook.cli.main import command
 
 ROOT = Path(__file__).parents[2]

@@ -12,12 +12,11 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from policies.reports.plan.formats import FORMATS as PLAN_FORMATS
 from tests.deploy.manifests import tool
 from tests.policies.placement.planned import NODES, a_deployment
 from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.lint.git import make_repository
-from webhook.lint.reports import FORMATS, PAGE
+from webhook.lint.reports import FORMATS, PAGE, PLAN_FORMATS
 
 # Programs are started: git and helm.
 pytestmark = pytest.mark.slow

@@ -26,7 +26,7 @@ with late_imports():
     from policies.placement.audit import audit as audit_audit
     from policies.reports import actions
     from policies.reports.audit import words as audit_words
-    from policies.reports.survive import cluster_words
+    from policies.reports.survive import cluster_text
     from webhook.cli import ui_cluster
     from webhook.ui import recording
 
@@ -81,8 +81,8 @@ class RecordedCluster:
         audits = self._audit()
         if options.domain is None:
             # The answer on a single loss has its own.
-            self._made.withheld += cluster_words.notes(report)
-            action = cluster_words.any_loss(options.key, unreachable=options.unreachable)
+            self._made.withheld += cluster_text.notes(report)
+            action = cluster_text.any_loss(options.key, unreachable=options.unreachable)
         else:
             action = actions.action_text(
                 recording.lost(options.key, options.domain, unreachable=options.unreachable)
@@ -95,7 +95,7 @@ class RecordedCluster:
             chain((each.ref for each in hit), map(_ref, audits)),
             title="Cluster",
             action=action,
-            verdict=cluster_words.verdict(report),
+            verdict=cluster_text.verdict(report),
         )
 
     def _audit(self) -> list[WorkloadAudit]:

@@ -11,7 +11,6 @@ from webhook.late_imports import late_imports
 
 with late_imports():
     from policies.config import loader, spread_policy
-    from policies.reports.plan import formats
     from policies.rules import base
     from webhook.lint import reports
 
@@ -52,7 +51,7 @@ def complete_plan_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats of plans that start so; the file after them is the user's."""
-    return complete_format(formats.FORMATS, incomplete)
+    return complete_format(reports.PLAN_FORMATS, incomplete)
 
 
 def complete_from(

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from policies.manifests.errors import DocumentError, UsageError
-from policies.reports.plan.formats import FORMATS
 from webhook.cli.answers import NamedCluster, report_about
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
@@ -32,6 +31,7 @@ from webhook.cli.options import (
 )
 from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, reading_progress
 from webhook.late_imports import late_imports
+from webhook.lint.reports import PLAN_FORMATS
 
 if TYPE_CHECKING:
     from policies.autoscaler.node_autoscaler import NodeAutoscaler
@@ -49,7 +49,6 @@ with late_imports():
     from policies.placement.plan import plan as plan_plan
     from policies.reports import as_yaml
     from policies.reports.plan import json as plan_json
-    from policies.reports.plan import markdown as plan_markdown
     from policies.reports.plan import run as plan_run
     from policies.reports.plan import text as plan_text
     from policies.reports.plan import words as plan_words
@@ -89,7 +88,7 @@ evenkeel plan --from origin/main --cluster nodes.json -o text -o markdown=plan.m
 @autoscale_option
 @rule_options
 @manifest_options
-@reports_option(FORMATS, complete_plan_formats)
+@reports_option(PLAN_FORMATS, complete_plan_formats)
 @click.pass_context
 def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) -> None:  # click calls it
     """Show what a change of manifests does to where pods go, before it is applied.
@@ -137,7 +136,7 @@ class _Cluster:
 
 
 def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> ExitCode:
-    outputs = reports.parse_outputs(given.pop("formats"), FORMATS)
+    outputs = reports.parse_outputs(given.pop("formats"), PLAN_FORMATS)
     before, namespace = given.pop("before"), given.pop("namespace")
     autoscale = Autoscale(given.pop("autoscale"))
     live, live_context, cluster_file = given.pop("live"), given.pop("live_context"), given.pop("cluster")
@@ -340,6 +339,6 @@ def _report(
 def _rendered(run: plan_run.PlanRun, form: str) -> str:
     """Return a plan in one of the formats besides texts and pages."""
     if form == "markdown":
-        return plan_markdown.render(run)
+        return plan_text.render_markdown(run)
     text = plan_json.render(run)
     return "".join(as_yaml.yaml_parts(text)) if form == "yaml" else text

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 with late_imports():
     from policies.placement.core import actions, placement, pod_objects, recovery, replicas
     from policies.placement.survive import survival_report, survive, survive_suggestions
-    from policies.reports.survive import cluster_words
+    from policies.reports.survive import cluster_text
     from policies.reports.survive import json as survive_json
     from policies.reports.survive import junit as survive_junit
     from policies.reports.survive import text as survive_text
@@ -170,7 +170,7 @@ def command(
     else:
         workloads = (each.workload for each in report.survival.deployed)
         titles = (object_title(each.kind.kind, each.namespace, each.name) for each in workloads)
-        action = cluster_words.any_loss(losing.key, unreachable=unreachable)
+        action = cluster_text.any_loss(losing.key, unreachable=unreachable)
         about = report_about(
             options, title=listed(titles, IN_PHRASE), action=action, verdict=survive_text.verdict(report)
         )

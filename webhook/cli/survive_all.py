@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 with late_imports():
     from policies.placement.core import actions, pod_objects
     from policies.placement.survive import cluster_survival
-    from policies.reports.survive import cluster_json, cluster_text, cluster_words, junit
+    from policies.reports.survive import cluster_text, junit
+    from policies.reports.survive import json as survive_json
     from webhook.cli import cluster_page, cluster_workloads, placement
 
 
@@ -94,7 +95,7 @@ def run(
     elif recorded is not None:
         recorded.print_losses(report, losing)
     else:
-        print_answer(cluster_json.render(report), form)
+        print_answer(survive_json.render_cluster(report), form)
     if report.stopped:
         finish(ExitCode.INTERRUPTED)
     finish(ExitCode.of(clean=fail_on == NEVER or bool(report.verdict)))
@@ -121,7 +122,7 @@ def _evaluate(
         # What is gone is known at once; what becomes of it is not.
         if long and sys.stderr.isatty():
             for gone in survival.impacts[:IN_PHRASE]:
-                note(cluster_words.impact(gone))
+                note(cluster_text.impact(gone))
         with progress("Losing domains", long=long) as advance:
             survival.on_step = lambda share: advance((len(losses) + share) / len(survival.impacts))
             for done in survival.losses():

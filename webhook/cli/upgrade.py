@@ -17,7 +17,7 @@ from webhook.late_imports import late_imports
 
 with late_imports():
     from policies.placement.audit import release_diff
-    from policies.reports.diff import upgrade
+    from policies.reports import upgrade
     from policies.scheduler import releases
 
 

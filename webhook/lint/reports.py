@@ -30,6 +30,8 @@ PAGE: Final = "html"
 TEXTS: Final = ("text", "wide")
 #: The other formats: YAML of the JSON, and modules of ``policies.reports.lint``.
 FORMATS: Final = (*TEXTS, "json", "yaml", "sarif", "junit", "github", "markdown")
+#: The formats of a plan.
+PLAN_FORMATS: Final = ("text", "json", "yaml", "markdown", PAGE)
 
 
 @dataclass(frozen=True, slots=True)

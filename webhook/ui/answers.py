@@ -13,7 +13,7 @@ from policies.placement.core.actions import ChangedNodes
 from policies.placement.survive.damage import DomainImpact
 from policies.reports.audit.json import AuditedWorkload
 from policies.reports.explain.json import ExplainAnswer
-from policies.reports.survive.cluster_json import LossResult
+from policies.reports.survive.json import LossResult
 from policies.scheduler.rejections import RejectedNodes
 from webhook.requests.autoscale import AutoscaleField
 

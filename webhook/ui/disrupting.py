@@ -14,8 +14,8 @@ from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
 from policies.placement.survive.damage import Damage
 from policies.reports.actions import disruption
-from policies.reports.survive.cluster_json import loss_result
-from policies.reports.survive.cluster_words import about, notes, verdict_on
+from policies.reports.survive.cluster_text import about, notes, verdict_on
+from policies.reports.survive.json import loss_result
 from webhook.requests.actions import actions_of
 from webhook.requests.autoscale import autoscaler_of
 from webhook.ui import answers

@@ -1,8 +1,11 @@
-"""A plan for people: a block for each workload that something is done to, and the plan in one line."""
+"""A plan for people: as text a block for each workload that something is done to, as Markdown a line each.
+
+Markdown is for a comment on a pull request, with the numbers folded away.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -11,9 +14,11 @@ from rich.text import Text
 
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
-from policies.manifests.words import plural
+from policies.manifests.words import ON_SCREEN, more, plural
 from policies.placement.plan.plan import PlannedWorkload
 from policies.placement.plan.plan_differences import PlanAction
+from policies.reports.lint.markdown import code, within
+from policies.reports.lint.markdown import text as escaped
 from policies.reports.lint.summary import message
 from policies.reports.plan.run import PlanRun
 from policies.reports.plan.words import (
@@ -108,3 +113,73 @@ def _finding(sign: str, style: str, finding: Finding, *, was: Severity | None = 
     field = f"{one_line(str(finding.path))}: " if finding.path.segments else ""
     text.append(f"{severity_text(finding, was)}: ", "not bold")
     return text.append(f"{field}{one_line(message(finding))} [{one_line(finding.rule)}]", "default")
+
+
+#: How a comment begins, by which a later one is put in its place.
+MARK: Final = "<!-- evenkeel plan -->"
+
+
+def render_markdown(run: PlanRun) -> str:
+    """Return the plan as far as a comment holds it."""
+    sign = "❌" if run.failed or run.incomplete else "✅" if run.is_clean else "⚠️"
+    parts = [f"{MARK}\n### {sign} {escaped(summary(run))}\n"]
+    parts.append(f"Compared with {code(run.compared_with)}, Kubernetes {run.kubernetes_version}.\n")
+    shown = list(within(map(_block, run.plan.workloads)))
+    parts += shown
+    if len(shown) < len(run.plan.workloads):
+        parts.append(f"{more(len(run.plan.workloads) - len(shown), 'workload')}\n")
+    parts += _section("New lint findings", [(finding, None) for finding in run.new_findings])
+    parts += _section("Lint findings that are worse than before", run.raised_findings)
+    parts += _section("Gone lint findings", [(finding, None) for finding in run.gone_findings])
+    told = [f"- {escaped(line)}\n" for line in asides(run)]
+    if told:
+        parts.append(_first(told))
+    return "\n".join(parts)
+
+
+def _block(workload: PlannedWorkload) -> str:
+    bad = " ❌" if workload.fails else ""
+    differs = what_differs(workload)
+    builds = f" ({escaped(builds)})" if (builds := builds_text(workload)) else ""
+    head = f"{code(SIGNS[workload.action])} **{escaped(title(workload.key))}**{builds}{bad}"
+    lines = [f"{head}: {escaped('; '.join(filter(None, (differs, pods_text(workload)))))}\n"]
+    lines += (f"- {escaped(str(error))}\n" for error in workload.errors)
+    lines += (
+        f"- {plural(count, 'pod')} pending: {escaped(why)}\n" for count, why in pending_messages(workload)
+    )
+    lines += (f"- {escaped(line)}\n" for line in new_node_lines(workload.pods.autoscaled))
+    lines += (f"- {escaped(line)}\n" for line in lost_volume_lines(workload))
+    lines += (f"- {escaped(line)}\n" for line in evicted_lines(workload))
+    if rollout := rollout_text(workload):
+        lines.append(f"- {escaped(rollout)}\n")
+    if steps := "".join(f"- {escaped(step)}\n" for step in trace(workload)):
+        lines.append(_folded("Trace", steps))
+    told = told_domains(workload)
+    if not told:
+        return "".join(lines)
+    rows = []
+    for domains in told:
+        force = force_text(domains)
+        what = constraint_title(domains.applied, workload.policy).plain + (f" ({force})" if force else "")
+        rows.append(f"- {escaped(what)}: {escaped(domains_text(domains))}\n")
+    return "".join((*lines, _folded("Domains", "".join(rows))))
+
+
+def _folded(heading: str, rows: str) -> str:
+    # Markdown within HTML begins after an empty line.
+    return f"\n<details><summary>{heading}</summary>\n\n{rows}\n</details>\n"
+
+
+def _section(heading: str, findings: Sequence[tuple[Finding, Severity | None]]) -> Iterator[str]:
+    if findings:
+        rows = [
+            f"- {severity_text(finding, was)}: {code(str(finding.location))} {code(finding.rule)}"
+            f" {escaped(': '.join(filter(None, (finding.title, str(finding.path), message(finding)))))}\n"
+            for finding, was in findings
+        ]
+        yield f"**{heading}** ({len(findings):,})\n\n{_first(rows)}"
+
+
+def _first(rows: Sequence[str]) -> str:
+    rest = len(rows) - ON_SCREEN
+    return "".join(rows[:ON_SCREEN]) + (f"- {more(rest)}\n" if rest > 0 else "")

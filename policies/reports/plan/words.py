@@ -18,8 +18,7 @@ from policies.placement.rollout.courses import Outcome
 from policies.reports.domains import domain_counts
 from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
-from policies.reports.rollout.trace import trace_lines
-from policies.reports.rollout.words import left_over, not_in_rollouts, placed_first, strategy
+from policies.reports.rollout.words import left_over, not_in_rollouts, placed_first, strategy, trace_lines
 from policies.reports.simulate.autoscale_text import scaled_notes
 from policies.reports.words import (
     NO_NAME,

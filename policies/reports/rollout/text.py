@@ -15,13 +15,14 @@ from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports.domains import bar_room, domain_table
-from policies.reports.rollout.trace import trace_lines, trace_table
 from policies.reports.rollout.words import (
     assumptions,
     left_over,
     not_looked_at,
     strategy,
     suggestion_cost,
+    trace_lines,
+    trace_table,
     waits_for,
 )
 from policies.reports.simulate.autoscale_text import autoscaled_text

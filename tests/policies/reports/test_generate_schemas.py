@@ -12,28 +12,26 @@ import pytest
 
 from policies.config.schema import SCHEMA_FILE, schema_texts
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
-from policies.reports import generate_schemas
+from policies.reports import generate_schemas, upgrade
 from policies.reports.advise import json as advise_json
 from policies.reports.audit import json as audit_json
-from policies.reports.diff import upgrade
 from policies.reports.explain import json as explain_json
 from policies.reports.generate_schemas import report_schemas
 from policies.reports.rebalance import deletion_costs, evictions
 from policies.reports.score import json as score_json
 from policies.reports.simulate import json as simulate_json
-from policies.reports.survive import cluster_json
 from policies.reports.survive import json as survive_json
 from tests.builders import a_constraint, a_pod
 from tests.policies.placement.survive.cluster_losses import a_mixed_report
 from tests.policies.reports.advise.advices import advices
 from tests.policies.reports.audit.audits import an_audit_run
-from tests.policies.reports.diff.release_diffs import a_release_diff
 from tests.policies.reports.explain.explanations import UNEVEN, a_spread_pod, an_explanation
 from tests.policies.reports.rebalance.rebalances import rebalances, scale_downs
 from tests.policies.reports.rollout.test_text import ROLLOUTS
 from tests.policies.reports.simulate.what_ifs import a_large_loss, a_loss, an_addition
 from tests.policies.reports.survive.survivals import a_deployment, a_mixed_survival, a_survival
 from tests.policies.reports.survive.test_cluster_reports import an_ended_report
+from tests.policies.reports.upgrade.release_diffs import a_release_diff
 from tests.policies.reports.verdicts import a_placement
 
 #: Forms whose answers are compared with them in the tests of what writes them.
@@ -68,8 +66,8 @@ ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
         ),
     ],
     "survive_all.schema.json": lambda: [
-        cluster_json.render(a_mixed_report()),
-        cluster_json.render(an_ended_report()),
+        survive_json.render_cluster(a_mixed_report()),
+        survive_json.render_cluster(an_ended_report()),
     ],
     "survive.schema.json": lambda: [
         survive_json.render(a_mixed_survival()),

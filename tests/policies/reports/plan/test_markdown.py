@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from policies.reports.plan.markdown import MARK, render
 from policies.reports.plan.run import PlanRun
+from policies.reports.plan.text import MARK, render_markdown
 from tests.policies.reports.plan.plans import EMPTY, HOSTILE_RUNS, RUN, SCALED
 
 #: What a comment on GitHub may have.
@@ -22,7 +22,7 @@ MOST_CHARACTERS = 65_536
 )
 def test_render(golden: Callable[[str, str], str], name: str, run: PlanRun) -> None:
     """A line for each workload, the numbers folded away."""
-    actual = render(run)
+    actual = render_markdown(run)
 
     assert golden(name, actual) == actual
 
@@ -31,7 +31,9 @@ def test_many() -> None:
     """A comment is not longer than it may be, and says how many workloads it leaves out."""
     workloads = RUN.plan.workloads[1:2] * 1_000
     findings = list(RUN.new) * 1_000
-    text = render(replace(RUN, plan=replace(RUN.plan, workloads=workloads), new=findings, gone=findings))
+    text = render_markdown(
+        replace(RUN, plan=replace(RUN.plan, workloads=workloads), new=findings, gone=findings)
+    )
     (left_out,) = re.findall(r"^and ([\d,]+) more workloads$", text, re.MULTILINE)
 
     assert len(text) < MOST_CHARACTERS
@@ -45,7 +47,7 @@ _CODE = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 @given(HOSTILE_RUNS)
 def test_hostile(run: PlanRun) -> None:
     """Whatever stands in a manifest is no markup, names no one, and does not end what is folded."""
-    text = render(run)
+    text = render_markdown(run)
     plain = _CODE.sub(lambda part: part[0][1:] if part[1] is None else "", text)
     allowed = {MARK, "<details>", "</details>", "<summary>", "</summary>", "<!-- -->"}
 

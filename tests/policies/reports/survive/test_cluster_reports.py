@@ -11,7 +11,8 @@ import pytest
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.damage import Damage
-from policies.reports.survive import cluster_json, cluster_text, junit
+from policies.reports.survive import cluster_text, junit
+from policies.reports.survive import json as survive_json
 from tests.builders import a_node
 from tests.policies.placement.survive.cluster_losses import a_mixed_report, a_report, pods_of
 
@@ -76,7 +77,7 @@ def test_ci_formats(name: str, report: ClusterSurvivalReport, golden: Callable[[
 
 def test_json(golden: Callable[[str, str], str]) -> None:
     """The whole answer; read the golden file before agreeing to it."""
-    answer = orjson.loads(cluster_json.render(a_mixed_report()))
+    answer = orjson.loads(survive_json.render_cluster(a_mixed_report()))
     text = orjson.dumps(answer, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
     assert golden("survive_all.json", text) == text
@@ -84,7 +85,7 @@ def test_json(golden: Callable[[str, str], str]) -> None:
 
 def test_what_was_not_tried() -> None:
     """An answer that is not complete says so, and has what is gone with each domain."""
-    answer = orjson.loads(cluster_json.render(an_ended_report()))
+    answer = orjson.loads(survive_json.render_cluster(an_ended_report()))
 
     assert (False, None) == (answer["complete"], answer["survives"])
     assert [True, False, False] == [loss["result"] is not None for loss in answer["losses"]]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import orjson
 
-from policies.reports.diff import upgrade
-from tests.policies.reports.diff.release_diffs import a_release_diff
+from policies.reports import upgrade
+from tests.policies.reports.upgrade.release_diffs import a_release_diff
 
 
 def test_json(golden: Callable[[str, str], str]) -> None:

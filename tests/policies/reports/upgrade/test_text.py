@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from policies.reports.diff import upgrade
-from tests.policies.reports.diff.release_diffs import a_release_diff
+from policies.reports import upgrade
+from tests.policies.reports.upgrade.release_diffs import a_release_diff
 
 
 def test_text(golden: Callable[[str, str], str]) -> None:

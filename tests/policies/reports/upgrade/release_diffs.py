@@ -9,7 +9,7 @@ from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
 from policies.placement.audit.release_diff import diff_releases
 from policies.placement.core.cluster_workloads import ClusterWorkload
-from policies.reports.diff.upgrade import ReleaseDiff
+from policies.reports.upgrade import ReleaseDiff
 from tests.builders import a_constraint, a_node, a_workload, kind_of
 from tests.policies.reports.verdicts import on
 from tests.policies.scheduler.clusters import an_index

@@ -1,1 +1,0 @@
-"""Comparisons of ``evenkeel upgrade``, one module per output format."""
