@@ -18,8 +18,8 @@ from benchmarks.clusters import USUAL, write_list
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.ui_cluster import read_page_cluster
 from webhook.ui.bodies import ManifestBody
-from webhook.ui.page_state import PageState
 from webhook.ui.placing import explain, score
+from webhook.ui.readings import PageState
 from webhook.ui.workload_detail import find_object, workload_detail
 
 #: The project's aim for the map, in seconds after the cluster was read.
@@ -58,7 +58,7 @@ def run() -> None:
 
 
 def _wait(state: PageState) -> None:
-    while not state.audit.progress(0)["workloads"]:
+    while not state.audit.progress(0).workloads:
         time.sleep(0.01)
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.placement.core.scale_ups import SimulatedScaleUps
     from policies.scheduler.index import ClusterIndex
-    from webhook.ui.answers import PageAutoscaler
 
 
 with late_imports():
@@ -24,6 +23,7 @@ with late_imports():
     from policies.placement.core import scale_ups as core_scale_ups
     from policies.scheduler import index
     from webhook.lint import files
+    from webhook.ui import cluster as cluster_of_page
 
 #: What stands for a file: node groups as the nodes of the cluster show them.
 DEDUCED: Final = "deduced"
@@ -69,7 +69,7 @@ class Autoscale:
                 [f"{file if text == sources.NO_GROUP else ''}{text}" for text in error.problems]
             ) from error
 
-    def for_page(self, cluster: ClusterIndex) -> PageAutoscaler | None:
+    def for_page(self, cluster: ClusterIndex) -> cluster_of_page.PageAutoscaler | None:
         """Return what the page shows of it and requests with it; None without the option.
 
         Raises:
@@ -79,9 +79,9 @@ class Autoscale:
             return None
         self.read(cluster)
         if self.source == DEDUCED:
-            return {"name": self.source, "documents": DEDUCED}
+            return cluster_of_page.PageAutoscaler(self.source, DEDUCED)
         documents = [found.value for found in self._objects(self.source)]
-        return {"name": files.shown_file(self.source), "documents": documents}
+        return cluster_of_page.PageAutoscaler(files.shown_file(self.source), documents)
 
     @staticmethod
     def _objects(file: str) -> list[manifests_documents.ManifestObject]:

@@ -27,7 +27,7 @@ with late_imports():
     from webhook.gunicorn import listener as gunicorn_listener
     from webhook.telemetry import logs
     from webhook.ui import access as ui_access
-    from webhook.ui import app, bundle, change_watch, page_state, readings
+    from webhook.ui import app, change_watch, embedded, readings
     from webhook.ui import server as ui_server
 
 
@@ -101,7 +101,7 @@ def command(
         page = first_reading(options, opened, Autoscale(autoscale))
         access = ui_access.PageAccess(listener.getsockname()[1])
         server = ui_server.LoopbackServer(
-            listener, app.create_page(page, bundle.built_files(), access), access.bears_token
+            listener, app.create_page(page, embedded.built_files(), access), access.bears_token
         )
         run_late_imports()
         page.start()
@@ -136,7 +136,7 @@ def first_reading(
         logs.LOGGER.addHandler(logging.NullHandler())
     repeatable = options.live or options.cluster != STDIN
     reread = partial(ui_cluster.read_page_cluster, options, tell=lambda _text: None)
-    return readings.Readings(page_state.PageState.of(cluster), reread if repeatable else None, watch)
+    return readings.Readings(readings.PageState.of(cluster), reread if repeatable else None, watch)
 
 
 def _open(address: str, folder: Path) -> None:

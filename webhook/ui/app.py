@@ -13,21 +13,19 @@ from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Final
 
-import orjson
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
+from policies.manifests.wire import dumps
 from webhook.http.child_processes import AbandonedError, LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
 from webhook.http.problems import JSON, RefusalError
 from webhook.kube.api_server import ClusterError
 from webhook.ui.access import PageAccess
-from webhook.ui.answers import ManifestProblem, PageError
-from webhook.ui.bundle import INDEX, BuiltFile
-from webhook.ui.manifest import ProblemsError
-from webhook.ui.page_state import PageState
-from webhook.ui.readings import Readings
-from webhook.ui.remote import answer_of
+from webhook.ui.embedded import INDEX, BuiltFile
+from webhook.ui.manifest import ManifestProblem, PageError, ProblemsError
+from webhook.ui.placing import answer_of
+from webhook.ui.readings import PageState, Readings
 from webhook.ui.routes import ROUTES, PageRoute
 
 #: Bytes of a body: etcd holds at most 1.5 MiB per object, and a patch compares two.
@@ -166,8 +164,7 @@ def _body(refusal: RefusalError) -> bytes:
         message = f"the body is larger than {MOST_BODY_BYTES >> 20} MiB"
     text = message.encode("utf-8", "backslashreplace").decode()
     problems = refusal.problems if isinstance(refusal, _ManifestError) else []
-    answer: PageError = {"error": text, "problems": problems}
-    return orjson.dumps(answer)
+    return dumps(PageError(text, problems))
 
 
 def _failed(error: Exception) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 
 import orjson
 
-from policies.manifests.wire import dumps
+from policies.manifests.wire import INLINE, Count, Form, dumps
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.audit.audit import audit
 from policies.placement.audit.workload_audit import WorkloadAudit
-from policies.reports.audit.json import audited_workload
+from policies.reports.audit.json import AuditedWorkload, audited_workload
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
-from webhook.ui.answers import AuditedEntry
 from webhook.ui.cluster import PageCluster
 
 #: Objects that are looked at in one piece: about a second in a large cluster, so that the first come soon.
@@ -23,6 +23,43 @@ PIECE: Final = 400
 MOST_SENT: Final = 500
 #: Seconds and bytes that a piece may take; far more than it does.
 _LIMITS: Final = ResourceLimits(timeout_s=120.0, memory_bytes=2 << 30)
+
+
+class AuditedEntry(NamedTuple):
+    """A workload of the audit.
+
+    Attributes:
+        found: The workload.
+        workload: Its position in the columns of the cluster.
+        rank: Sorts by risk: the smallest is the riskiest.
+    """
+
+    found: Annotated[AuditedWorkload, INLINE]
+    workload: Count
+    rank: float
+
+
+class AuditProgress(NamedTuple):
+    """The audit as far as it is; it runs in the background.
+
+    Attributes:
+        done: Whether these are the last ones.
+        error: Why it ended early; empty if it did not.
+        audited: How many objects have been looked at.
+        total: How many there are.
+        next: What to send as ``after`` next.
+        unaudited: How many workloads of the cluster are not audited, for lack of a known number of replicas;
+            0 until it is done, and where only some workloads were to be audited.
+        workloads: The workloads after the number that was sent, as they were audited.
+    """
+
+    done: bool
+    error: str
+    audited: Count
+    total: Count
+    next: Count
+    unaudited: Count
+    workloads: Annotated[Sequence[orjson.Fragment], Form(list[AuditedEntry])]
 
 
 class BackgroundAudit:
@@ -50,20 +87,20 @@ class BackgroundAudit:
         if self._thread.is_alive():
             self._thread.join()
 
-    def progress(self, after: int) -> dict[str, object]:
-        """Return an ``AuditProgress``, with what was found after a number of workloads."""
+    def progress(self, after: int) -> AuditProgress:
+        """Return how far it is, with what was found after a number of workloads."""
         # The flag first: what is found between the two is sent next time.
         done, found = self._done, self._found[after : after + MOST_SENT]
         following = after + len(found)
-        return {
-            "done": done and following >= len(self._found),
-            "error": self._error,
-            "audited": self._audited,
-            "total": self._total,
-            "next": following,
-            "unaudited": len(self._cluster.workloads) - len(self._found) if done else 0,
-            "workloads": list(map(orjson.Fragment, found)),
-        }
+        return AuditProgress(
+            done=done and following >= len(self._found),
+            error=self._error,
+            audited=self._audited,
+            total=self._total,
+            next=following,
+            unaudited=len(self._cluster.workloads) - len(self._found) if done else 0,
+            workloads=list(map(orjson.Fragment, found)),
+        )
 
     def _run(self) -> None:
         try:

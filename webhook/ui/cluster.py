@@ -21,7 +21,7 @@ from policies.placement.core.pending_pods import PendingPods
 from policies.placement.core.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.pod_table import NOWHERE
-from webhook.ui.answers import PageAutoscaler
+from webhook.requests.autoscale import AutoscaleField
 
 #: The position of a workload where a pod has none.
 NO_WORKLOAD: Final = -1
@@ -62,6 +62,18 @@ class BoundPods(NamedTuple):
     slots: NDArray[np.intp]
     numbers: NDArray[np.intp]
     refs: list[WorkloadRef | None]
+
+
+class PageAutoscaler(NamedTuple):
+    """The autoscaler that may add nodes for pending pods.
+
+    Attributes:
+        name: The value of the option that gives it: a file, or ``deduced``.
+        documents: The ``autoscale`` of a request for it.
+    """
+
+    name: str
+    documents: AutoscaleField
 
 
 @dataclass(frozen=True, kw_only=True)

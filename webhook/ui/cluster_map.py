@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
+from policies.manifests.wire import Count
 from policies.model.node import Node
+from policies.model.taints import Taint
 from policies.model.topology_keys import HOSTNAME, REGION, ZONE
 from policies.scheduler.node_table import MISSING, NodeTable
-from webhook.ui import answers
-from webhook.ui.cluster import NO_WORKLOAD, PageCluster
+from webhook.ui.cluster import NO_WORKLOAD, PageAutoscaler, PageCluster
 
 #: Where a pod is that has no node, and one whose node is not among the objects.
 PENDING, ELSEWHERE = -1, -2
@@ -22,38 +25,147 @@ _NOT_READY: Final = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.
 _FIRST: Final = (ZONE, REGION, HOSTNAME)
 
 
+class ClusterSource(NamedTuple):
+    """Where the cluster was read from.
+
+    Attributes:
+        kind: A snapshot file, or a live cluster.
+        name: The file, or the context of the kubeconfig; empty for the current context.
+        read_at: When it was read, RFC 3339; for a file, when that was last written.
+        notes: What was left out, or is not known.
+    """
+
+    kind: Literal["file", "live"]
+    name: str
+    read_at: str
+    notes: Sequence[str]
+
+
+class LabelValues(NamedTuple):
+    """One label of all nodes.
+
+    Attributes:
+        values: The values.
+        of: For each node the position of its value; -1 where it lacks the label.
+    """
+
+    values: Sequence[str]
+    of: Sequence[int]
+
+
+class NodeTaints(NamedTuple):
+    """The taints of all nodes.
+
+    Attributes:
+        values: The distinct lists of taints.
+        of: For each node the position of its list.
+    """
+
+    values: Sequence[Sequence[Taint]]
+    of: Sequence[Count]
+
+
+class NodeColumns(NamedTuple):
+    """The nodes, sorted by name.
+
+    Attributes:
+        names: Their names.
+        cordoned: Positions of those that are unschedulable.
+        not_ready: Positions of those with a taint that says that they are not ready or unreachable.
+        taints: Their taints.
+        labels: Their labels, by key: those that may be topology keys.
+    """
+
+    names: Sequence[str]
+    cordoned: Sequence[Count]
+    not_ready: Sequence[Count]
+    taints: NodeTaints
+    labels: Mapping[str, LabelValues]
+
+
+class WorkloadColumns(NamedTuple):
+    """The workloads, sorted by namespace, kind and name.
+
+    Attributes:
+        kinds: The distinct kinds.
+        namespaces: The distinct namespaces.
+        kind: For each workload the position of its kind.
+        namespace: For each the position of its namespace.
+        name: For each its name.
+    """
+
+    kinds: Sequence[str]
+    namespaces: Sequence[str]
+    kind: Sequence[Count]
+    namespace: Sequence[Count]
+    name: Sequence[str]
+
+
+class PodColumns(NamedTuple):
+    """The pods that have not finished, sorted by node.
+
+    Attributes:
+        node: For each pod the position of its node; -1 for a pod that is pending, -2 for one whose node is
+            not known.
+        workload: For each the position of its workload; -1 without a controller.
+    """
+
+    node: Sequence[int]
+    workload: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterMap:
+    """The whole cluster: where every pod is.
+
+    Attributes:
+        kubernetes_version: The release that the scheduler behaves as.
+        source: Where it was read from.
+        topology_keys: The keys of ``nodes.labels``: zone, region and hostname first, then by name.
+        other_keys: How many more keys the nodes carry, which are left out.
+        nodes: The nodes.
+        workloads: The workloads.
+        pods: The pods.
+        opened: The manifest that is shown at first; empty for none.
+        autoscale: The autoscaler that may add nodes; null for none.
+        reading: Which reading of the cluster it is; positions in it are those of answers about the same one.
+    """
+
+    kubernetes_version: str
+    source: ClusterSource
+    topology_keys: Sequence[str]
+    other_keys: Count
+    nodes: NodeColumns
+    workloads: WorkloadColumns
+    pods: PodColumns
+    opened: str
+    autoscale: PageAutoscaler | None
+    reading: Count
+
+
 def moment(time: datetime) -> str:
     """Return a moment as RFC 3339 has it."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def cluster_map(cluster: PageCluster) -> answers.ClusterMap:
+def cluster_map(cluster: PageCluster) -> ClusterMap:
     """Return where every pod of a cluster is."""
     with cluster.index.reading():
         table = cluster.index.nodes
         keys = _topology_keys(table)
-        return {
-            "kubernetesVersion": str(cluster.context.kubernetes_version),
-            "source": source_fields(cluster),
-            "topologyKeys": keys[:MOST_KEYS],
-            "otherKeys": max(0, len(keys) - MOST_KEYS),
-            "nodes": _nodes(table, keys[:MOST_KEYS]),
-            "workloads": _workloads(cluster),
-            "pods": _pods(cluster),
-            "opened": cluster.opened,
-            "autoscale": cluster.autoscale,
-            "reading": cluster.reading,
-        }
-
-
-def source_fields(cluster: PageCluster) -> answers.ClusterSource:
-    """Return where a cluster was read from."""
-    return {
-        "kind": "live" if cluster.live else "file",
-        "name": cluster.name,
-        "readAt": moment(cluster.read_at),
-        "notes": list(cluster.notes),
-    }
+        kind: Literal["file", "live"] = "live" if cluster.live else "file"
+        return ClusterMap(
+            kubernetes_version=str(cluster.context.kubernetes_version),
+            source=ClusterSource(kind, cluster.name, moment(cluster.read_at), cluster.notes),
+            topology_keys=keys[:MOST_KEYS],
+            other_keys=max(0, len(keys) - MOST_KEYS),
+            nodes=_nodes(table, keys[:MOST_KEYS]),
+            workloads=_workloads(cluster),
+            pods=_pods(cluster),
+            opened=cluster.opened,
+            autoscale=cluster.autoscale,
+            reading=cluster.reading,
+        )
 
 
 def _topology_keys(table: NodeTable) -> list[str]:
@@ -62,52 +174,49 @@ def _topology_keys(table: NodeTable) -> list[str]:
     return [key for key in _FIRST if key in keys] + sorted(key for key in keys if key not in _FIRST)
 
 
-def _nodes(table: NodeTable, keys: list[str]) -> answers.NodeColumns:
+def _nodes(table: NodeTable, keys: list[str]) -> NodeColumns:
     nodes = table.listed()
     lists = dict.fromkeys(node.taints for node in nodes)
     numbers = {taints: number for number, taints in enumerate(lists)}
-    return {
-        "names": [node.name for node in nodes],
-        "cordoned": [number for number, node in enumerate(nodes) if node.unschedulable],
-        "notReady": [number for number, node in enumerate(nodes) if _is_not_ready(node)],
-        "taints": {
-            "values": list(map(list, lists)),
-            "of": [numbers[node.taints] for node in nodes],
-        },
-        "labels": {key: _label(table, key) for key in keys},
-    }
+    return NodeColumns(
+        names=[node.name for node in nodes],
+        cordoned=[number for number, node in enumerate(nodes) if node.unschedulable],
+        not_ready=[number for number, node in enumerate(nodes) if _is_not_ready(node)],
+        taints=NodeTaints(list(lists), [numbers[node.taints] for node in nodes]),
+        labels={key: _label(table, key) for key in keys},
+    )
 
 
 def _is_not_ready(node: Node) -> bool:
     return any(taint.key in _NOT_READY for taint in node.taints)
 
 
-def _label(table: NodeTable, key: str) -> answers.LabelValues:
+def _label(table: NodeTable, key: str) -> LabelValues:
     column = table.label(key)
     if column is None:
-        return {"values": [], "of": []}
+        return LabelValues([], [])
     used, of = np.unique(column.column.data[table.order()], return_inverse=True)
     # Of np.unique the smallest comes first, and MISSING is below every number.
     lacks = int(len(used) > 0 and used[0] == MISSING)
-    return {"values": [column.texts[int(number)] for number in used[lacks:]], "of": (of - lacks).tolist()}
+    return LabelValues([column.texts[int(number)] for number in used[lacks:]], (of - lacks).tolist())
 
 
-def _workloads(cluster: PageCluster) -> answers.WorkloadColumns:
+def _workloads(cluster: PageCluster) -> WorkloadColumns:
     keys = cluster.workloads
     kinds = sorted({key.kind for key in keys})
     namespaces = sorted({key.namespace for key in keys})
     kind_numbers = {kind: number for number, kind in enumerate(kinds)}
     namespace_numbers = {namespace: number for number, namespace in enumerate(namespaces)}
-    return {
-        "kinds": kinds,
-        "namespaces": namespaces,
-        "kind": [kind_numbers[key.kind] for key in keys],
-        "namespace": [namespace_numbers[key.namespace] for key in keys],
-        "name": [key.name for key in keys],
-    }
+    return WorkloadColumns(
+        kinds=kinds,
+        namespaces=namespaces,
+        kind=[kind_numbers[key.kind] for key in keys],
+        namespace=[namespace_numbers[key.namespace] for key in keys],
+        name=[key.name for key in keys],
+    )
 
 
-def _pods(cluster: PageCluster) -> answers.PodColumns:
+def _pods(cluster: PageCluster) -> PodColumns:
     table, bound, pending = cluster.index.nodes, cluster.bound, cluster.objects.pending.each()
     position_of_slot = np.full(table.slots, ELSEWHERE)
     order = table.order()
@@ -119,4 +228,4 @@ def _pods(cluster: PageCluster) -> answers.PodColumns:
     waiting = [cluster.workload_of(pod.namespace, pod.owner) for pod in pending]
     workload = np.concatenate([np.array(waiting, np.intp), position_of_ref[bound.numbers]])
     by_node = np.lexsort((workload, node))
-    return {"node": node[by_node].tolist(), "workload": workload[by_node].tolist()}
+    return PodColumns(node[by_node].tolist(), workload[by_node].tolist())

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from policies.manifests.fields import ErrorList
-from policies.manifests.wire import dumps
-from policies.placement.core.actions import Action, LoseDomain
+from policies.manifests.wire import Count, dumps
+from policies.placement.core.actions import Action, ChangedNodes, LoseDomain
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
-from policies.placement.survive.damage import Damage
+from policies.placement.survive.damage import Damage, DomainImpact
 from policies.reports.actions import disruption
 from policies.reports.survive.cluster_text import about, notes, verdict_on
-from policies.reports.survive.json import loss_result
+from policies.reports.survive.json import LossResult, loss_result
 from webhook.requests.actions import actions_of
 from webhook.requests.autoscale import autoscaler_of
-from webhook.ui import answers
 from webhook.ui.bodies import DisruptBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, request_problem
@@ -37,6 +37,56 @@ _NOWHERE: Final[Mapping[PodOutcome, int]] = {
 _VERDICTS: Final = (False, None, True)
 
 
+class MovedPods(NamedTuple):
+    """The pods that lose their node, in the order in which they are scheduled again.
+
+    Attributes:
+        workload: The position of each one's workload in the columns of the cluster; -1 without a controller.
+        origin: The position of the node that it was on.
+        node: That of the node where its replacement goes: one of the cluster, or behind those an added one;
+            -1 if it stays pending, -2 if nothing replaces it, -3 if that was not tried.
+    """
+
+    workload: Sequence[int]
+    origin: Sequence[Count]
+    node: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOutcome:
+    """The effect of some actions on all workloads of the cluster, as ``survive --all`` has it of a loss.
+
+    Attributes:
+        what: What happens, as the object of a sentence.
+        verdict: Whether the cluster survives it, in a sentence.
+        impact: What is gone with it, known before anything is scheduled again.
+        result: What becomes of the pods that lose their node.
+        damages: The damages of each of the result's workloads in words; empty where there is none.
+        lost_nodes: The positions of the nodes that are gone or unreachable.
+        added_nodes: The names of new nodes.
+        changed_nodes: New nodes, and those that are otherwise than before.
+        moved: Where each pod goes.
+        notes: What was assumed, and what was not read, not judged or not scheduled, as sentences.
+        not_modeled: What else a scheduler looks at, which may refuse more nodes.
+        rank: Sorts outcomes by damage, number by number: the smallest is the worst.
+        command: The command that answers the same; empty where there is none.
+    """
+
+    what: str
+    verdict: str
+    rank: Sequence[int]
+    impact: DomainImpact
+    result: LossResult
+    damages: Sequence[str]
+    lost_nodes: Sequence[Count]
+    added_nodes: Sequence[str]
+    changed_nodes: Sequence[ChangedNodes]
+    moved: MovedPods
+    notes: Sequence[str]
+    not_modeled: Sequence[str]
+    command: str
+
+
 def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
     """Return the outcome of actions for all workloads of the cluster.
 
@@ -49,7 +99,7 @@ def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
         )
         raise ProblemsError([request_problem("actions", text)])
     actions, found = actions_of(body.actions, ACTIONS), ErrorList()
-    scaling = None if cluster.autoscale is None else cluster.autoscale["documents"]
+    scaling = None if cluster.autoscale is None else cluster.autoscale.documents
     options = ClusterLossOptions(key="", autoscaler=autoscaler_of(scaling, cluster.index, found))
     survival = ClusterSurvival(cluster.objects.workloads, cluster.context, options, cluster.objects.running)
     done = survival.disrupt(actions, found)
@@ -66,7 +116,7 @@ def cluster_outcome(
     report: ClusterSurvivalReport,
     *,
     command: str = "",
-) -> answers.ClusterOutcome:
+) -> ClusterOutcome:
     """Return the answer on something that happened to the cluster.
 
     Args:
@@ -79,27 +129,26 @@ def cluster_outcome(
     positions = dict(cluster.index.nodes.positions())
     positions |= {name: len(positions) + number for number, name in enumerate(done.disruption.added)}
     what, (damages, missing, _) = disruption(actions), done.loss.rank
-    return {
-        "what": what,
-        "verdict": verdict_on(report, what),
-        "rank": [_VERDICTS.index(report.survives(done.loss)), *damages, missing],
-        "impact": done.loss.impact,
-        "result": loss_result(report, done.loss),
-        "damages": [about(each) for each in done.loss.workloads],
-        "lostNodes": sorted(positions[name] for name in done.disruption.lost),
-        "addedNodes": list(done.disruption.added),
-        "changedNodes": list(done.disruption.changed),
-        "moved": {
-            "workload": [
-                cluster.workload_of_pod(each.pod.namespace, each.pod.name) for each in done.displaced
-            ],
-            "origin": [positions[each.pod.node] for each in done.displaced],
-            "node": [_place(each, positions) for each in done.displaced],
-        },
-        "notes": list(notes(report)),
-        "notModeled": list(report.unmodeled),
-        "command": command,
-    }
+    moved = MovedPods(
+        workload=[cluster.workload_of_pod(each.pod.namespace, each.pod.name) for each in done.displaced],
+        origin=[positions[each.pod.node] for each in done.displaced],
+        node=[_place(each, positions) for each in done.displaced],
+    )
+    return ClusterOutcome(
+        what=what,
+        verdict=verdict_on(report, what),
+        rank=[_VERDICTS.index(report.survives(done.loss)), *damages, missing],
+        impact=done.loss.impact,
+        result=loss_result(report, done.loss),
+        damages=[about(each) for each in done.loss.workloads],
+        lost_nodes=sorted(positions[name] for name in done.disruption.lost),
+        added_nodes=done.disruption.added,
+        changed_nodes=done.disruption.changed,
+        moved=moved,
+        notes=list(notes(report)),
+        not_modeled=report.unmodeled,
+        command=command,
+    )
 
 
 def _place(entry: DisplacedPod, positions: Mapping[str, int]) -> int:
@@ -115,6 +164,6 @@ def _command(cluster: PageCluster, actions: Sequence[Action]) -> str:
             words = ["evenkeel", "survive", f"{key}={value}", "--all"]
             words += ["--unreachable"] if unreachable else []
             words += ["--live"] if cluster.live else ["--cluster", cluster.name]
-            words += [] if cluster.autoscale is None else ["--autoscale", cluster.autoscale["name"]]
+            words += [] if cluster.autoscale is None else ["--autoscale", cluster.autoscale.name]
             return shlex.join(words)
     return ""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
-import orjson
 import yaml
 
 from policies.config.context import AdmissionContext
@@ -21,11 +21,11 @@ from policies.placement.core.placement import PlacementError, read_workload
 from policies.reports.patch import patch_command, unified_diff
 from webhook.lint.files import Text
 from webhook.lint.parse import parse
-from webhook.ui import answers
 from webhook.ui.bodies import ManifestBody, PatchBody, SuggestBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import (
     FILE,
+    ManifestProblem,
     ProblemsError,
     finding_problem,
     read_manifest,
@@ -36,6 +36,65 @@ from webhook.ui.manifest import (
 _FIXED: Final = frozenset({"Pod", "Job"})
 
 
+class EditedManifest(NamedTuple):
+    """A manifest with edits made.
+
+    Attributes:
+        manifest: The manifest; comments and layout are kept.
+        diff: What has changed, as a unified diff.
+    """
+
+    manifest: str
+    diff: str
+
+
+class PatchAnswer(NamedTuple):
+    """The changes from one manifest to another.
+
+    Attributes:
+        merge_patch: A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole.
+        json_patch: A JSON patch (RFC 6902).
+        changes: The same as edits of fields, each with the value that it had.
+        diff: A unified diff of the texts.
+        command: The kubectl command that applies the merge patch; empty for a Pod or a Job, most of whose
+            fields cannot be changed.
+    """
+
+    merge_patch: str
+    json_patch: Sequence[json_patch.PatchOperation]
+    changes: Sequence[Edit]
+    diff: str
+    command: str
+
+
+class CheckedObject(NamedTuple):
+    """The object of a manifest.
+
+    Attributes:
+        kind: Its kind, with its group.
+        namespace: Its namespace.
+        name: Its name; empty if it has none.
+        replicas: How many replicas it wants; null for kinds without a number.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    replicas: int | None
+
+
+class CheckAnswer(NamedTuple):
+    """The problems of a manifest.
+
+    Attributes:
+        problems: In the order of their lines.
+        object: Its object; null if it cannot be read as one.
+    """
+
+    problems: Sequence[ManifestProblem]
+    object: CheckedObject | None
+
+
 def check(cluster: PageCluster, body: ManifestBody) -> bytes:
     """Say what is wrong with a manifest: its YAML, what the API server refuses, what the rules find."""
     text, context = body.manifest, cluster.context
@@ -43,7 +102,7 @@ def check(cluster: PageCluster, body: ManifestBody) -> bytes:
     known = context.for_rules().inventory
     inventory = None if known is None else known.anew()
     found = parsed.problems + lint(parsed.objects, context, inventory=inventory).findings
-    problems = sorted(map(finding_problem, found), key=lambda problem: problem["line"])
+    problems = sorted(map(finding_problem, found), key=lambda problem: problem.line)
     workload = None
     try:
         workload = read_workload(read_manifest(text, context).value, context)
@@ -52,19 +111,13 @@ def check(cluster: PageCluster, body: ManifestBody) -> bytes:
             problems += error.problems
     except PlacementError:
         pass  # The rules have said why.
-    answer: answers.CheckAnswer = {"problems": problems, "object": _object(workload)}
-    return orjson.dumps(answer)
+    return dumps(CheckAnswer(problems, _object(workload)))
 
 
-def _object(workload: Workload | None) -> answers.CheckedObject | None:
+def _object(workload: Workload | None) -> CheckedObject | None:
     if workload is None:
         return None
-    return {
-        "kind": workload.kind.name,
-        "namespace": workload.namespace,
-        "name": workload.name,
-        "replicas": workload.replicas,
-    }
+    return CheckedObject(workload.kind.name, workload.namespace, workload.name, workload.replicas)
 
 
 def suggest(cluster: PageCluster, body: SuggestBody) -> bytes:
@@ -78,11 +131,7 @@ def suggest(cluster: PageCluster, body: SuggestBody) -> bytes:
         raise ProblemsError([request_problem("edits", f"do not fit the manifest: {error}")]) from error
     if isinstance(outcome, RewriteRefusal):
         raise ProblemsError([request_problem("edits", outcome.problem, line=outcome.line)])
-    answer: answers.EditedManifest = {
-        "manifest": outcome.decode(),
-        "diff": unified_diff(FILE, source, outcome).decode(),
-    }
-    return orjson.dumps(answer)
+    return dumps(EditedManifest(outcome.decode(), unified_diff(FILE, source, outcome).decode()))
 
 
 def _edits(given: list[dict[str, Any]]) -> list[Edit]:
@@ -110,13 +159,13 @@ def patch(cluster: PageCluster, body: PatchBody) -> bytes:
     before, after = read_manifest(old, cluster.context), read_manifest(new, cluster.context)
     merge = merge_patch(before.value, after.value)
     operations = list(json_patch.difference(before.value, after.value))
-    answer: answers.PatchAnswer = {
-        "mergePatch": yaml.safe_dump(merge, sort_keys=False, allow_unicode=True),
-        "jsonPatch": operations,
-        "changes": [_change(operation, before.value).wire_form() for operation in operations],
-        "diff": unified_diff(FILE, old.encode(), new.encode()).decode(),
-        "command": _command(after, merge, cluster.context),
-    }
+    answer = PatchAnswer(
+        merge_patch=yaml.safe_dump(merge, sort_keys=False, allow_unicode=True),
+        json_patch=operations,
+        changes=[_change(operation, before.value) for operation in operations],
+        diff=unified_diff(FILE, old.encode(), new.encode()).decode(),
+        command=_command(after, merge, cluster.context),
+    )
     return dumps(answer)
 
 

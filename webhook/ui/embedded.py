@@ -1,17 +1,25 @@
-"""The page as one file that needs no server: the bundle, and a report in it."""
+"""The built files of the page, and the page as one file that needs no server: with a report in it."""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
+import mimetypes
+from collections.abc import Mapping
+from importlib import resources
 from importlib.metadata import version
-from typing import Any, Final, Literal, TypedDict
+from pathlib import PurePosixPath
+from typing import Any, Final, Literal, NamedTuple, TypedDict
 
 import orjson
 
 from policies.manifests.errors import UsageError
-from webhook.ui.bundle import INDEX, SCRIPT, STYLE, built_files
 
+#: The folder of the built files.
+FOLDER: Final = "built"
+#: The files that every page has.
+INDEX, SCRIPT, STYLE = "index.html", "app.js", "app.css"
 #: The version of the form of an embedded report.
 VERSION: Final = 1
 #: The id of the element that has the report.
@@ -24,6 +32,13 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 _STYLE_LINK: Final = f'<link rel="stylesheet" href="./{STYLE}">'
 _SCRIPT_LINK: Final = f'<script src="./{SCRIPT}" defer></script>'
 _PLACE: Final = "<!-- evenkeel-report -->"
+#: Media types, whatever the machine's own tables say: nosniff takes them at their word.
+_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 #: What ends a script, or changes how it is read, within a text of JSON; as JSON it may be written otherwise.
 _ESCAPES: Final = (
     (b"<", b"\\u003c"),
@@ -131,3 +146,30 @@ def _policy(style: str, script: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+class BuiltFile(NamedTuple):
+    """One file.
+
+    Attributes:
+        content: Its bytes.
+        packed: The same with gzip.
+        media_type: Its type.
+    """
+
+    content: bytes
+    packed: bytes
+    media_type: str
+
+
+def built_files() -> Mapping[str, BuiltFile]:
+    """Return the built files by name; there are no folders."""
+    folder = resources.files(__package__).joinpath(FOLDER)
+    return {
+        entry.name: _built(entry.name, entry.read_bytes()) for entry in folder.iterdir() if entry.is_file()
+    }
+
+
+def _built(name: str, content: bytes) -> BuiltFile:
+    media_type = _TYPES.get(PurePosixPath(name).suffix) or mimetypes.guess_type(name)[0]
+    return BuiltFile(content, gzip.compress(content, mtime=0), media_type or "application/octet-stream")

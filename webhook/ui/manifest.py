@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FIELD_MISSING, FieldError, FieldPath, and_more
 from policies.manifests.findings import Finding, Severity
-from policies.manifests.wire import dumps
+from policies.manifests.wire import Count, dumps
 from webhook.lint.files import UNREADABLE, unreadable
-from webhook.ui import answers
 
 #: What the text is called.
 FILE: Final = "manifest"
+
+
+class ManifestProblem(NamedTuple):
+    """Something that is wrong with a manifest or a request.
+
+    Attributes:
+        line: The line of the manifest, from 1; 0 where it is about none.
+        field: The field, as Kubernetes writes paths; empty where it is about none.
+        rule: The rule that is broken.
+        severity: How bad it is.
+        message: What is wrong.
+    """
+
+    line: Count
+    field: str
+    rule: str
+    severity: Severity
+    message: str
+
+
+class PageError(NamedTuple):
+    """Every error of the page's routes.
+
+    Attributes:
+        error: What is wrong, in one line.
+        problems: Every field that is wrong; empty where the error is about none.
+    """
+
+    error: str
+    problems: Sequence[ManifestProblem]
 
 
 class ProblemsError(Exception):
@@ -28,17 +57,17 @@ class ProblemsError(Exception):
         message: The first reason.
     """
 
-    def __init__(self, problems: Iterable[answers.ManifestProblem], *, missing: bool = False) -> None:
+    def __init__(self, problems: Iterable[ManifestProblem], *, missing: bool = False) -> None:
         self.problems = list(problems)
         self.missing = missing
         first = self.problems[0] if self.problems else None
-        where = f"line {first['line']}: " if first and first["line"] else ""
-        field = f"{first['field']}: " if first and first["field"] else ""
+        where = f"line {first.line}: " if first and first.line else ""
+        field = f"{first.field}: " if first and first.field else ""
         more = and_more(len(self.problems))
-        self.message = f"{where}{field}{first['message']}{more}" if first else ""
+        self.message = f"{where}{field}{first.message}{more}" if first else ""
         super().__init__(self.message)
 
-    def __reduce__(self) -> tuple[Callable[..., ProblemsError], tuple[list[answers.ManifestProblem]]]:
+    def __reduce__(self) -> tuple[Callable[..., ProblemsError], tuple[list[ManifestProblem]]]:
         """Say how to make another one: pickle knows the message alone."""
         return partial(ProblemsError, missing=self.missing), (self.problems,)
 
@@ -77,21 +106,20 @@ def as_json(request: object) -> bytes:
         raise ProblemsError([_problem(0, "", UNREADABLE, f"cannot be sent as JSON: {error}")]) from error
 
 
-def unreadable_problems(error: DocumentError) -> list[answers.ManifestProblem]:
+def unreadable_problems(error: DocumentError) -> list[ManifestProblem]:
     """Return why a text cannot be read."""
     return [finding_problem(unreadable(FILE, problem)) for problem in error.problems]
 
 
-def finding_problem(finding: Finding) -> answers.ManifestProblem:
+def finding_problem(finding: Finding) -> ManifestProblem:
     """Return the problem that a rule of the linter finds."""
-    problem = _problem(finding.location.line, str(finding.path), finding.rule, finding.message)
-    problem["severity"] = finding.severity
-    return problem
+    line, field = finding.location.line, str(finding.path)
+    return ManifestProblem(line, field, finding.rule, finding.severity, finding.message)
 
 
 def field_problems(
     errors: Iterable[FieldError], entry: ManifestObject | None = None, *, below: tuple[str, ...] = ()
-) -> list[answers.ManifestProblem]:
+) -> list[ManifestProblem]:
     """Return errors of fields in the order of their lines.
 
     Args:
@@ -99,12 +127,12 @@ def field_problems(
         entry: The object that they are about, which knows its lines; None for a request.
         below: Where the object is in the request, of errors whose paths start there.
     """
-    return sorted(_by_line(errors, entry, below), key=lambda problem: problem["line"])
+    return sorted(_by_line(errors, entry, below), key=lambda problem: problem.line)
 
 
 def _by_line(
     errors: Iterable[FieldError], entry: ManifestObject | None, below: tuple[str, ...]
-) -> Iterator[answers.ManifestProblem]:
+) -> Iterator[ManifestProblem]:
     for error in errors:
         path, line = error.path, 0
         if entry is not None and path.segments[: len(below)] == below:
@@ -113,10 +141,10 @@ def _by_line(
         yield _problem(line, str(path), error.rule, error.problem)
 
 
-def _problem(line: int, field: str, rule: str, message: str) -> answers.ManifestProblem:
-    return {"line": line, "field": field, "rule": rule, "severity": Severity.ERROR, "message": message}
+def _problem(line: int, field: str, rule: str, message: str) -> ManifestProblem:
+    return ManifestProblem(line, field, rule, Severity.ERROR, message)
 
 
-def request_problem(field: str, message: str, *, line: int = 0) -> answers.ManifestProblem:
+def request_problem(field: str, message: str, *, line: int = 0) -> ManifestProblem:
     """Return the problem with a field of a request."""
     return _problem(line, field, FIELD_MISSING, message)

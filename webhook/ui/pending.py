@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
-from policies.manifests.wire import dumps
+from policies.manifests.wire import Count, dumps
 from policies.placement.core.pending_pods import WaitingPod
 from policies.placement.core.placement import PlacementError, evaluate_manifest
 from policies.reports.explain.text import rejection_lines
 from policies.scheduler.domain_stats import explain
-from policies.scheduler.rejections import EXAMPLES
-from webhook.ui import answers
+from policies.scheduler.rejections import EXAMPLES, RejectedNodes
 from webhook.ui.cluster import NO_WORKLOAD, PageCluster
-from webhook.ui.manifest import field_problems
+from webhook.ui.manifest import ManifestProblem, field_problems
 
 #: Groups that are evaluated: a screenful at once is read, and each takes some milliseconds.
 MOST_GROUPS: Final = 500
@@ -26,6 +26,76 @@ MOST_GROUPS: Final = 500
 _STUCK_FIRST: Final[Mapping[int | None, int]] = {0: 0, None: 1}
 #: Pods of a group that are named.
 MOST_NAMED: Final = 50
+
+
+class PendingPodFields(NamedTuple):
+    """A pod without a node.
+
+    Attributes:
+        name: Its name.
+        created_at: When it was created, as the API writes it; empty if it does not say.
+        condition: What the cluster's scheduler says of it; empty if it says nothing.
+    """
+
+    name: str
+    created_at: str
+    condition: str
+
+
+class PendingReason(NamedTuple):
+    """A reason why nodes refuse a pod.
+
+    Attributes:
+        nodes: How many nodes have it; a node may have several.
+        text: It, in a sentence.
+    """
+
+    nodes: Count
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingGroup:
+    """The pending pods of one controller, or a single one without.
+
+    Attributes:
+        namespace: Their namespace.
+        workload: The position of the workload in the columns of the cluster; -1 without a controller.
+        count: How many there are.
+        pods: The first of them, by name.
+        message: What the model says of the first one: the scheduler's FitError; empty if it fits.
+        feasible_nodes: How many nodes the first one fits in the model; null if it was not evaluated.
+        reasons: Why nodes refuse it, those of most nodes first.
+        rejections: The same as values.
+        problems: Why it was not evaluated.
+    """
+
+    namespace: str
+    workload: int
+    count: Count
+    pods: Sequence[PendingPodFields]
+    message: str = ""
+    feasible_nodes: Count | None = None
+    reasons: Sequence[PendingReason] = ()
+    rejections: Sequence[RejectedNodes] = ()
+    problems: Sequence[ManifestProblem] = ()
+
+
+class PendingAnswer(NamedTuple):
+    """The pods without a node.
+
+    Attributes:
+        pods: How many there are.
+        not_kept: How many of them are too many to be looked at.
+        groups: Those of each controller: first those that fit no node, then those of which that is not known,
+            then those that fit one; of each the most pods first.
+        other_groups: How many more groups there are, which are left out.
+    """
+
+    pods: Count
+    not_kept: Count
+    groups: Sequence[PendingGroup]
+    other_groups: Count
 
 
 def pending(cluster: PageCluster) -> bytes:
@@ -38,48 +108,36 @@ def pending(cluster: PageCluster) -> bytes:
         groups.setdefault(key, []).append(pod)
     ordered = sorted(groups.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     shown = [_group(cluster, key[1], pods) for key, pods in ordered[:MOST_GROUPS]]
-    answer: answers.PendingAnswer = {
-        "pods": cluster.objects.pending.count,
-        "notKept": cluster.objects.pending.count - len(kept),
-        "groups": sorted(
-            shown, key=lambda group: _STUCK_FIRST.get(group["feasibleNodes"], len(_STUCK_FIRST))
-        ),
-        "otherGroups": max(0, len(ordered) - MOST_GROUPS),
-    }
-    return dumps(answer)
+    return dumps(
+        PendingAnswer(
+            pods=cluster.objects.pending.count,
+            not_kept=cluster.objects.pending.count - len(kept),
+            groups=sorted(shown, key=lambda each: _STUCK_FIRST.get(each.feasible_nodes, len(_STUCK_FIRST))),
+            other_groups=max(0, len(ordered) - MOST_GROUPS),
+        )
+    )
 
 
-def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> answers.PendingGroup:
+def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> PendingGroup:
     first = pods[0]
-    group: answers.PendingGroup = {
-        "namespace": first.namespace,
-        "workload": workload,
-        "count": len(pods),
-        "pods": [
-            {"name": pod.name, "createdAt": pod.created, "condition": pod.condition}
-            for pod in pods[:MOST_NAMED]
-        ],
-        "message": "",
-        "feasibleNodes": None,
-        "reasons": [],
-        "rejections": [],
-        "problems": [],
-    }
+    named = [PendingPodFields(pod.name, pod.created, pod.condition) for pod in pods[:MOST_NAMED]]
+    group = PendingGroup(namespace=first.namespace, workload=workload, count=len(pods), pods=named)
     if cluster.remote is not None:
         return group
     try:
         placement = evaluate_manifest(orjson.loads(first.text), cluster.context)
     except PlacementError as error:
-        return group | {"problems": field_problems(error.errors)}
+        return replace(group, problems=field_problems(error.errors))
     result = placement.result
     rejected = explain(result, placement.cluster, examples=EXAMPLES).rejected
     nodes: Counter[str] = Counter()
     for refusing in rejected:
         lines = chain.from_iterable(rejection_lines(result, each) for each in refusing.rejections)
         nodes.update(dict.fromkeys(lines, refusing.count))
-    return group | {
-        "message": result.message,
-        "feasibleNodes": result.feasible_count,
-        "reasons": [{"nodes": count, "text": text} for text, count in nodes.most_common()],
-        "rejections": list(rejected),
-    }
+    return replace(
+        group,
+        message=result.message,
+        feasible_nodes=result.feasible_count,
+        reasons=[PendingReason(count, text) for text, count in nodes.most_common()],
+        rejections=rejected,
+    )

@@ -1,16 +1,23 @@
-"""Where the pods of an edited manifest would go: the answers of ``/v1``, with errors by line."""
+"""Where the pods of an edited manifest would go: the answers of ``/v1``, with errors by line.
+
+For a person who may not list nodes and pods the Evenkeel of a live cluster answers, in place of an index.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
+import orjson
+
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
+from policies.manifests.errors import DocumentError
 from policies.manifests.fields import ErrorList, FieldPath, member
 from policies.manifests.findings import Severity
+from policies.manifests.wire import dumps
 from policies.placement.core.limits import MOST_ROLLED_OUT
 from policies.placement.core.placement import PlacementError, evaluate_manifest, prepare, read_workload
 from policies.placement.explain.explain import explain_object
@@ -21,11 +28,12 @@ from policies.reports.explain import json as explain_json
 from policies.reports.score import json as score_json
 from policies.reports.simulate import json as simulate_json
 from webhook.requests.frame import RequestError
-from webhook.requests.score import SCORED_RULES
+from webhook.requests.score import SCORED_RULES, ScoreRequest
 from webhook.requests.simulate import SimulateRequest, most_rolled_out, run
 from webhook.ui.bodies import ManifestBody, RolloutBody, WhatIfBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, as_json, field_problems, read_manifest, request_problem
+from webhook.ui.workload_detail import ExplanationText
 
 #: Where a request has its actions.
 ACTIONS: Final = FieldPath(("actions",))
@@ -93,7 +101,7 @@ def _check_size(request: SimulateRequest, context: AdmissionContext) -> None:
             f"it wants {replicas:,} replicas, and with so many nodes the page rolls out at most {most:,}: "
             f"evenkeel rollout rolls out up to {MOST_ROLLED_OUT:,} in a terminal"
         )
-        raise ProblemsError([request_problem("", text) | {"severity": Severity.WARNING}])
+        raise ProblemsError([request_problem("", text)._replace(severity=Severity.WARNING)])
 
 
 def _request(cluster: PageCluster, body: WhatIfBody | RolloutBody, entry: ManifestObject) -> SimulateRequest:
@@ -157,3 +165,31 @@ def problems_of(entry: ManifestObject) -> Iterator[None]:
         yield
     except PlacementError as error:
         raise ProblemsError(field_problems(error.errors, entry)) from error
+
+
+def answer_of(cluster: PageCluster, route: str, request: bytes) -> bytes:
+    """Return the answer of a cluster's Evenkeel.
+
+    Raises:
+        ProblemsError: It cannot answer such a request.
+        ClusterError: It does not answer, or refuses.
+    """
+    if cluster.remote is None:
+        raise ValueError("the cluster has no Evenkeel")
+    try:
+        return cluster.remote(route, request)
+    except DocumentError as error:
+        raise ProblemsError([request_problem("", problem) for problem in error.problems]) from error
+
+
+def explain_remotely(cluster: PageCluster, obj: Mapping[str, Any]) -> ExplanationText:
+    """Return where the next pod of an object of the cluster would go.
+
+    Raises:
+        ClusterError: Evenkeel does not answer.
+    """
+    request = dumps(ScoreRequest(pod=dict(obj)))
+    try:
+        return ExplanationText(orjson.Fragment(answer_of(cluster, "/v1/explain", request)), [])
+    except ProblemsError as error:
+        return ExplanationText(None, error.problems)

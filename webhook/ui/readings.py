@@ -1,22 +1,133 @@
-"""The cluster as the page shows it, read again when the person wants, or when it changed.
+"""The cluster as the page shows it: its map, its audit, child processes for answers, and the next reading.
 
-A reading is a moment: it does not change. The next is made in a thread, and takes its place when it is whole.
+A reading is a moment: it does not change. The next is made in a thread when the person wants, or when the
+cluster changed, and takes its place when it is whole.
 """
 
 from __future__ import annotations
 
+import gc
+import gzip
+import os
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import starmap
+from typing import Final, NamedTuple
 
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.sanitize import one_line
-from webhook.ui import answers
+from policies.manifests.wire import Count, dumps
+from webhook.http.child_processes import ChildProcesses, ResourceLimits
+from webhook.ui.background_audit import BackgroundAudit
 from webhook.ui.change_watch import ChangeWatch, ReadHashes
 from webhook.ui.cluster import PageCluster
-from webhook.ui.page_state import PageState
+from webhook.ui.cluster_map import cluster_map
+
+#: Seconds of processor time that one request may take.
+PROCESSOR_S: Final = 30.0
+#: Seconds that it may take in all, also where others keep the processors busy.
+TIMEOUT_S: Final = 300.0
+#: Of 1 to 9: a map of 150,000 pods takes 0.1 s, once.
+_LEVEL: Final = 5
+#: Bytes that one may take beyond what the server has.
+MEMORY_BYTES: Final = 2 << 30
+
+
+class ChangedObjects(NamedTuple):
+    """The objects of one kind that are no more as they were read.
+
+    Attributes:
+        kind: The kind.
+        objects: How many changed, came or went.
+    """
+
+    kind: str
+    objects: Count
+
+
+class ReadingStatus(NamedTuple):
+    """Which reading of the cluster is shown, and what is known of the next.
+
+    Attributes:
+        reading: Its number, from 1.
+        repeatable: Whether the cluster can be read again.
+        running: Whether it is being read.
+        error: Why it could not be read the last time; empty if it could.
+        watched: Whether changes of the cluster are noted.
+        unwatched: Kinds whose changes are not noted, each with the reason.
+        changed: What changed since the reading.
+        due_in_s: Seconds until the next reading that no one asks for.
+    """
+
+    reading: Count
+    repeatable: bool
+    running: bool
+    error: str
+    watched: bool
+    unwatched: Sequence[str]
+    changed: Sequence[ChangedObjects]
+    due_in_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageState:
+    """The inputs of answers.
+
+    Attributes:
+        cluster: The cluster.
+        map: Where every pod is, JSON.
+        packed_map: The same, gzip.
+        audit: The audit of its workloads.
+        children: The processes that compute answers.
+        readings: What reads the cluster again; None until it is served.
+    """
+
+    cluster: PageCluster
+    map: bytes
+    packed_map: bytes
+    audit: BackgroundAudit
+    children: ChildProcesses
+    readings: Readings | None = None
+
+    @classmethod
+    def of(cls, cluster: PageCluster) -> PageState:
+        """Return the state for a cluster that was read; nothing is computed yet but its map."""
+        text = dumps(cluster_map(cluster))
+        state = cls(
+            cluster=cluster,
+            map=text,
+            packed_map=gzip.compress(text, _LEVEL, mtime=0),
+            audit=BackgroundAudit(cluster),
+            children=ChildProcesses(
+                ResourceLimits(timeout_s=TIMEOUT_S, memory_bytes=MEMORY_BYTES, processor_s=PROCESSOR_S),
+                at_once=os.cpu_count() or 1,
+            ),
+        )
+        _freeze()
+        return state
+
+    def following(self, cluster: PageCluster) -> PageState:
+        """Return the state for a cluster that was read after this one, with the same child processes."""
+        text = dumps(cluster_map(cluster))
+        packed = gzip.compress(text, _LEVEL, mtime=0)
+        state = replace(self, cluster=cluster, map=text, packed_map=packed, audit=BackgroundAudit(cluster))
+        gc.unfreeze()
+        gc.collect()
+        _freeze()
+        return state
+
+    def end(self) -> None:
+        """End all work."""
+        self.children.end()
+        self.audit.end()
+
+
+def _freeze() -> None:
+    """Leave what there is alone: a moment does not change, and a child copies no page of memory for it."""
+    gc.freeze()
+
 
 #: Reads the cluster again; is given what is to be shown every object.
 Reread = Callable[[ReadHashes], PageCluster]
@@ -61,20 +172,20 @@ class Readings:
             self._watch.stop()
         self.state.end()
 
-    def status(self) -> answers.ReadingStatus:
+    def status(self) -> ReadingStatus:
         """Return which reading is shown, and what is known of the next."""
         due_s = max(_SOONEST_S, _TIMES * self._took_s) - (time.monotonic() - self._ended)
         changed = {} if self._watch is None else self._watch.changed()
-        return {
-            "reading": self.state.cluster.reading,
-            "repeatable": self._reread is not None,
-            "running": self._running,
-            "error": self._error,
-            "watched": self._watch is not None,
-            "unwatched": [] if self._watch is None else self._watch.unwatched(),
-            "changed": [{"kind": kind, "objects": count} for kind, count in changed.items()],
-            "dueInS": max(0.0, due_s),
-        }
+        return ReadingStatus(
+            reading=self.state.cluster.reading,
+            repeatable=self._reread is not None,
+            running=self._running,
+            error=self._error,
+            watched=self._watch is not None,
+            unwatched=[] if self._watch is None else self._watch.unwatched(),
+            changed=list(starmap(ChangedObjects, changed.items())),
+            due_in_s=max(0.0, due_s),
+        )
 
     def refresh(self) -> None:
         """Begin to read the cluster again, unless that is under way or cannot be."""

@@ -1,30 +1,43 @@
-"""The page as the file of a command: what a browser would ask about the same cluster, answered beforehand."""
+"""The page as a file: views that a person saves, and what a browser would ask about a cluster of a command.
+
+Of a view the browser has the answers that it shows, for which there is a place in the file. Of a command the
+answers are recorded beforehand.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Final
+from typing import Final, TypedDict
 from urllib.parse import quote, urlencode
 
 import orjson
 
-from policies.manifests.fields import FieldPath
+from policies.manifests.fields import FieldPath, member, text_member
 from policies.manifests.wire import dumps
 from policies.manifests.words import plural
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.placement.core.actions import LoseDomain
+from policies.placement.explain.explain import explain_object
 from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.cluster_survival import Disrupted
+from policies.reports.actions import happening_text
+from policies.reports.simulate.text import verdict as simulation_verdict
+from policies.reports.words import headline
 from webhook.kube.snapshot_writer import without_secrets
+from webhook.requests.actions import actions_of
+from webhook.requests.simulate import SimulateRequest
+from webhook.ui import embedded, placing
 from webhook.ui.background_audit import MOST_SENT, audited_entry
+from webhook.ui.bodies import ReportBody, RolloutBody, ShownBody
 from webhook.ui.cluster import PageCluster
-from webhook.ui.cluster_map import cluster_map
+from webhook.ui.cluster_map import cluster_map, moment
 from webhook.ui.disrupting import cluster_outcome
 from webhook.ui.embedded import MOST_BYTES
-from webhook.ui.manifest import ProblemsError
-from webhook.ui.node_detail import node_detail
+from webhook.ui.lookups import node_detail
+from webhook.ui.manifest import ProblemsError, read_manifest
 from webhook.ui.pending import pending
 from webhook.ui.workload_detail import FoundObject, find_object, workload_detail
 
@@ -173,3 +186,62 @@ def loss_view(key: str, domain: str | None, *, unreachable: bool) -> str:
     parts = (part.replace("%", "%25").replace(":", "%3A") for part in (key, domain))
     action = ":".join(("outage" if unreachable else "lose", *parts))
     return f"#/cluster?{urlencode({'rows': key, 'do': action})}"
+
+
+class SavedReport(TypedDict):
+    """A view of the page in one file.
+
+    Attributes:
+        html: The file, with a mark where the answers go that the view shows.
+    """
+
+    html: str
+
+
+def report(cluster: PageCluster, body: ReportBody) -> bytes:
+    """Return the file of a view of a workload, without the answers that the browser has."""
+    action, ends = _explained(cluster, body) if body.view == "explain" else _simulated(cluster, body)
+    entry = read_manifest(body.manifest, cluster.context)
+    metadata = member(entry.value, "metadata")
+    namespace = text_member(metadata, "namespace") or cluster.namespace
+    title = f"{text_member(entry.value, 'kind')} {namespace}/{text_member(metadata, 'name')}"
+    return _file(cluster, title=title, action=action, verdict=ends, command=body.command)
+
+
+def shown(cluster: PageCluster, body: ShownBody) -> bytes:
+    """Return the file of a view of the cluster, without the answers that the browser has."""
+    return _file(cluster, title=body.title, action=body.action, verdict=body.verdict, command=body.command)
+
+
+def _file(cluster: PageCluster, *, title: str, action: str, verdict: str, command: str) -> bytes:
+    about: embedded.ReportAbout = {
+        "title": title,
+        "action": action,
+        "verdict": verdict,
+        "cluster": cluster.name or "live cluster",
+        "readAt": moment(cluster.read_at),
+        "writtenAt": moment(datetime.now(UTC)),
+        "command": command,
+    }
+    document = orjson.dumps(embedded.RECORDING)
+    return orjson.dumps(SavedReport(html=embedded.report_page("page", document, about)))
+
+
+def _explained(cluster: PageCluster, body: ReportBody) -> tuple[str, str]:
+    entry = read_manifest(body.manifest, cluster.context)
+    with placing.problems_of(entry):
+        found = explain_object(entry.value, cluster.context, namespace=cluster.namespace)
+    return "its next pod is placed", headline(found.placement, found.replaced).plain
+
+
+def _simulated(cluster: PageCluster, body: ReportBody) -> tuple[str, str]:
+    rolled_out = body.view == "rollout"
+    asked = (
+        RolloutBody(manifest=body.manifest, replicas=body.replicas, seed=body.seed) if rolled_out else body
+    )
+    found = placing.simulated(cluster, asked)
+    actions = actions_of(body.actions or (), placing.ACTIONS)
+    if rolled_out or body.applied:
+        return happening_text(actions, ("rollout", body.replicas)), simulation_verdict(found)
+    action = SimulateRequest(scale=body.scale, replicas=body.replicas).happening(actions)
+    return action, simulation_verdict(found)

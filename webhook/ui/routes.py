@@ -6,25 +6,23 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import orjson
-
 from policies.manifests.fields import ErrorList
-from policies.manifests.wire import Received
+from policies.manifests.wire import Received, dumps
 from policies.manifests.wire_reader import prepare
 from policies.model.workload_ref import WorkloadRef
 from policies.reports.explain.json import ExplainAnswer
 from policies.reports.score.answer import ScoreAnswer
 from policies.reports.simulate.json import SimulateAnswer
 from webhook.requests.frame import RequestError, read_request
-from webhook.ui import answers, bodies, disrupting, editing, placing, saved_report
+from webhook.ui import bodies, disrupting, editing, placing, recording
+from webhook.ui.background_audit import AuditProgress
 from webhook.ui.cluster import PageCluster
+from webhook.ui.cluster_map import ClusterMap
+from webhook.ui.lookups import FoundPods, NodeDetail, find_pods, node_detail
 from webhook.ui.manifest import ProblemsError, field_problems, request_problem
-from webhook.ui.node_detail import node_detail
-from webhook.ui.page_state import NextReading, PageState
-from webhook.ui.pending import pending
-from webhook.ui.pod_search import find_pods
-from webhook.ui.remote import explain_remotely
-from webhook.ui.workload_detail import find_object, opened_manifest, workload_detail
+from webhook.ui.pending import PendingAnswer, pending
+from webhook.ui.readings import PageState, Readings, ReadingStatus
+from webhook.ui.workload_detail import WorkloadDetail, find_object, opened_manifest, workload_detail
 
 #: Computes an answer, JSON; runs in a child process.
 Work: TypeAlias = Callable[[], bytes]
@@ -40,7 +38,7 @@ class PageRoute(NamedTuple):
     Attributes:
         method: The method.
         path: The path.
-        answer: The TypedDict of the answer.
+        answer: The type of the answer.
         compute: Returns what computes an answer in a child process, or the answer itself where that takes
             no longer.
         body: The type of the request's body; None without one.
@@ -62,7 +60,7 @@ def _cluster(state: PageState, _names: Names, _body: bytes) -> bytes:
 
 def _reading(state: PageState, _names: Names, _body: bytes) -> bytes:
     """Return which reading of the cluster is shown, and what changed since."""
-    return orjson.dumps(_readings(state).status())
+    return dumps(_readings(state).status())
 
 
 def _refresh(state: PageState, _names: Names, _body: bytes) -> bytes:
@@ -71,7 +69,7 @@ def _refresh(state: PageState, _names: Names, _body: bytes) -> bytes:
     return _reading(state, _names, _body)
 
 
-def _readings(state: PageState) -> NextReading:
+def _readings(state: PageState) -> Readings:
     if state.readings is None:
         raise ValueError("the page is served")
     return state.readings
@@ -82,7 +80,7 @@ def _audit(state: PageState, names: Names, _body: bytes) -> bytes:
     after = names.get("after", "0")
     if not (after.isascii() and after.isdecimal() and len(after) <= 9):
         raise ProblemsError([request_problem("after", "must be a number: what the last answer had as next")])
-    return orjson.dumps(state.audit.progress(int(after)))
+    return dumps(state.audit.progress(int(after)))
 
 
 def _workload(state: PageState, names: Names, _body: bytes) -> Work:
@@ -92,7 +90,7 @@ def _workload(state: PageState, names: Names, _body: bytes) -> Work:
     key = WorkloadRef(namespace, kind, name)
     # A live cluster is read here: a child process has no connections.
     found = find_object(cluster, key)
-    explained = None if cluster.remote is None else explain_remotely(cluster, found.obj)
+    explained = None if cluster.remote is None else placing.explain_remotely(cluster, found.obj)
     return partial(workload_detail, cluster, key, found, explained)
 
 
@@ -139,7 +137,7 @@ def _post(path: str, form: type[Received], answer: type, compute: Compute, remot
     Args:
         path: The path.
         form: The type of the body.
-        answer: The TypedDict of the answer.
+        answer: The type of the answer.
         compute: Computes the answer.
         remote: The route of ``/v1`` that answers the same; empty where there is none.
     """
@@ -153,23 +151,23 @@ def _post(path: str, form: type[Received], answer: type, compute: Compute, remot
 
 
 ROUTES: Final = (
-    PageRoute("GET", "/api/cluster", answers.ClusterMap, _cluster),
-    PageRoute("GET", "/api/reading", answers.ReadingStatus, _reading),
-    PageRoute("POST", "/api/refresh", answers.ReadingStatus, _refresh),
-    PageRoute("GET", "/api/workloads", answers.AuditProgress, _audit),
-    PageRoute("GET", "/api/workload", answers.WorkloadDetail, _workload),
-    PageRoute("GET", "/api/node", answers.NodeDetail, _node),
-    PageRoute("GET", "/api/pods", answers.FoundPods, _pods),
-    PageRoute("GET", "/api/pending", answers.PendingAnswer, _pending),
-    _post("/api/open", bodies.ManifestBody, answers.WorkloadDetail, opened_manifest),
-    _post("/api/check", bodies.ManifestBody, answers.CheckAnswer, editing.check),
+    PageRoute("GET", "/api/cluster", ClusterMap, _cluster),
+    PageRoute("GET", "/api/reading", ReadingStatus, _reading),
+    PageRoute("POST", "/api/refresh", ReadingStatus, _refresh),
+    PageRoute("GET", "/api/workloads", AuditProgress, _audit),
+    PageRoute("GET", "/api/workload", WorkloadDetail, _workload),
+    PageRoute("GET", "/api/node", NodeDetail, _node),
+    PageRoute("GET", "/api/pods", FoundPods, _pods),
+    PageRoute("GET", "/api/pending", PendingAnswer, _pending),
+    _post("/api/open", bodies.ManifestBody, WorkloadDetail, opened_manifest),
+    _post("/api/check", bodies.ManifestBody, editing.CheckAnswer, editing.check),
     _post("/api/explain", bodies.ManifestBody, ExplainAnswer, placing.explain, "/v1/explain"),
     _post("/api/score", bodies.ManifestBody, ScoreAnswer, placing.score, "/v1/score"),
     _post("/api/simulate", bodies.WhatIfBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
     _post("/api/rollout", bodies.RolloutBody, SimulateAnswer, placing.simulate, "/v1/simulate"),
-    _post("/api/disrupt", bodies.DisruptBody, answers.ClusterOutcome, disrupting.disrupt),
-    _post("/api/report", bodies.ReportBody, answers.SavedReport, saved_report.report),
-    _post("/api/shown", bodies.ShownBody, answers.SavedReport, saved_report.shown),
-    _post("/api/suggest", bodies.SuggestBody, answers.EditedManifest, editing.suggest),
-    _post("/api/patch", bodies.PatchBody, answers.PatchAnswer, editing.patch),
+    _post("/api/disrupt", bodies.DisruptBody, disrupting.ClusterOutcome, disrupting.disrupt),
+    _post("/api/report", bodies.ReportBody, recording.SavedReport, recording.report),
+    _post("/api/shown", bodies.ShownBody, recording.SavedReport, recording.shown),
+    _post("/api/suggest", bodies.SuggestBody, editing.EditedManifest, editing.suggest),
+    _post("/api/patch", bodies.PatchBody, editing.PatchAnswer, editing.patch),
 )  # fmt: skip

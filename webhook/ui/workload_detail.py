@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 import yaml
 
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import shown_name, text_member
+from policies.manifests.wire import Form, dumps
 from policies.model.cluster_kinds import POD
 from policies.model.pod_template import LAST_APPLIED
 from policies.model.revisions import owner_note, owner_object
@@ -22,20 +23,59 @@ from policies.placement.explain.explain import explain_object
 from policies.placement.rollout.rollout import is_rolled_out
 from policies.placement.rollout.running_pods import revision_label
 from policies.reports.explain import json as explain_json
-from webhook.ui import answers
+from policies.reports.explain.json import ExplainAnswer
 from webhook.ui.bodies import ManifestBody
 from webhook.ui.cluster import PageCluster
-from webhook.ui.manifest import ProblemsError, field_problems, read_manifest, request_problem
+from webhook.ui.manifest import ManifestProblem, ProblemsError, field_problems, read_manifest, request_problem
 
 #: Members of metadata that no one edits: they change with every write.
 _OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "selfLink"})
 
 
+class WorkloadPod(NamedTuple):
+    """A pod of a workload.
+
+    Attributes:
+        name: Its name.
+        node: Its node.
+        revision: The value of the label that marks its revision; empty without one.
+        ready: Whether it is ready; null where that is not known.
+    """
+
+    name: str
+    node: str
+    revision: str
+    ready: bool | None
+
+
+class WorkloadDetail(NamedTuple):
+    """One workload, or one Pod.
+
+    Attributes:
+        manifest: Its manifest, YAML.
+        notes: What there is to know of the manifest, such as that it is made from a ReplicaSet.
+        explain: Where its next pod would go, and why; null if the API server would refuse it.
+        problems: Why it would.
+        pods: Its pods that are bound and not being deleted, by name.
+        rolled_out: Whether it is of a kind whose rollout is simulated, so that an edited copy of it replaces
+            its pods.
+        in_cluster: Whether the cluster has it; false for a manifest of a person's own.
+    """
+
+    manifest: str
+    notes: Sequence[str]
+    explain: Annotated[orjson.Fragment | None, Form(ExplainAnswer | None)]
+    problems: Sequence[ManifestProblem]
+    pods: Sequence[WorkloadPod]
+    rolled_out: bool
+    in_cluster: bool
+
+
 class ExplanationText(NamedTuple):
     """Where the next pod of an object would go, JSON, or why that is not known."""
 
-    answer: bytes | None
-    problems: list[answers.ManifestProblem]
+    answer: orjson.Fragment | None
+    problems: list[ManifestProblem]
 
 
 class FoundObject(NamedTuple):
@@ -60,17 +100,8 @@ def workload_detail(
     entry = read_manifest(text, cluster.context)
     explained, problems = remote or _explained(cluster, key.namespace, entry)
     workload = read_workload(entry.value, cluster.context, namespace=key.namespace)
-    return orjson.dumps(
-        {
-            "manifest": text,
-            "notes": found.notes,
-            "explain": None if explained is None else orjson.Fragment(explained),
-            "problems": problems,
-            "pods": _pods(cluster, key, workload),
-            "rolledOut": is_rolled_out(workload),
-            "inCluster": True,
-        }
-    )
+    pods, rolled_out = _pods(cluster, key, workload), is_rolled_out(workload)
+    return dumps(WorkloadDetail(text, found.notes, explained, problems, pods, rolled_out, in_cluster=True))
 
 
 def opened_manifest(cluster: PageCluster, body: ManifestBody) -> bytes:
@@ -84,18 +115,9 @@ def opened_manifest(cluster: PageCluster, body: ManifestBody) -> bytes:
         raise ProblemsError([request_problem("manifest", text)])
     entry = read_manifest(body.manifest, cluster.context)
     explained, problems = _explained(cluster, cluster.namespace, entry)
-    return orjson.dumps(
-        {
-            "manifest": body.manifest,
-            "notes": [],
-            "explain": None if explained is None else orjson.Fragment(explained),
-            "problems": problems,
-            "pods": [],
-            # Nothing runs that it would replace.
-            "rolledOut": False,
-            "inCluster": False,
-        }
-    )
+    # Nothing runs that it would replace.
+    detail = WorkloadDetail(body.manifest, [], explained, problems, [], rolled_out=False, in_cluster=False)
+    return dumps(detail)
 
 
 def _explained(cluster: PageCluster, namespace: str, entry: ManifestObject) -> ExplanationText:
@@ -109,7 +131,7 @@ def _explained(cluster: PageCluster, namespace: str, entry: ManifestObject) -> E
         found = explain_object(entry.value, context, namespace=namespace)
     except PlacementError as error:
         return ExplanationText(None, field_problems(error.errors, entry))
-    return ExplanationText(explain_json.render(found), [])
+    return ExplanationText(orjson.Fragment(explain_json.render(found)), [])
 
 
 def find_object(cluster: PageCluster, key: WorkloadRef) -> FoundObject:
@@ -182,7 +204,7 @@ def _shown(obj: Mapping[str, Any]) -> dict[str, Any]:
     return {**first, "metadata": metadata, **rest}
 
 
-def _pods(cluster: PageCluster, key: WorkloadRef, workload: Workload) -> list[answers.WorkloadPod]:
+def _pods(cluster: PageCluster, key: WorkloadRef, workload: Workload) -> list[WorkloadPod]:
     """Return the pods of a workload: those that it selects, or that name it as their controller."""
     selector, label = workload.selector, revision_label(workload)
     if key.kind == POD[1]:
@@ -195,7 +217,7 @@ def _pods(cluster: PageCluster, key: WorkloadRef, workload: Workload) -> list[an
     ]
 
 
-def _pod(cluster: PageCluster, key: WorkloadRef, name: str, node: str, revision: str) -> answers.WorkloadPod:
+def _pod(cluster: PageCluster, key: WorkloadRef, name: str, node: str, revision: str) -> WorkloadPod:
     facts = cluster.objects.known.get((key.namespace, name))
     ready = None if facts is None else facts.ready
-    return {"name": name, "node": node, "revision": revision, "ready": ready}
+    return WorkloadPod(name, node, revision, ready)

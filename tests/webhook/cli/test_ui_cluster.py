@@ -25,7 +25,7 @@ from webhook.http.authorization.authorizer import DecisionCache, KubernetesAutho
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.http.state import ServerState
 from webhook.kube.api_server import ApiError
-from webhook.ui.page_state import PageState
+from webhook.ui.readings import PageState
 
 LIVE = PlacementOptions(live=True)
 WEB = "/api/workload?kind=Deployment&namespace=shop&name=web"

@@ -19,10 +19,9 @@ from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workloa
 from webhook.gunicorn.listener import open_listener
 from webhook.ui.access import PageAccess
 from webhook.ui.app import create_page
-from webhook.ui.bundle import BuiltFile
 from webhook.ui.cluster import ClusterObjects, PageCluster
-from webhook.ui.page_state import PageState
-from webhook.ui.readings import Readings
+from webhook.ui.embedded import BuiltFile
+from webhook.ui.readings import PageState, Readings
 from webhook.ui.server import LoopbackServer
 
 TOKEN, PORT = "a-token", 4242

@@ -11,8 +11,7 @@ import pytest
 from tests.webhook.ui.pages import FILES, a_page_cluster
 from webhook.ui.access import PageAccess
 from webhook.ui.app import create_page
-from webhook.ui.page_state import PageState
-from webhook.ui.readings import Readings
+from webhook.ui.readings import PageState, Readings
 
 
 def test_secrets_are_new_each_time() -> None:

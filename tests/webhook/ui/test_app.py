@@ -12,8 +12,8 @@ from tests.builders import a_node
 from tests.webhook.ui.pages import DEPLOYMENT, HOST, PORT, TOKEN, PageClient, a_client, a_page_cluster
 from webhook.http.child_processes import ResourceLimits
 from webhook.ui.app import HEADERS, MOST_BODY_BYTES
-from webhook.ui.bundle import BuiltFile
-from webhook.ui.page_state import PageState
+from webhook.ui.embedded import BuiltFile
+from webhook.ui.readings import PageState
 from webhook.ui.routes import ROUTES
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import orjson
 import pytest
 
+from policies.manifests.wire import dumps
 from policies.placement.audit.audit import audit
 from tests.builders import a_constraint, a_workload
 from tests.waiting import eventually
@@ -20,13 +20,13 @@ from webhook.ui.cluster import PageCluster
 def _finished(cluster: PageCluster) -> BackgroundAudit:
     found = BackgroundAudit(cluster)
     found.start()
-    eventually(lambda: found.progress(10**6)["done"])
+    eventually(lambda: found.progress(10**6).done)
     found.end()
     return found
 
 
 def _sent(background: BackgroundAudit, after: int) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(orjson.dumps(background.progress(after)))
+    found: dict[str, Any] = json.loads(dumps(background.progress(after)))
     return found
 
 

@@ -14,8 +14,7 @@ import pytest
 
 from policies.manifests.errors import UsageError
 from webhook.ui import embedded
-from webhook.ui.bundle import BuiltFile
-from webhook.ui.embedded import ReportAbout, report_page
+from webhook.ui.embedded import BuiltFile, ReportAbout, report_page
 
 INDEX = """<!doctype html>
 <html lang="en"><head>

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.webhook.ui.pages import a_client, a_cluster, a_replica
-from webhook.ui.pod_search import MOST_FOUND
+from webhook.ui.lookups import MOST_FOUND
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from policies.config.type_schema import standalone_schema
 from tests.waiting import eventually
 from tests.webhook.ui.pages import DEPLOYMENT, PageClient, a_client
-from webhook.ui.answers import PageError
+from webhook.ui.manifest import PageError
 from webhook.ui.routes import ROUTES
 
 MANIFEST = json.dumps(DEPLOYMENT)

@@ -22,7 +22,7 @@ from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
 from webhook.gunicorn.listener import open_listener
 from webhook.ui import placing
 from webhook.ui.bodies import MOST_TEXT_BYTES
-from webhook.ui.page_state import PageState
+from webhook.ui.readings import PageState
 from webhook.ui.server import LoopbackServer
 
 BODY = json.dumps({"manifest": json.dumps(DEPLOYMENT)})
