@@ -23,8 +23,8 @@ from policies.manifests.fields import ErrorList
 from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS
 from policies.reports.score import json as score_json
 from policies.scheduler.release_changes import Behavior
+from webhook.requests.cluster import filled_in
 from webhook.requests.frame import read_request
-from webhook.requests.placement import filled_in
 from webhook.requests.score import ScoreRequest, place_for_scores
 
 #: Where it is kept.

@@ -38,7 +38,7 @@ with late_imports():
     from policies.reports.simulate import text as simulate_text
     from webhook.cli import live_placement, placement
     from webhook.kube import snapshot
-    from webhook.requests import simulate
+    from webhook.requests import cost, simulate
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
@@ -288,7 +288,7 @@ def _simulate(
     # How many pods actions displace is known only when they have happened: not more than there are.
     displaced = queue.cluster.pod_count if planned.actions else 0
     steps = (len(queue.pods) + displaced) * (settings.runs or 1)
-    long, done = steps * (queue.cluster.node_count + simulate.POD_COST) >= LONG, count(1)
+    long, done = steps * (queue.cluster.node_count + cost.POD_COST) >= LONG, count(1)
     with progress("Simulating", long=long) as advance, interruptible() as stop:
         return simulated_queue.simulate_queue(
             queue,

@@ -40,9 +40,8 @@ from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.rbac import Resource
 from webhook.requests.advise import AdviseRequest, advise_request
 from webhook.requests.audit import AuditRequest, audit_request
-from webhook.requests.explain import ExplainRequest, explain_request
 from webhook.requests.lint import LintRequest, lint_request
-from webhook.requests.score import ScoreRequest, place_request
+from webhook.requests.score import ExplainRequest, ScoreRequest, explain_request, place_request
 from webhook.requests.screen import FEASIBLE_NODES, KEPT_PODS, PENDING_PODS, Screen
 from webhook.requests.simulate import SimulateRequest, simulate_request
 from webhook.settings import Settings

@@ -30,10 +30,10 @@ from policies.placement.advise.node_groups import groups_for, groups_lacking, sc
 from policies.placement.core.actions import MOST_ADDED, domains_of, topology_key
 from policies.placement.core.limits import MOST_ADVISED
 from policies.placement.core.placement import read_workload
-from webhook.requests.autoscale import AUTOSCALE, AutoscaleField, autoscaler_of
+from webhook.requests.cost import PodLimit, nodes_of
 from webhook.requests.frame import ApiObject, Name, RequestError, read_request, refuse
-from webhook.requests.placement import PlacementFields, try_placing
-from webhook.requests.simulate import FIELDS_EXCLUDE, MOST_WORK, POD_COST
+from webhook.requests.placement import AUTOSCALE, AutoscaleField, PlacementFields, autoscaler_of, try_placing
+from webhook.requests.simulate import FIELDS_EXCLUDE
 
 #: How often each replica is placed as a rule, of which a request may cost as much as a simulation.
 TRIALS: Final = 20
@@ -173,9 +173,8 @@ def _advise(request: AdviseRequest, context: AdmissionContext, autoscaler: NodeA
         if lacking := groups_lacking(autoscaler, goal.key):
             raise RequestError((FieldError(AUTOSCALE, lacking, ErrorKind.INVALID, GOAL_INVALID),))
         groups = scaled_groups(autoscaler, goal.key, goal.replicas.most)
-    nodes = 0 if context.cluster is None else context.cluster.node_count
-    nodes += sum(group.count for group in groups)
-    most = min(MOST_WORK // (nodes + POD_COST) // TRIALS, MOST_ADVISED)
+    nodes = nodes_of(context) + sum(group.count for group in groups)
+    most = min(PodLimit(nodes).most // TRIALS, MOST_ADVISED)
     if goal.replicas.most > most:
         text = f"must be at most {most:,} for one request with {nodes:,} nodes"
         raise RequestError((invalid_value(_REPLICAS, goal.replicas.most, text, VALUE_INVALID),))

@@ -1,9 +1,10 @@
-"""A score request: a pod or workload, and what it is placed by."""
+"""Requests for one pod: to score nodes for it, or to explain where it goes and what may add nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Final, TypeVar
 
 from policies.config.context import AdmissionContext
@@ -11,8 +12,10 @@ from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.wire_reader import Needed
 from policies.model.api_rules import ApiRule
 from policies.placement.core.placement import Placement, evaluate_manifest
+from policies.placement.explain.explain import Explained, explain_object
+from webhook.requests.cluster import filled_in
 from webhook.requests.frame import ApiObject, RequestError, read_request
-from webhook.requests.placement import PlacementFields, filled_in, try_placing
+from webhook.requests.placement import AutoscaleField, PlacementFields, autoscaler_of, try_placing
 
 #: What the API server refuses and kube-scheduler minds not: where such a pod would go is known all the same.
 SCORED_RULES: frozenset[str] = frozenset(
@@ -88,3 +91,33 @@ def evaluate_pod(
     if found.errors or placed is None:
         raise RequestError(tuple(found.errors))
     return placed
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainRequest(ScoreRequest):
+    """A pod or workload, what it is scheduled by, and what may add nodes.
+
+    Attributes:
+        autoscale: What adds nodes for a pod that fits nowhere, as for a simulation.
+    """
+
+    autoscale: AutoscaleField | None = None
+
+
+def explain_request(body: bytes, server: AdmissionContext, examples: int) -> Explained:
+    """Explain where the pod of a request would go.
+
+    Args:
+        body: The request, JSON.
+        server: What holds where the request leaves something out.
+        examples: How many nodes of a group are named.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    found = ErrorList()
+    request = read_request(ExplainRequest, body, found)
+    context = request.context(server, found)
+    autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
+    explain = partial(explain_object, examples=examples, autoscaler=autoscaler)
+    return evaluate_pod(request, context, found, explain)

@@ -20,13 +20,11 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Keywords, Received, document_name
-from policies.manifests.words import plural
 from policies.placement.core.actions import Action
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.limits import MOST_PODS, MOST_ROLLED_OUT, MOST_SEED
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS
-from policies.placement.rollout.rollout import MOST_AGAIN
 from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.simulated_rollout import SimulatedRollout, roll_out
 from policies.placement.simulate.scheduling_queue import SchedulingQueue, queue_pods, queue_replicas
@@ -41,24 +39,16 @@ from policies.reports.actions import happening_text
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.requests.actions import MOST_ACTIONS, ActionBody, actions_of
-from webhook.requests.autoscale import AutoscaleField, autoscaler_of
+from webhook.requests.cluster import filled_in
+from webhook.requests.cost import MOST_WORK, PodLimit, most_rolled_out, nodes_of
 from webhook.requests.frame import ApiObject, RequestError, objects_of, read_request, refuse
-from webhook.requests.placement import PlacementFields, filled_in, try_placing
+from webhook.requests.placement import AutoscaleField, PlacementFields, autoscaler_of, try_placing
 from webhook.requests.score import SCORED_RULES
 
 #: How the percentage of nodes is called that falls with their number.
 ADAPTIVE_NODES: Final = "adaptive"
 #: What chooses among equal nodes at random.
 Seed: TypeAlias = Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)]
-#: What one request may cost: each pod costs its nodes, and besides as much as ``POD_COST`` of them. It takes
-#: some seconds on a machine that does nothing else, which is less than the timeout of a request.
-MOST_WORK: Final = 10_000_000
-POD_COST: Final = 1_000
-#: How often each replica of a rollout is scheduled as a rule: of the old revision, and in three courses.
-COURSES: Final = 4
-#: What each pod costs besides for each node group that may get nodes, as ``POD_COST``.
-GROUP_COST: Final = 500
-
 #: The rule that a request breaks which has two fields of which one excludes the other.
 FIELDS_EXCLUDE: Final = "fields-exclude"
 
@@ -171,10 +161,6 @@ class SimulateRequest(SimulationFields, PlacementFields):
         """
         return RolloutSettings(scale=self.scale, known=known, choose=tie_breaker(self.seed), seed=self.seed)
 
-    def most_pods(self, nodes: int, groups: int = 0) -> int:
-        """Return how many pods may be scheduled each time, by the number of nodes and of node groups."""
-        return MOST_WORK // (nodes + POD_COST + groups * GROUP_COST) // (self.runs or 1)
-
 
 def simulate_request(
     body: bytes,
@@ -215,7 +201,9 @@ def run(
         return _roll_out(request, context, known, autoscaler, found)
     groups = 0 if autoscaler is None else autoscaler.width
     queue = _queue(request, context, groups, found)
-    others = min(request.most_pods(queue.cluster.node_count, groups) - len(queue.pods), MOST_OTHERS)
+    others = min(
+        PodLimit(queue.cluster.node_count, groups, request.runs or 1).most - len(queue.pods), MOST_OTHERS
+    )
     planned = PlannedActions(
         actions=actions_of(request.actions or (), _ACTIONS),
         running=known.running,
@@ -239,8 +227,8 @@ def _queue(
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    size, queue = (_nodes(context), groups), None
-    if _is_too_much(request, len(request.queue or ()), size, found):
+    limit, queue = PodLimit(nodes_of(context), groups, request.runs or 1), None
+    if limit.refuses(len(request.queue or ()), _QUEUE, found):
         # To look into each would take long, too.
         refuse(found)
     # Also with errors, to know what is wrong with the pods.
@@ -261,7 +249,7 @@ def _queue(
         )
         queue = try_placing(place, _WORKLOAD, found)
         if queue is not None:
-            _is_too_much(request, len(queue.pods), size, found)
+            limit.refuses(len(queue.pods), _REPLICAS, found)
     if found.errors or queue is None:
         raise RequestError(tuple(found.errors))
     return queue
@@ -279,7 +267,7 @@ def _roll_out(
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    nodes, most = _nodes(context), most_rolled_out(context, autoscaler)
+    nodes, most = nodes_of(context), most_rolled_out(context, autoscaler)
     if (request.scale or 0) > most:
         text = f"must be from 0 to {most:,} with {nodes:,} nodes"
         found.add(invalid_value(_SCALE, request.scale, text, VALUE_INVALID))
@@ -293,45 +281,6 @@ def _roll_out(
     if rolled_out is None:
         raise RequestError(tuple(found.errors))
     return rolled_out
-
-
-def most_rolled_out(context: AdmissionContext, autoscaler: NodeAutoscaler | None = None) -> int:
-    """Return the most replicas of a rollout or a scale that one request may have.
-
-    One for which nodes are added is simulated again with them, and the nodes are chosen among the groups.
-    """
-    cost = (_nodes(context) + POD_COST) * COURSES
-    if autoscaler is not None:
-        cost = (cost + autoscaler.width * GROUP_COST) * (1 + MOST_AGAIN)
-    return min(MOST_WORK // cost, MOST_ROLLED_OUT)
-
-
-def _nodes(context: AdmissionContext) -> int:
-    return 0 if context.cluster is None else context.cluster.node_count
-
-
-def _is_too_much(request: SimulateRequest, pods: int, size: tuple[int, int], found: ErrorList) -> bool:
-    """Whether this many pods cannot be scheduled in bounded time, which is recorded.
-
-    Args:
-        request: The request.
-        pods: How many pods.
-        size: How many nodes and node groups there are.
-        found: Takes what is wrong.
-    """
-    runs, most = request.runs or 1, request.most_pods(*size)
-    if pods <= most:
-        return False
-    path = _REPLICAS if request.queue is None else _QUEUE
-    nodes, groups = size
-    counts = [
-        plural(nodes, "node"),
-        *([plural(groups, "node group")] if groups else ()),
-        *([plural(runs, "run")] if runs > 1 else ()),
-    ]
-    text = f"must be at most {most:,} pods for one request with {' and '.join(counts)}"
-    found.add(invalid_value(path, pods, text, VALUE_INVALID))
-    return True
 
 
 def tie_breaker(seed: int | None) -> TieBreaker:

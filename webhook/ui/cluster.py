@@ -21,7 +21,7 @@ from policies.placement.core.pending_pods import PendingPods
 from policies.placement.core.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.pod_table import NOWHERE
-from webhook.requests.autoscale import AutoscaleField
+from webhook.requests.placement import AutoscaleField
 
 #: The position of a workload where a pod has none.
 NO_WORKLOAD: Final = -1

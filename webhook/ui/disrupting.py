@@ -18,7 +18,7 @@ from policies.reports.actions import disruption
 from policies.reports.survive.cluster_text import about, notes, verdict_on
 from policies.reports.survive.json import LossResult, loss_result
 from webhook.requests.actions import actions_of
-from webhook.requests.autoscale import autoscaler_of
+from webhook.requests.placement import autoscaler_of
 from webhook.ui.bodies import DisruptBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, request_problem

@@ -27,9 +27,10 @@ from policies.placement.simulate.simulated_queue import SimulatedQueue
 from policies.reports.explain import json as explain_json
 from policies.reports.score import json as score_json
 from policies.reports.simulate import json as simulate_json
+from webhook.requests.cost import most_rolled_out
 from webhook.requests.frame import RequestError
 from webhook.requests.score import SCORED_RULES, ScoreRequest
-from webhook.requests.simulate import SimulateRequest, most_rolled_out, run
+from webhook.requests.simulate import SimulateRequest, run
 from webhook.ui.bodies import ManifestBody, RolloutBody, WhatIfBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, as_json, field_problems, read_manifest, request_problem

@@ -13,9 +13,10 @@ from policies.placement.explain.explain import Explained
 from policies.reports.simulate import json as simulate_json
 from policies.scheduler.rejections import EXAMPLES
 from tests.builders import a_constraint, a_node, a_workload
-from webhook.requests.explain import explain_request
+from webhook.requests.cost import GROUP_COST, MOST_WORK, POD_COST
 from webhook.requests.frame import RequestError
-from webhook.requests.simulate import GROUP_COST, MOST_WORK, POD_COST, simulate_request
+from webhook.requests.score import explain_request
+from webhook.requests.simulate import simulate_request
 
 ZONE = "topology.kubernetes.io/zone"
 SERVER = AdmissionContext(policies=())

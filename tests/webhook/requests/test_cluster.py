@@ -10,7 +10,8 @@ from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath
 from policies.manifests.wire_reader import read
 from tests.builders import a_node, a_pod
 from tests.policies.reports.verdicts import on
-from webhook.requests.placement import PlacementFields, index_cluster
+from webhook.requests.cluster import index_cluster
+from webhook.requests.placement import PlacementFields
 
 NODE: dict[str, Any] = {"metadata": {"name": "n1"}}
 PATH = FieldPath(("cluster",))
