@@ -13,13 +13,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from policies.manifests.words import IN_TABLE, ON_LINE, more, plural
-from policies.reports.words import (
-    both_ends,
-    domain_name,
-    indented,
-    numbers,
-    plain_table,
-)
+from policies.reports.terminal import both_ends, indented, numbers, plain_table
+from policies.reports.words import domain_name
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
 
 #: Columns of the longest bar, and of the longest in a narrow terminal.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from policies.config.schema import schema_text, schema_texts
@@ -29,62 +28,34 @@ from policies.reports.simulate.json import SimulateAnswer
 from policies.reports.survive.json import SurviveAllAnswer, SurviveAnswer
 from policies.reports.upgrade import DiffAnswer
 
-#: The class of each report, its title, and its path on the web site; by the file of its schema.
-_FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
-    {
-        "advise.schema.json": (AdviseAnswer, "Advice of evenkeel advise", "advise/v1/advise.schema.json"),
-        "audit.schema.json": (AuditAnswer, "An audit of evenkeel audit", "audit/v1/audit.schema.json"),
-        "deletion_costs.schema.json": (
-            DeletionCostsAnswer,
-            "Deletion costs of evenkeel scale",
-            "deletion-costs/v1/deletion_costs.schema.json",
-        ),
-        "diff.schema.json": (DiffAnswer, "A comparison of evenkeel upgrade", "diff/v1/diff.schema.json"),
-        "explain.schema.json": (
-            ExplainAnswer,
-            "An explanation of evenkeel explain",
-            "explain.schema.json",
-        ),
-        "lint.schema.json": (LintReport, "A run of evenkeel lint", "lint/v1/lint.schema.json"),
-        "plan.schema.json": (PlanReport, "A plan of evenkeel plan", "plan/v1/plan.schema.json"),
-        "policy_check.schema.json": (
-            PolicyCheckReport,
-            "What evenkeel policy check finds",
-            "policy-check-v1.json",
-        ),
-        "policy_emit.schema.json": (EmitReport, "What evenkeel policy emit writes", "policy-emit-v1.json"),
-        "policy_preview.schema.json": (
-            PolicyPreviewReport,
-            "What evenkeel policy preview finds",
-            "policy-preview-v1.json",
-        ),
-        "policy_test.schema.json": (
-            PolicyTestReport,
-            "What evenkeel policy test finds",
-            "policy-test-v1.json",
-        ),
-        "rebalance.schema.json": (
-            RebalanceAnswer,
-            "A plan of evenkeel rebalance",
-            "rebalance/v1/rebalance.schema.json",
-        ),
-        "score.schema.json": (ScoreAnswer, "An answer of evenkeel score", "score.schema.json"),
-        "simulate.schema.json": (
-            SimulateAnswer,
-            "A simulation of evenkeel simulate",
-            "simulate.schema.json",
-        ),
-        "survive.schema.json": (
-            SurviveAnswer,
-            "An answer of evenkeel survive",
-            "survive/v1/survive.schema.json",
-        ),
-        "survive_all.schema.json": (
-            SurviveAllAnswer,
-            "An answer of evenkeel survive --all",
-            "survive-all/v1/survive_all.schema.json",
-        ),
-    }
+#: The class of each report, the name of its file, its title, and its path on the web site.
+_FORMS: Final = (
+    (AdviseAnswer, "advise", "Advice of evenkeel advise", "advise/v1/advise.schema.json"),
+    (AuditAnswer, "audit", "An audit of evenkeel audit", "audit/v1/audit.schema.json"),
+    (
+        DeletionCostsAnswer,
+        "deletion_costs",
+        "Deletion costs of evenkeel scale",
+        "deletion-costs/v1/deletion_costs.schema.json",
+    ),
+    (DiffAnswer, "diff", "A comparison of evenkeel upgrade", "diff/v1/diff.schema.json"),
+    (ExplainAnswer, "explain", "An explanation of evenkeel explain", "explain.schema.json"),
+    (LintReport, "lint", "A run of evenkeel lint", "lint/v1/lint.schema.json"),
+    (PlanReport, "plan", "A plan of evenkeel plan", "plan/v1/plan.schema.json"),
+    (PolicyCheckReport, "policy_check", "What evenkeel policy check finds", "policy-check-v1.json"),
+    (EmitReport, "policy_emit", "What evenkeel policy emit writes", "policy-emit-v1.json"),
+    (PolicyPreviewReport, "policy_preview", "What evenkeel policy preview finds", "policy-preview-v1.json"),
+    (PolicyTestReport, "policy_test", "What evenkeel policy test finds", "policy-test-v1.json"),
+    (RebalanceAnswer, "rebalance", "A plan of evenkeel rebalance", "rebalance/v1/rebalance.schema.json"),
+    (ScoreAnswer, "score", "An answer of evenkeel score", "score.schema.json"),
+    (SimulateAnswer, "simulate", "A simulation of evenkeel simulate", "simulate.schema.json"),
+    (SurviveAnswer, "survive", "An answer of evenkeel survive", "survive/v1/survive.schema.json"),
+    (
+        SurviveAllAnswer,
+        "survive_all",
+        "An answer of evenkeel survive --all",
+        "survive-all/v1/survive_all.schema.json",
+    ),
 )
 #: How the command is called.
 MODULE = "policies.reports.generate_schemas"
@@ -100,7 +71,7 @@ def main(arguments: list[str]) -> int:
 
 def report_schemas() -> dict[str, Schema]:
     """Return the schemas of the reports in JSON, by their files."""
-    return {file: standalone_schema(*form) for file, form in _FORMS.items()}
+    return {f"{name}.schema.json": standalone_schema(kind, title, path) for kind, name, title, path in _FORMS}
 
 
 def write_or_check(files: Mapping[Path, str], arguments: list[str], *, module: str) -> int:

@@ -1,14 +1,17 @@
-"""A change of an object: a diff for ``git apply`` and ``patch``, or a command of kubectl."""
+"""A change of an object: as a diff for ``git apply`` and ``patch``, a command of kubectl, or in words."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
+from policies.manifests.edits import Edit
+from policies.manifests.fields import shown
+from policies.manifests.sanitize import one_line
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.model.workload_kinds import WorkloadKind
 
@@ -17,6 +20,14 @@ _NO_NEWLINE = "\n\\ No newline at end of file\n"
 _BYTES = "latin-1"
 #: What the lines of a hunk begin with, by the kind of difference.
 _OLD, _NEW, _SAME = "-", "+", " "
+#: Entries of an object or a list that are repeated: a toleration has four.
+MOST_ENTRIES: Final = 5
+#: Characters of a value that are repeated.
+VALUE_LENGTH: Final = 120
+#: Characters up to which a value that is removed is repeated: a node selector.
+REMOVED_LENGTH: Final = 40
+#: The default values of absent fields of a constraint.
+_DEFAULTS: Final = {"nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}
 
 
 def unified_diff(file: str, old: bytes, new: bytes) -> bytes:
@@ -97,3 +108,41 @@ def patch_command(kind: WorkloadKind, metadata: Mapping[str, Any], patch: Mappin
     namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
     words = ["kubectl", "patch", f"{kind.typed}/{metadata.get('name')}", "--namespace", namespace]
     return shlex.join([*words, "--type", "merge", "--patch", orjson.dumps(patch).decode()])
+
+
+def edit_text(edit: Edit) -> str:
+    """Return an edit of a manifest as a person would make it."""
+    path = one_line(str(edit.path))
+    if edit.new is None:
+        old = _flow(edit.old)
+        return f"remove {path}{f' ({old})' if len(old) <= REMOVED_LENGTH else ''}"
+    if edit.old is None:
+        default = _DEFAULTS.get(str(edit.path.segments[-1]))
+        return f"add {path}: {_flow(edit.new)}{f' (now {default} by default)' if default else ''}"
+    return f"{path}: {_flow(edit.new)} (now {_flow(edit.old)})"
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML writes it on one line, cut where it is long."""
+    text = _flowed(value)
+    return text if len(text) <= VALUE_LENGTH else f"{text[: VALUE_LENGTH - 3]}..."
+
+
+def _flowed(value: Any) -> str:
+    match value:
+        case dict():
+            entries = [f"{one_line(str(key))}: {_flowed(entry)}" for key, entry in _some(value.items())]
+            return f"{{{', '.join(entries)}{_rest(value)}}}"
+        case list():
+            return f"[{', '.join(map(_flowed, _some(value)))}{_rest(value)}]"
+        case str():
+            return one_line(value) or '""'
+    return shown(value)
+
+
+def _some(entries: Any) -> list[Any]:
+    return [entry for _, entry in zip(range(MOST_ENTRIES), entries, strict=False)]
+
+
+def _rest(entries: Any) -> str:
+    return ", ..." if len(entries) > MOST_ENTRIES else ""

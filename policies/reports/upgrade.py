@@ -15,7 +15,7 @@ from policies.manifests.wire import INLINE, Count, Keywords, SentAs, dumps
 from policies.manifests.words import ON_SCREEN, listed, object_title, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.placement.audit.release_diff import DiffKind, WorkloadDiff
-from policies.reports.words import indented, print_all, sentence
+from policies.reports.terminal import indented, print_all, sentence
 from policies.scheduler.release_changes import ReleaseChange
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.

@@ -28,18 +28,8 @@ from policies.reports.advise.words import (
     verdict,
 )
 from policies.reports.suggestion.text import given_up_text
-from policies.reports.words import (
-    constraint_title,
-    dropped,
-    indented,
-    item,
-    numbers,
-    plain_table,
-    print_all,
-    section,
-    unmodeled_note,
-    workload_title,
-)
+from policies.reports.terminal import indented, item, numbers, plain_table, print_all, section
+from policies.reports.words import constraint_title, dropped, unmodeled_note, workload_title
 from policies.scheduler.request import ConstraintOrigin, apply_constraint
 
 

@@ -17,8 +17,8 @@ from policies.manifests.words import listed, more, plural
 from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.reports.audit.run import AuditRun
 from policies.reports.audit.words import notes, places, pods, room, summary, title, why, worst_loss
-from policies.reports.lint.markdown import code, text, within
-from policies.reports.words import indented, plain_table, print_all
+from policies.reports.markdown import code, text, within
+from policies.reports.terminal import indented, plain_table, print_all
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _HEADER = (

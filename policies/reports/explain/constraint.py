@@ -13,7 +13,7 @@ from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
 from policies.reports.domains import domain_bars
-from policies.reports.words import indented
+from policies.reports.terminal import indented
 from policies.scheduler.domain_stats import ConstraintStats
 from policies.scheduler.node_table import MISSING
 

@@ -16,19 +16,8 @@ from policies.placement.explain.outvoted import MOST_EVALUATIONS, OutvotedSpread
 from policies.reports.explain.constraint import constraint_text
 from policies.reports.score.profile import profile_name, profile_text, unmodeled_text
 from policies.reports.suggestion.text import suggestions_text
-from policies.reports.words import (
-    constraint_title,
-    domain_name,
-    dropped,
-    indented,
-    item,
-    named,
-    print_all,
-    replicas_text,
-    section,
-    sentence,
-    unread_text,
-)
+from policies.reports.terminal import indented, item, print_all, section, sentence
+from policies.reports.words import constraint_title, domain_name, dropped, named, replicas_text, unread_text
 from policies.reports.words import headline as placement_headline
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import (

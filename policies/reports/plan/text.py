@@ -17,9 +17,9 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import ON_SCREEN, more, plural
 from policies.placement.plan.plan import PlannedWorkload
 from policies.placement.plan.plan_differences import PlanAction
-from policies.reports.lint.markdown import code, within
-from policies.reports.lint.markdown import text as escaped
 from policies.reports.lint.summary import message
+from policies.reports.markdown import code, within
+from policies.reports.markdown import text as escaped
 from policies.reports.plan.run import PlanRun
 from policies.reports.plan.words import (
     SIGNS,
@@ -40,7 +40,8 @@ from policies.reports.plan.words import (
     what_differs,
 )
 from policies.reports.simulate.autoscale_text import new_node_lines
-from policies.reports.words import constraint_title, indented, print_all, sentence
+from policies.reports.terminal import indented, print_all, sentence
+from policies.reports.words import constraint_title
 
 _STYLES: Final = {
     PlanAction.REMOVE: "red",

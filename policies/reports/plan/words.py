@@ -20,14 +20,8 @@ from policies.reports.lint.summary import skipped_groups
 from policies.reports.plan.run import PlanRun
 from policies.reports.rollout.words import left_over, not_in_rollouts, placed_first, strategy, trace_lines
 from policies.reports.simulate.autoscale_text import scaled_notes
-from policies.reports.words import (
-    NO_NAME,
-    both_ends,
-    end_of_evicted,
-    ending,
-    evictions_text,
-    lost_volumes_text,
-)
+from policies.reports.terminal import both_ends
+from policies.reports.words import NO_NAME, end_of_evicted, ending, evictions_text, lost_volumes_text
 from policies.scheduler.request import ConstraintOrigin
 
 #: Lines of a trace that are listed, half of them from its start.

@@ -18,7 +18,8 @@ from policies.model.replica_number import ReplicaNumber
 from policies.model.workload import Workload
 from policies.placement.rebalance.deletion_costs import DeletionCosts, NoCosts
 from policies.reports.rebalance.evictions import RebalancedConstraint, domain_changes, rebalanced
-from policies.reports.words import print_all, replica_origin_text, workload_title
+from policies.reports.terminal import print_all
+from policies.reports.words import replica_origin_text, workload_title
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/deletion-costs/v1"

@@ -23,7 +23,7 @@ from policies.placement.core.scale_down import ScaledDown
 from policies.placement.rebalance.rebalance import Eviction, NoPlan, RebalancePlan
 from policies.reports.domains import domain_counts
 from policies.reports.simulate.scale_down_text import scaled_down_text
-from policies.reports.words import indented, item, print_all
+from policies.reports.terminal import indented, item, print_all
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.

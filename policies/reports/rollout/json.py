@@ -14,7 +14,7 @@ from policies.placement.rollout.replica_pods import RolloutStep
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports.rollout.words import assumptions, strategy, suggestion_cost
-from policies.reports.words import both_ends
+from policies.reports.terminal import both_ends
 
 #: Steps of a trace that are listed, half of them from its start; pending pods that are named.
 MOST_TRACED: Final = 1_000

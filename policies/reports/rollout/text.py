@@ -15,6 +15,7 @@ from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports.domains import bar_room, domain_table
+from policies.reports.patch import edit_text
 from policies.reports.rollout.words import (
     assumptions,
     left_over,
@@ -27,20 +28,16 @@ from policies.reports.rollout.words import (
 )
 from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.what_if_text import evicted_text
-from policies.reports.suggestion.text import edit_text, given_up_lines, numbered_changes
+from policies.reports.suggestion.text import given_up_lines, numbered_changes
+from policies.reports.terminal import both_ends, indented, item, print_all, sentence
 from policies.reports.words import (
-    both_ends,
     constraint_title,
     dropped,
     ending,
     evictions_text,
-    indented,
-    item,
     lost_volumes_text,
-    print_all,
     replica_origin_text,
     search_ended,
-    sentence,
     unmodeled_note,
     workload_title,
 )

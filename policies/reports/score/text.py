@@ -15,15 +15,12 @@ from policies.manifests.words import ON_SCREEN, more
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
 from policies.reports.score.profile import profile_text, unmodeled_text
+from policies.reports.terminal import indented, item, print_all, sentence
 from policies.reports.words import (
     constraint_title,
     domain_name,
     dropped,
     headline,
-    indented,
-    item,
-    print_all,
-    sentence,
     unmodeled_note,
     unread_text,
 )

@@ -16,7 +16,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.placement.core.autoscaling import AlternativeKind, Autoscaled, GroupSize
 from policies.placement.core.domain_changes import DomainChange
-from policies.reports.words import add_rows, numbers, plain_table, section
+from policies.reports.terminal import add_rows, numbers, plain_table, section
 from policies.scheduler.skew import skew_of
 
 _WHAT = {

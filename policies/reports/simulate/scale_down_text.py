@@ -15,7 +15,8 @@ from policies.manifests.words import IN_SENTENCE, listed, plural
 from policies.placement.core.domain_changes import MOST_COUNTED, DomainChange
 from policies.placement.core.scale_down import RemovedNode, ScaledDown, is_undone
 from policies.reports.simulate.what_if_text import displaced_text, evicted_text
-from policies.reports.words import add_rows, constraint_title, numbers, plain_table, section
+from policies.reports.terminal import add_rows, numbers, plain_table, section
+from policies.reports.words import constraint_title
 
 _GOES: Final = {
     WhyRemoved.EMPTY: "no pod has to move",

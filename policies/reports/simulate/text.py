@@ -20,20 +20,22 @@ from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.scale_down_text import scaled_down_text
 from policies.reports.simulate.what_if_text import evicted_text, what_if_text
-from policies.reports.words import (
+from policies.reports.terminal import (
     add_rows,
-    as_revision,
-    constraint_title,
-    dropped,
     indented,
     item,
-    lost_volumes_text,
     numbers,
     plain_table,
     print_all,
-    replica_origin_text,
     section,
     sentence,
+)
+from policies.reports.words import (
+    as_revision,
+    constraint_title,
+    dropped,
+    lost_volumes_text,
+    replica_origin_text,
     unmodeled_note,
     unread_text,
     workload_title,

@@ -12,19 +12,8 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_TABLE, listed, plural
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.simulate.what_if import DomainStages, WhatIf
-from policies.reports.words import (
-    add_rows,
-    constraint_title,
-    domain_name,
-    end_of_evicted,
-    indented,
-    item,
-    lost_volumes_text,
-    numbers,
-    plain_table,
-    section,
-    sentence,
-)
+from policies.reports.terminal import add_rows, indented, item, numbers, plain_table, section, sentence
+from policies.reports.words import constraint_title, domain_name, end_of_evicted, lost_volumes_text
 
 
 def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableType]:

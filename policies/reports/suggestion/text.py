@@ -6,13 +6,11 @@ Each has its cost, and its effect once the manifest is edited, in a sentence.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from policies.manifests.edits import Edit
-from policies.manifests.fields import shown
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import listed, plural
 from policies.model.constraint import NodeInclusionPolicy
@@ -21,14 +19,9 @@ from policies.placement.core.given_up import GivenUp, given_up_by
 from policies.placement.core.placement import Placement
 from policies.placement.core.replicas import Replicas
 from policies.placement.explain.suggestions import ExternalChange, Suggestion, Suggestions
-from policies.reports.words import (
-    at_most,
-    indented,
-    item,
-    named,
-    search_ended,
-    taints_text,
-)
+from policies.reports.patch import edit_text
+from policies.reports.terminal import indented, item
+from policies.reports.words import at_most, named, search_ended, taints_text
 from policies.scheduler.changes import LOSES_DATA, Change, ChangeKind, ClusterChange, RemadeClaims
 from policies.scheduler.request import ConstraintOrigin
 
@@ -49,15 +42,6 @@ _COSTS: Final = {
 }
 #: Kinds that replace the pods that run once their template changes.
 _ROLLED_OUT: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "Rollout", "CloneSet", "Service"})
-#: Entries of an object or a list that are repeated: a toleration has four.
-MOST_ENTRIES: Final = 5
-#: Characters of a value that are repeated.
-VALUE_LENGTH: Final = 120
-#: Characters up to which a value that is removed is repeated: a node selector.
-REMOVED_LENGTH: Final = 40
-
-#: The default values of absent fields of a constraint.
-_DEFAULTS: Final = {"nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}
 
 
 def cost_of(change: Change | ClusterChange, placement: Placement) -> str:
@@ -279,18 +263,6 @@ def _remade(claims: RemadeClaims) -> str:
     )
 
 
-def edit_text(edit: Edit) -> str:
-    """Return an edit of a manifest as a person would make it."""
-    path = one_line(str(edit.path))
-    if edit.new is None:
-        old = _flow(edit.old)
-        return f"remove {path}{f' ({old})' if len(old) <= REMOVED_LENGTH else ''}"
-    if edit.old is None:
-        default = _DEFAULTS.get(str(edit.path.segments[-1]))
-        return f"add {path}: {_flow(edit.new)}{f' (now {default} by default)' if default else ''}"
-    return f"{path}: {_flow(edit.new)} (now {_flow(edit.old)})"
-
-
 def _elsewhere(elsewhere: ExternalChange, placement: Placement) -> str:
     constraint, change = elsewhere.constraint, elsewhere.change
     origin = placement.result.results[0].applied.origin
@@ -301,29 +273,3 @@ def _elsewhere(elsewhere: ExternalChange, placement: Placement) -> str:
     if change.what is ChangeKind.CONSTRAINT:
         return f"in {where}, remove the constraint {which}"
     return f"in {where}, for {which}: {change.what} {change.value}"
-
-
-def _flow(value: Any) -> str:
-    """Return a value as YAML writes it on one line, cut where it is long."""
-    text = _flowed(value)
-    return text if len(text) <= VALUE_LENGTH else f"{text[: VALUE_LENGTH - 3]}..."
-
-
-def _flowed(value: Any) -> str:
-    match value:
-        case dict():
-            entries = [f"{one_line(str(key))}: {_flowed(entry)}" for key, entry in _some(value.items())]
-            return f"{{{', '.join(entries)}{_rest(value)}}}"
-        case list():
-            return f"[{', '.join(map(_flowed, _some(value)))}{_rest(value)}]"
-        case str():
-            return one_line(value) or '""'
-    return shown(value)
-
-
-def _some(entries: Any) -> list[Any]:
-    return [entry for _, entry in zip(range(MOST_ENTRIES), entries, strict=False)]
-
-
-def _rest(entries: Any) -> str:
-    return ", ..." if len(entries) > MOST_ENTRIES else ""

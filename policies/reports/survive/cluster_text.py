@@ -17,17 +17,8 @@ from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvival
 from policies.placement.survive.damage import Damage, DomainImpact, WorkloadDamage
 from policies.reports import markdown
 from policies.reports.simulate.autoscale_text import new_node_lines, uncounted_note
-from policies.reports.words import (
-    add_rows,
-    domain_name,
-    lost_volumes_text,
-    numbers,
-    plain_table,
-    print_all,
-    section,
-    sentence,
-    unmodeled_note,
-)
+from policies.reports.terminal import add_rows, numbers, plain_table, print_all, section, sentence
+from policies.reports.words import domain_name, lost_volumes_text, unmodeled_note
 
 
 def verdict_on(report: ClusterSurvivalReport, what: str) -> str:

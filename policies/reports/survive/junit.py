@@ -13,7 +13,8 @@ from policies.placement.survive.survival_report import SurvivalReport
 from policies.reports.junit import add_case, add_skipped, add_suite, fail, new_report
 from policies.reports.junit import render as write
 from policies.reports.survive.cluster_text import about
-from policies.reports.words import MAX_MESSAGE, domain_name, workload_title
+from policies.reports.terminal import MAX_MESSAGE
+from policies.reports.words import domain_name, workload_title
 from policies.scheduler.binding import Step
 
 #: The case of what runs as things are.

@@ -20,17 +20,12 @@ from policies.reports import markdown
 from policies.reports.simulate.autoscale_text import uncounted_note, unhelped_text
 from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
+from policies.reports.terminal import add_rows, numbers, plain_table, print_all, section, sentence
 from policies.reports.words import (
-    add_rows,
     domain_name,
     lost_volumes_text,
-    numbers,
-    plain_table,
-    print_all,
     replica_origin_text,
     search_ended,
-    section,
-    sentence,
     unmodeled_note,
     workload_title,
 )

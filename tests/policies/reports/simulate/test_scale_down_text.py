@@ -10,7 +10,7 @@ import pytest
 from policies.autoscaler.removal import WhyKept, WhyRemoved
 from policies.placement.core.scale_down import ScaledDown
 from policies.reports.simulate.scale_down_text import _GOES, _STAYS, scaled_down_text
-from policies.reports.words import print_all
+from policies.reports.terminal import print_all
 from tests.builders import ZONE, a_node
 from tests.policies.placement.core.test_scale_down import (
     THREE,
