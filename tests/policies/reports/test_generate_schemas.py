@@ -27,11 +27,11 @@ from tests.policies.reports.advise.advices import advices
 from tests.policies.reports.audit.audits import an_audit_run
 from tests.policies.reports.explain.explanations import UNEVEN, a_spread_pod, an_explanation
 from tests.policies.reports.rebalance.rebalances import rebalances, scale_downs
+from tests.policies.reports.release_diffs import a_release_diff
 from tests.policies.reports.rollout.test_text import ROLLOUTS
 from tests.policies.reports.simulate.what_ifs import a_large_loss, a_loss, an_addition
 from tests.policies.reports.survive.survivals import a_deployment, a_mixed_survival, a_survival
 from tests.policies.reports.survive.test_cluster_reports import an_ended_report
-from tests.policies.reports.upgrade.release_diffs import a_release_diff
 from tests.policies.reports.verdicts import a_placement
 
 #: Forms whose answers are compared with them in the tests of what writes them.
