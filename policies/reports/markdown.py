@@ -27,7 +27,7 @@ _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 #: Users named after an at sign would be notified of the comment: an empty comment of HTML keeps them apart.
 _AT: Final = "@<!-- -->"
 #: The verdicts as signs, which people find in a long page.
-_SIGNS = {True: "✅", False: "❌", None: "⚠️"}
+SIGNS: Final = {True: "✅", False: "❌", None: "⚠️"}
 
 
 def render(title: str, *, verdict: bool | None, parts: Iterable[RenderableType]) -> str:
@@ -38,12 +38,13 @@ def render(title: str, *, verdict: bool | None, parts: Iterable[RenderableType])
         verdict: Whether all is well; None if that is not known.
         parts: The report as the terminal has it.
     """
-    return "".join((f"### {_SIGNS[verdict]} {text(title)}\n", *within(map(_block, _joined(parts)))))
-
-
-def _joined(parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
-    """Yield the parts but the empty lines, which Markdown has between all of them."""
-    yield from (part for part in parts if part != "")
+    # Markdown has an empty line between all parts.
+    return "".join(
+        (
+            f"### {SIGNS[verdict]} {text(title)}\n",
+            *within(map(_block, (part for part in parts if part != ""))),
+        )
+    )
 
 
 def _block(part: RenderableType) -> str:

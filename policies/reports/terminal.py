@@ -17,6 +17,9 @@ from policies.manifests.words import IN_TABLE, more
 #: What a report lists.
 _Entry = TypeVar("_Entry")
 
+#: How a verdict is shown: whether all is well; None where that is not known.
+VERDICT_STYLES: Final = {True: "bold green", False: "bold red", None: "bold yellow"}
+
 #: Characters of a sentence of kube-scheduler's that are repeated: those of thousands of nodes are long.
 MAX_MESSAGE: Final = 10 * MAX_LENGTH
 

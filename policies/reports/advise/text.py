@@ -58,7 +58,8 @@ def _parts(advice: Advice) -> Iterator[RenderableType]:
     yield from dropped(prepared)
     yield from _constraints(advice)
     yield from section("Proof", _proof(advice))
-    yield from _notes(advice)
+    yield ""
+    yield from (Text(line, "yellow") for line in (*_of_constraints(advice), *_left_out(advice)))
 
 
 def _now(now: PlacedReplicas, goal: Goal) -> str:
@@ -153,11 +154,6 @@ def _losses(losses: list[DomainLoss], advice: Advice) -> Iterator[RenderableType
         domain = domain_text(loss.domain, advice.goal)
         table.add_row(f"{loss.lost:,}", f"{loss.back:,}", f"{loss.back_in_outage:,}", domain)
     yield table
-
-
-def _notes(advice: Advice) -> Iterator[RenderableType]:
-    yield ""
-    yield from (Text(line, "yellow") for line in (*_of_constraints(advice), *_left_out(advice)))
 
 
 def _of_constraints(advice: Advice) -> Iterator[str]:

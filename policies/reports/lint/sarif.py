@@ -18,7 +18,6 @@ from policies.reports.lint.rule_manual import explained, section
 from policies.reports.lint.run import LintRun
 from policies.reports.lint.source_line import span
 from policies.reports.lint.summary import message, skipped_groups
-from policies.rules.base import Rule
 
 #: The address of the form's schema, as the standard gives it.
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -97,12 +96,11 @@ def _descriptor(rule_id: str, run: LintRun) -> dict[str, Any]:
         "help": {"text": section(rule, "How to fix") or rule.summary, "markdown": explained(rule)},
         "helpUri": rule.see,
         "defaultConfiguration": {"level": str(rule.severity)},
-        "properties": _properties(rule),
+        "properties": {
+            "tags": ["kubernetes", "reliability"],
+            "problem.severity": _GITHUB_SEVERITY[rule.severity],
+        },
     }
-
-
-def _properties(rule: Rule) -> dict[str, Any]:
-    return {"tags": ["kubernetes", "reliability"], "problem.severity": _GITHUB_SEVERITY[rule.severity]}
 
 
 def _result(finding: Finding, run: LintRun) -> dict[str, Any]:
@@ -122,8 +120,7 @@ def _result(finding: Finding, run: LintRun) -> dict[str, Any]:
 
 def _built_in(number: int, build: Build) -> dict[str, Any]:
     said = encodable(": ".join((build.title, str(build.path), build.message)))
-    location = {"artifactLocation": _artifact(build.file), "region": {"startLine": 1}}
-    return {"id": number, "physicalLocation": location, "message": {"text": said}}
+    return {"id": number, "physicalLocation": _place(build.file, 1), "message": {"text": said}}
 
 
 def _location(finding: Finding, run: LintRun) -> dict[str, Any]:
@@ -186,7 +183,8 @@ def _invocation(run: LintRun) -> dict[str, Any]:
                 "message": {"text": encodable(group.message)},
                 "locations": [
                     {"physicalLocation": _place(file, line)}
-                    for file, line in _places(group.entries)[:IN_PHRASE]
+                    # Each place once, as SARIF wants it.
+                    for file, line in list(dict.fromkeys(map(_line_of, group.entries)))[:IN_PHRASE]
                 ],
             }
             for group in skipped_groups(run.skipped, run.severity_of)
@@ -194,11 +192,10 @@ def _invocation(run: LintRun) -> dict[str, Any]:
     }
 
 
-def _places(entries: Iterable[Skipped]) -> list[tuple[str, int]]:
-    """Return the file and the line of each entry, each place once, as SARIF wants it."""
-    return list(dict.fromkeys((each.location.file, max(each.location.line, 1)) for each in entries))
+def _line_of(entry: Skipped) -> tuple[str, int]:
+    return entry.location.file, max(entry.location.line, 1)
 
 
 def _place(file: str, line: int) -> dict[str, Any]:
     """Return a place outside of what rules find in a text, such as a whole file."""
-    return {"artifactLocation": _artifact(file), "region": {"startLine": max(line, 1)}}
+    return {"artifactLocation": _artifact(file), "region": {"startLine": line}}

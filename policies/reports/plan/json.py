@@ -178,8 +178,7 @@ class RaisedPlanFinding(PlanFinding, TypedDict):
     severityBefore: Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSkipped:
+class PlanSkipped(NamedTuple):
     """Something that was not read.
 
     Attributes:
@@ -199,19 +198,6 @@ class PlanSkipped:
     reason: SkipReason
     message: str
     needs: Sequence[str]
-
-    @classmethod
-    def of(cls, entry: Skipped) -> PlanSkipped:
-        """Return the entry of a source that was not read."""
-        return cls(
-            kind=entry.kind,
-            file=entry.location.file,
-            line=entry.location.line or None,
-            object=entry.title,
-            reason=entry.reason,
-            message=entry.message,
-            needs=entry.needs,
-        )
 
 
 class UnplannedWorkload(NamedTuple):
@@ -283,7 +269,7 @@ def render(run: PlanRun) -> str:
         raised_findings=[
             {**_finding(raised.finding), "severityBefore": raised.was} for raised in run.raised_findings
         ],
-        skipped_sources=list(map(PlanSkipped.of, in_order(run.skipped))),
+        skipped_sources=list(map(_skipped, in_order(run.skipped))),
         not_planned=[
             *(UnplannedWorkload(_title(each.key), "placeholders", each.changed) for each in run.unfinished),
             *(UnplannedWorkload(_title(key), "stopped", changed=True) for key in plan.stopped),
@@ -302,6 +288,11 @@ def _entry(workload: PlannedWorkload) -> PlanEntry:
         [StuckPod(step.name, step.message) for step in workload.pending],
         list(new_node_lines(workload.pods.autoscaled)),
     )
+
+
+def _skipped(entry: Skipped) -> PlanSkipped:
+    file, line = entry.location.file, entry.location.line or None
+    return PlanSkipped(entry.kind, file, line, entry.title, entry.reason, entry.message, entry.needs)
 
 
 def _finding(finding: Finding) -> PlanFinding:

@@ -80,9 +80,11 @@ class PlanRun:
         return self.plan.fails or bool(self.unplanned) or is_worse
 
     @property
-    def is_clean(self) -> bool:
-        """Whether workloads were read, all of them were planned, and nothing of it is bad."""
-        return not (self.failed or self.incomplete or self.skipped or self.is_empty)
+    def verdict(self) -> bool | None:
+        """Whether all workloads were read and planned, and nothing of it is bad; None if not all were."""
+        if self.failed or self.incomplete:
+            return False
+        return None if self.skipped or self.is_empty else True
 
     @property
     def is_empty(self) -> bool:

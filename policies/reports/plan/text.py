@@ -17,6 +17,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import ON_SCREEN, more, plural
 from policies.placement.plan.plan import PlannedWorkload
 from policies.placement.plan.plan_differences import PlanAction
+from policies.reports import markdown
 from policies.reports.lint.summary import message
 from policies.reports.markdown import code, within
 from policies.reports.markdown import text as escaped
@@ -40,7 +41,7 @@ from policies.reports.plan.words import (
     what_differs,
 )
 from policies.reports.simulate.autoscale_text import new_node_lines
-from policies.reports.terminal import indented, print_all, sentence
+from policies.reports.terminal import VERDICT_STYLES, indented, print_all, sentence
 from policies.reports.words import constraint_title
 
 _STYLES: Final = {
@@ -73,13 +74,7 @@ def _parts(run: PlanRun) -> Iterator[RenderableType]:
     if told:
         yield ""
     yield Text(f"Compared with {one_line(run.compared_with)} (Kubernetes {run.kubernetes_version})", "dim")
-    yield Text(summary(run), f"bold {_style(run)}", no_wrap=True)
-
-
-def _style(run: PlanRun) -> str:
-    if run.failed or run.incomplete:
-        return "red"
-    return "green" if run.is_clean else "yellow"
+    yield Text(summary(run), VERDICT_STYLES[run.verdict], no_wrap=True)
 
 
 def _workload(workload: PlannedWorkload) -> Iterator[RenderableType]:
@@ -122,8 +117,7 @@ MARK: Final = "<!-- evenkeel plan -->"
 
 def render_markdown(run: PlanRun) -> str:
     """Return the plan as far as a comment holds it."""
-    sign = "❌" if run.failed or run.incomplete else "✅" if run.is_clean else "⚠️"
-    parts = [f"{MARK}\n### {sign} {escaped(summary(run))}\n"]
+    parts = [f"{MARK}\n### {markdown.SIGNS[run.verdict]} {escaped(summary(run))}\n"]
     parts.append(f"Compared with {code(run.compared_with)}, Kubernetes {run.kubernetes_version}.\n")
     shown = list(within(map(_block, run.plan.workloads)))
     parts += shown

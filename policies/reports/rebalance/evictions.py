@@ -61,7 +61,8 @@ def _parts(prepared: PreparedPod, plan: RebalancePlan) -> Iterator[RenderableTyp
         yield Text.assemble((title, "bold"), f": {plan.why_none}")
     elif plan.why_none is not None:
         yield Text.assemble((title, "bold"), ": ", ("there is no plan", "red"), f": {plan.why_none}")
-        yield from _stuck(plan)
+        if plan.stuck is not None:
+            yield indented(Text(f"such as {_line(plan.stuck)}"), 2)
     else:
         count = len(plan.evictions)
         noun = "eviction" if count == 1 else "evictions"
@@ -72,11 +73,6 @@ def _parts(prepared: PreparedPod, plan: RebalancePlan) -> Iterator[RenderableTyp
     for number, eviction in enumerate(plan.evictions, start=1):
         yield item(number, Text(_line(eviction)))
     yield from _notes(prepared, plan)
-
-
-def _stuck(plan: RebalancePlan) -> Iterator[RenderableType]:
-    if plan.stuck is not None:
-        yield indented(Text(f"such as {_line(plan.stuck)}"), 2)
 
 
 def domain_changes(

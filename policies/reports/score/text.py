@@ -112,10 +112,12 @@ def _existing_counts(domains: DomainCounts) -> str:
 def _nodes(result: SchedulingResult, *, wide: bool) -> Table:
     grouping = len(result.names) > ON_SCREEN and not wide
     most = len(result.names) if wide else MOST_GROUPS
-    keys = _keys(result)
+    by_key = {spread.applied.constraint.topology_key: spread.domains for spread in result.results}
+    # A node's name is its host, which has no column of its own.
+    keys = [key for key in by_key if key != HOSTNAME][:MOST_KEYS]
     groups: dict[tuple[_Row, str], list[str]] = {}
     # Nodes that have little in common but their scores would each be a group of their own by the total.
-    rows = _rows(result, keys, wide=wide, total=not grouping)
+    rows = _rows(result, [by_key[key] for key in keys], wide=wide, total=not grouping)
     for name, row in zip(result.names, rows, strict=True):
         groups.setdefault((row, "" if grouping else name), []).append(name)
     lines = sorted(groups.items(), key=lambda entry: (*_rank(entry[0][0]), -len(entry[1])))
@@ -141,12 +143,6 @@ def _nodes(result: SchedulingResult, *, wide: bool) -> Table:
     return table
 
 
-def _keys(result: SchedulingResult) -> list[str]:
-    """Return the topology keys that get a column; a node's name is its host."""
-    keys = dict.fromkeys(spread.applied.constraint.topology_key for spread in result.results)
-    return [key for key in keys if key != HOSTNAME][:MOST_KEYS]
-
-
 def _heading(key: str, keys: list[str]) -> str:
     """Return the last word of a key if no other has the same."""
     word = key.rpartition("/")[2]
@@ -159,15 +155,16 @@ def _rank(row: _Row) -> tuple[bool, int]:
     return not row.feasible, -(row.total or row.score or 0)
 
 
-def _rows(result: SchedulingResult, keys: list[str], *, wide: bool, total: bool) -> Iterator[_Row]:
+def _rows(
+    result: SchedulingResult, columns: list[DomainCounts], *, wide: bool, total: bool
+) -> Iterator[_Row]:
     """Yield the row of each node, in their order."""
     totals = result.total.tolist()
     scores, raw_scores = result.scores, result.raw_scores if wide else None
-    by_key = {spread.applied.constraint.topology_key: spread.domains for spread in result.results}
     for node, feasible in enumerate(result.feasible.tolist()):
         score = int(scores[node]) if feasible and scores is not None else None
         raw = int(raw_scores[node]) if feasible and raw_scores is not None else None
-        domains = tuple(_domain(by_key[key], node) for key in keys)
+        domains = tuple(_domain(domains, node) for domains in columns)
         reasons = () if feasible else tuple(_reasons(result, node))
         yield _Row(feasible, score, reasons, domains, raw, totals[node] if total and feasible else None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 from rich.console import RenderableType
@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.autoscaler.autoscaler import Loop, Unhelped
-from policies.autoscaler.node_group import DAEMONS, AutoscalerName, RelaxedPreference
+from policies.autoscaler.node_group import DAEMONS, AutoscalerName
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, more, plural
 from policies.placement.core.autoscaling import AlternativeKind, Autoscaled, GroupSize
@@ -43,15 +43,22 @@ def autoscaled_text(
     """
     yield from section(f"Nodes that {scaled.autoscaler} adds", _nodes(scaled))
     if scaled.loops:
-        yield from section(f"In {plural(len(scaled.loops), 'loop')}", [_loops(scaled.loops)])
+        loops = plain_table(*numbers("LOOP"), "NODES", *numbers("FOR PODS"), "")
+        yield from section(
+            f"In {plural(len(scaled.loops), 'loop')}",
+            [add_rows(loops, map(_loop, count(1), scaled.loops), rest_in=1)],
+        )
     if scaled.given_up:
-        yield from section("Preferences that Karpenter gave up", [_given_up(scaled.given_up)])
+        rows = ((one_line(each.preference), f"{each.pods:,}") for each in scaled.given_up)
+        preferences = add_rows(plain_table("PREFERENCE", *numbers("OF PODS")), rows)
+        yield from section("Preferences that Karpenter gave up", [preferences])
     if scaled.unhelped:
         others = " for the others" if scaled.nodes else ""
         yield from section(f"Why no node comes{others}", unhelped_text(scaled.unhelped))
     if scaled.alternatives:
         yield from section("What would be otherwise", [_alternatives(scaled, domains, pending)])
-    yield from _notes(scaled)
+    for text in scaled_notes(scaled):
+        yield from ("", Text(text, "yellow"))
 
 
 def _nodes(scaled: Autoscaled) -> Iterator[RenderableType]:
@@ -113,24 +120,11 @@ def _by_type(scaled: Autoscaled) -> Table:
     return add_rows(table, ((*map(one_line, row), f"{number:,}") for row, number in added.items()))
 
 
-def _given_up(given_up: Sequence[RelaxedPreference]) -> Table:
-    table = plain_table("PREFERENCE", *numbers("OF PODS"))
-    return add_rows(table, ((one_line(each.preference), f"{each.pods:,}") for each in given_up))
-
-
-def _loops(loops: Sequence[Loop]) -> Table:
-    table = plain_table(*numbers("LOOP"), "NODES", *numbers("FOR PODS"), "")
-    return add_rows(table, map(_loop, count(1), loops), rest_in=1)
-
-
 def _loop(number: int, loop: Loop) -> tuple[str, ...]:
     others = [name for name in loop.tied if name != loop.group]
     chance = f"or, as likely, {listed(others, IN_SENTENCE)}" if others else ""
-    return f"{number:,}", _counts(loop.nodes), f"{loop.pods:,}", chance
-
-
-def _counts(nodes: Mapping[str, int]) -> str:
-    return listed([f"{number:,} {one_line(name)}" for name, number in nodes.items()]) if nodes else "none"
+    nodes = listed(f"{added:,} {one_line(name)}" for name, added in loop.nodes.items())
+    return f"{number:,}", nodes or "none", f"{loop.pods:,}", chance
 
 
 def unhelped_text(unhelped: Sequence[Unhelped]) -> Iterator[RenderableType]:
@@ -169,11 +163,6 @@ def _alternatives(scaled: Autoscaled, domains: Sequence[DomainChange], pending: 
 
 def _skews(skews: Sequence[int]) -> str:
     return ", ".join(f"{skew:,}" for skew in skews)
-
-
-def _notes(scaled: Autoscaled) -> Iterator[RenderableType]:
-    for text in scaled_notes(scaled):
-        yield from ("", Text(text, "yellow"))
 
 
 def scaled_notes(scaled: Autoscaled) -> Iterator[str]:

@@ -44,10 +44,13 @@ def displaced_text(displaced: Sequence[DisplacedPod]) -> Iterator[RenderableType
     """Yield which pods that lost their node get one again, and why others do not."""
     recovered = [entry for entry in displaced if entry.outcome is PodOutcome.RECOVERED]
     if recovered:
-        yield from section("What gets a node again, in this order", [_moves(recovered)])
-    yield from _groups(displaced, PodOutcome.PENDING, "What stays pending", _message, sentence)
-    yield from _groups(displaced, PodOutcome.NOT_RECREATED, "What nothing recreates", _why, Text)
-    yield from _groups(displaced, PodOutcome.NOT_TRIED, "What was not scheduled again", _why, Text)
+        yield from section(
+            "What gets a node again, in this order",
+            [add_rows(plain_table("POD", "FROM", "TO"), map(_move, recovered))],
+        )
+    yield from _groups(displaced, PodOutcome.PENDING, "What stays pending", sentence)
+    yield from _groups(displaced, PodOutcome.NOT_RECREATED, "What nothing recreates", Text)
+    yield from _groups(displaced, PodOutcome.NOT_TRIED, "What was not scheduled again", Text)
 
 
 def evicted_text(displaced: Iterable[DisplacedPod], when: str = "") -> Iterator[RenderableType]:
@@ -108,10 +111,6 @@ def _count(column: Mapping[str, int], value: str) -> str:
     return f"{column[value]:,}" if value in column else "gone"
 
 
-def _moves(recovered: list[DisplacedPod]) -> Table:
-    return add_rows(plain_table("POD", "FROM", "TO"), map(_move, recovered))
-
-
 def _move(entry: DisplacedPod) -> tuple[str, ...]:
     target = entry.step.node if entry.step is not None else ""
     names = (f"{entry.pod.namespace}/{entry.pod.name}", entry.pod.node, target or "")
@@ -119,17 +118,14 @@ def _move(entry: DisplacedPod) -> tuple[str, ...]:
 
 
 def _groups(
-    displaced: Iterable[DisplacedPod],
-    outcome: PodOutcome,
-    title: str,
-    reason: Callable[[DisplacedPod], str],
-    show: Callable[[str], Text],
+    displaced: Iterable[DisplacedPod], outcome: PodOutcome, title: str, show: Callable[[str], Text]
 ) -> Iterator[RenderableType]:
     """Yield the pods of an outcome, those of one reason together; nothing if there are none."""
     by_reason: dict[str, list[DisplacedPod]] = {}
     for entry in displaced:
         if entry.outcome is outcome:
-            by_reason.setdefault(reason(entry), []).append(entry)
+            reason = entry.why if entry.step is None else entry.step.message
+            by_reason.setdefault(reason, []).append(entry)
     if not by_reason:
         return
     yield from section(title, ())
@@ -141,11 +137,3 @@ def _groups(
         yield from map(Text, lost_volumes_text(lost for step in steps for lost in step.lost_volumes))
     if (rest := len(by_reason) - IN_TABLE) > 0:
         yield Text(f"and {plural(rest, 'other reason')}")
-
-
-def _message(entry: DisplacedPod) -> str:
-    return "" if entry.step is None else entry.step.message
-
-
-def _why(entry: DisplacedPod) -> str:
-    return entry.why

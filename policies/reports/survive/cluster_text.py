@@ -17,7 +17,15 @@ from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvival
 from policies.placement.survive.damage import Damage, DomainImpact, WorkloadDamage
 from policies.reports import markdown
 from policies.reports.simulate.autoscale_text import new_node_lines, uncounted_note
-from policies.reports.terminal import add_rows, numbers, plain_table, print_all, section, sentence
+from policies.reports.terminal import (
+    VERDICT_STYLES,
+    add_rows,
+    numbers,
+    plain_table,
+    print_all,
+    section,
+    sentence,
+)
 from policies.reports.words import domain_name, lost_volumes_text, unmodeled_note
 
 
@@ -123,7 +131,7 @@ def notes(report: ClusterSurvivalReport) -> Iterator[str]:
     yield from _unjudged(report)
     yield from _unscheduled(report)
     if report.key and not report.unreachable:
-        yield "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
+        yield REMOVED_NODES
     if scaled := next((loss.autoscaled.scaled for loss in report.losses if loss.autoscaled), None):
         yield uncounted_note(scaled)
     if report.unmodeled:
@@ -132,6 +140,11 @@ def notes(report: ClusterSurvivalReport) -> Iterator[str]:
     if not report.complete:
         tried = sum(loss.complete for loss in report.losses)
         yield f"Ended early: losses that were tried to the end: {tried:,} of {len(report.impacts):,}."
+
+
+def never_lost(key: str, nodes: int) -> str:
+    """Return the note on nodes without a topology key."""
+    return f"Never lost, for lack of {one_line(key)}: {plural(nodes, 'node')}."
 
 
 def new_nodes(loss: ClusterLoss) -> Iterator[str]:
@@ -146,7 +159,7 @@ def _unjudged(report: ClusterSurvivalReport) -> Iterator[str]:
     if report.namespace:
         yield f"Only workloads of namespace {one_line(report.namespace)} are judged."
     if report.without_key:
-        yield f"Never lost, for lack of {one_line(report.key)}: {plural(report.without_key, 'node')}."
+        yield never_lost(report.key, report.without_key)
     if not report.budgets_known:
         yield "PodDisruptionBudgets were not read: no workload is known to be below one."
     gone = max(report.impacts, key=lambda each: sum(each.not_recreated.values()), default=None)
@@ -173,9 +186,12 @@ def _workloads(report: ClusterSurvivalReport) -> Iterable[WorkloadDamage]:
 
 #: Messages of the scheduler that are repeated.
 MOST_MESSAGES: Final = 3
+#: The note on verdicts of losses whose nodes do not stay.
+REMOVED_NODES: Final = (
+    "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
+)
 #: A number that is not known.
 UNKNOWN: Final = "?"
-_STYLES: Final = {True: "bold green", False: "bold red", None: "bold yellow"}
 
 
 def render(report: ClusterSurvivalReport, *, width: int, color: bool) -> str:
@@ -190,7 +206,7 @@ def render_markdown(report: ClusterSurvivalReport) -> str:
 
 
 def _parts(report: ClusterSurvivalReport) -> Iterator[RenderableType]:
-    yield Text(verdict(report), _STYLES[report.verdict])
+    yield Text(verdict(report), VERDICT_STYLES[report.verdict])
     size = f"{plural(report.nodes, 'node')}, {plural(report.pods, 'pod')}"
     yield Text(f"{size} (Kubernetes {report.version}); not survived: {report.fail_on} or worse")
     yield from section("Losses, worst first, and how many workloads have each damage", [_losses(report)])
@@ -199,7 +215,10 @@ def _parts(report: ClusterSurvivalReport) -> Iterator[RenderableType]:
         damaged = [each for each in worst.workloads if each.damages]
         if damaged:
             title = f"Workloads without {domain_name(worst.impact.domain)}, worst first"
-            yield from section(title, [_damages(damaged)])
+            table = plain_table("WORKLOAD", *numbers("BEFORE", "RIGHT AFTER", "IN THE END"), "DAMAGE")
+            yield from section(
+                title, [add_rows(table, map(_workload, damaged), most=ON_SCREEN, noun="workload")]
+            )
         yield from _messages(worst)
         if worst.autoscaled is not None:
             title = f"If {worst.autoscaled.scaled.autoscaler} adds nodes"
@@ -230,16 +249,16 @@ def _losses(report: ClusterSurvivalReport) -> Table:
     return table
 
 
+def why_open(loss: ClusterLoss) -> str:
+    """Return why a loss has no verdict."""
+    return "not judged" if loss.complete else "not finished"
+
+
 def _survived(report: ClusterSurvivalReport, loss: ClusterLoss) -> Text:
     survives = report.survives(loss)
     if survives is None:
-        return Text("not judged" if loss.complete else "not finished", "yellow")
+        return Text(why_open(loss), "yellow")
     return Text("yes", "green") if survives else Text("no", "red")
-
-
-def _damages(damaged: list[WorkloadDamage]) -> Table:
-    table = plain_table("WORKLOAD", *numbers("BEFORE", "RIGHT AFTER", "IN THE END"), "DAMAGE")
-    return add_rows(table, map(_workload, damaged), most=ON_SCREEN, noun="workload")
 
 
 def _workload(found: WorkloadDamage) -> tuple[str, ...]:

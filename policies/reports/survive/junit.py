@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import object_title, plural
-from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
+from policies.placement.survive.cluster_loss import ClusterSurvivalReport
 from policies.placement.survive.damage import Damage
 from policies.placement.survive.survival_report import SurvivalReport
 from policies.reports.junit import add_case, add_skipped, add_suite, fail, new_report
 from policies.reports.junit import render as write
-from policies.reports.survive.cluster_text import about
+from policies.reports.survive.cluster_text import about, why_open
 from policies.reports.terminal import MAX_MESSAGE
 from policies.reports.words import domain_name, workload_title
 from policies.scheduler.binding import Step
@@ -90,13 +90,9 @@ def render_cluster(report: ClusterSurvivalReport, fail_on: Damage | None) -> str
                 case = add_case(suite, title, name)
                 fail(case, each.damages[0], about(each), one_line(each.message, MAX_MESSAGE))
             elif is_open:
-                add_skipped(suite, title, name, _open(loss))
+                add_skipped(suite, title, name, why_open(loss))
             else:
                 add_case(suite, title, name)
         if not len(suite):
             add_case(suite, EVERY, name)
     return write(root)
-
-
-def _open(loss: ClusterLoss) -> str:
-    return "not judged" if loss.complete else "not finished"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
 from rich.console import RenderableType
 from rich.table import Column, Table
@@ -20,7 +19,16 @@ from policies.reports import markdown
 from policies.reports.simulate.autoscale_text import uncounted_note, unhelped_text
 from policies.reports.simulate.what_if_text import evicted_text
 from policies.reports.suggestion.text import costs_text, numbered_suggestion
-from policies.reports.terminal import add_rows, numbers, plain_table, print_all, section, sentence
+from policies.reports.survive.cluster_text import MOST_MESSAGES, REMOVED_NODES, never_lost
+from policies.reports.terminal import (
+    VERDICT_STYLES,
+    add_rows,
+    numbers,
+    plain_table,
+    print_all,
+    section,
+    sentence,
+)
 from policies.reports.words import (
     domain_name,
     lost_volumes_text,
@@ -30,9 +38,6 @@ from policies.reports.words import (
     workload_title,
 )
 from policies.scheduler.binding import Step
-
-#: Messages of the scheduler that are repeated for one workload.
-MOST_MESSAGES: Final = 3
 
 
 def render(report: SurvivalReport, *, width: int, color: bool) -> str:
@@ -100,9 +105,10 @@ def _headline(report: SurvivalReport, number: int, deployed: DeployedWorkload) -
         verdict, rest = "has no verdict", f": ended early, {tried:,} of {domains} tried"
     if failed and not deployed.lacks and any(loss.autoscaled is not None for loss in report.losses):
         rest += _would_survive(report.losses, number, failed)
-    style = {True: "bold green", False: "bold red", None: "bold yellow"}[survives]
     whose = workload_title(deployed.prepared)
-    return Text.assemble(whose, " ", (verdict, style), rest, f" (Kubernetes {report.version})")
+    return Text.assemble(
+        whose, " ", (verdict, VERDICT_STYLES[survives]), rest, f" (Kubernetes {report.version})"
+    )
 
 
 def _would_survive(losses: Sequence[Loss], number: int, failed: int) -> str:
@@ -277,10 +283,9 @@ def _other_pods(report: SurvivalReport) -> Iterator[str]:
 def _assumptions(report: SurvivalReport) -> Iterator[str]:
     survival, unmodeled = report.survival, report.unmodeled
     if survival.without_key:
-        lacking = plural(survival.without_key, "node")
-        yield f"Never lost, for lack of {one_line(survival.options.key)}: {lacking}."
+        yield never_lost(survival.options.key, survival.without_key)
     if report.verdict and not survival.options.unreachable:
-        yield "Lost nodes are removed from the cluster. In an outage they may stay in it: try --unreachable."
+        yield REMOVED_NODES
     if unmodeled:
         yield unmodeled_note(unmodeled)
     for workload, why in report.unjudged:
