@@ -100,7 +100,8 @@ def command(
         pods=read.cluster.pod_count,
         at=datetime.now(UTC),
         tool_version=version("evenkeel"),
-        scope=audit_run.AuditScope(namespace=namespace, selector=selector),
+        namespace=namespace,
+        selector=selector,
         unread=read.unread,
     )
     run = audit_run.AuditRun.of(audits, audited, top=top, left=looked_at.left)

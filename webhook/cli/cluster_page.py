@@ -58,12 +58,12 @@ class RecordedCluster:
 
     def print_audit(self, run: AuditRun) -> None:
         """Print an audit, opened at the list of workloads."""
-        scope = run.cluster.scope
-        whole = not (scope.namespace or scope.selector) and len(run.workloads) == run.total
+        audited = run.cluster
+        whole = not (audited.namespace or audited.selector) and len(run.workloads) == run.total
         self._made.withheld += audit_words.notes(run)
         self._made.audit(run.workloads, left=run.left, total=len(self._read.workloads), whole=whole)
-        title = f"Audit of {f'namespace {scope.namespace}' if scope.namespace else 'all namespaces'}"
-        title += f", workloads with {scope.selector}" if scope.selector else ""
+        title = f"Audit of {f'namespace {audited.namespace}' if audited.namespace else 'all namespaces'}"
+        title += f", workloads with {audited.selector}" if audited.selector else ""
         self._print(
             recording.list_view(),
             map(_ref, run.workloads),

@@ -110,18 +110,17 @@ def command(*, files: tuple[str, ...], top: int, fail_on: str, form: str, **valu
         preview = policy_preview.preview_workloads(
             cluster.workloads, before, after, today=datetime.now(UTC).date(), in_time=lambda: not stop()
         )
-    run = reports_policy_preview.PreviewRun(
-        preview=preview,
-        policies=tuple(policy.name for policy in changed),
-        in_force=tuple(policy.name for policy in before.policies),
-        version=cluster.context.kubernetes_version,
-        unread=tuple(cluster.unread),
-        top=top,
+    report = reports_policy_preview.PolicyPreviewReport.of(
+        preview,
+        cluster.context.kubernetes_version,
+        policies=[policy.name for policy in changed],
+        in_force=[policy.name for policy in before.policies],
+        not_looked_at=list(cluster.unread),
     )
     if form == "text":
-        click.echo(reports_policy_preview.render_text(run), nl=False)
+        click.echo(reports_policy_preview.render_text(report, top=top), nl=False)
     else:
-        print_answer(reports_policy_preview.render_json(run).encode(), form)
+        print_answer(reports_policy_preview.render_json(report).encode(), form)
     if preview.looked_at < preview.total:
         finish(ExitCode.INTERRUPTED)
     finish(ExitCode.FINDINGS if _fails(preview, _FAIL_ON[fail_on]) else ExitCode.CLEAN)

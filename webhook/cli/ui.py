@@ -26,7 +26,6 @@ with late_imports():
     from webhook.cli import live, ui_cluster
     from webhook.gunicorn import listener as gunicorn_listener
     from webhook.telemetry import logs
-    from webhook.ui import access as ui_access
     from webhook.ui import app, change_watch, embedded, readings
     from webhook.ui import server as ui_server
 
@@ -99,7 +98,7 @@ def command(
     listener = gunicorn_listener.open_listener(f"{ui_server.HOST}:{port}")
     with listener, webhook_private_folder.private_folder(webhook_private_folder.PAGE) as folder:
         page = first_reading(options, opened, Autoscale(autoscale))
-        access = ui_access.PageAccess(listener.getsockname()[1])
+        access = ui_server.PageAccess(listener.getsockname()[1])
         server = ui_server.LoopbackServer(
             listener, app.create_page(page, embedded.built_files(), access), access.bears_token
         )

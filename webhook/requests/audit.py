@@ -15,7 +15,7 @@ from policies.manifests.wire_reader import Checked
 from policies.model.label_query import parse_label_query
 from policies.placement.audit.audit import audit
 from policies.placement.core.cluster_workloads import ClusterWorkloads
-from policies.reports.audit.run import AuditedCluster, AuditRun, AuditScope
+from policies.reports.audit.run import AuditedCluster, AuditRun
 from webhook.requests.frame import read_request, refuse
 from webhook.requests.placement import PlacementFields
 
@@ -78,14 +78,14 @@ def audit_request(
     """
     found = ErrorList()
     request = read_request(AuditRequest, body, found)
-    scope = AuditScope(namespace=request.namespace or "", selector=request.selector or "")
-    selector = parse_label_query(scope.selector) if scope.selector else None
-    given = ClusterWorkloads(server.kinds, scope.namespace, selector)
+    namespace = request.namespace or ""
+    selector = parse_label_query(request.selector) if request.selector else None
+    given = ClusterWorkloads(server.kinds, namespace, selector)
     context = request.context(server, found, given)
     refuse(found)
     workloads: ClusterWorkloads | None = given
     if request.cluster is None:
-        workloads = None if own is None else own.narrowed(scope.namespace, selector)
+        workloads = None if own is None else own.narrowed(namespace, selector)
     if context.cluster is None or workloads is None:
         raise ValueError("a request without a cluster is refused before")
     cluster = AuditedCluster(
@@ -94,7 +94,8 @@ def audit_request(
         pods=context.cluster.pod_count,
         at=now,
         tool_version=tool_version,
-        scope=scope,
+        namespace=namespace,
+        selector=request.selector or "",
         unread=workloads.unread,
     )
     audits, left = [], len(workloads)

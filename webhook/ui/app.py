@@ -1,7 +1,7 @@
 """The page's server as a WSGI application: what is answered, and how errors look.
 
 It listens on loopback, where every program and every web page of the machine can send requests;
-``webhook.ui.access`` says which of them are answered.
+``webhook.ui.server`` says which of them are answered.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from webhook.http.child_processes import AbandonedError, LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
 from webhook.http.problems import JSON, RefusalError
 from webhook.kube.api_server import ClusterError
-from webhook.ui.access import PageAccess
 from webhook.ui.embedded import INDEX, BuiltFile
 from webhook.ui.manifest import ManifestProblem, PageError, ProblemsError
 from webhook.ui.placing import answer_of
 from webhook.ui.readings import PageState, Readings
 from webhook.ui.routes import ROUTES, PageRoute
+from webhook.ui.server import PageAccess
 
 #: Bytes of a body: etcd holds at most 1.5 MiB per object, and a patch compares two.
 MOST_BODY_BYTES: Final = 4 * 1024 * 1024

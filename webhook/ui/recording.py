@@ -30,7 +30,7 @@ from webhook.kube.snapshot_writer import without_secrets
 from webhook.requests.actions import actions_of
 from webhook.requests.simulate import SimulateRequest
 from webhook.ui import embedded, placing
-from webhook.ui.background_audit import MOST_SENT, audited_entry
+from webhook.ui.background_audit import MOST_SENT, AuditProgress, audited_entry
 from webhook.ui.bodies import ReportBody, RolloutBody, ShownBody
 from webhook.ui.cluster import PageCluster
 from webhook.ui.cluster_map import cluster_map, moment
@@ -90,16 +90,16 @@ class Recording:
             whole: Whether all workloads of the cluster were to be audited.
         """
         workloads = [orjson.Fragment(audited_entry(self.cluster, found)) for found in audits]
-        answer = {
-            "done": True,
-            "error": f"{plural(left, 'object')} of {total:,} not looked at" if left else "",
-            "audited": total - left,
-            "total": total,
-            "next": len(workloads),
-            "unaudited": len(self.cluster.workloads) - len(workloads) if whole else 0,
-            "workloads": workloads,
-        }
-        if not self._record("/api/workloads?after=0", orjson.dumps(answer)):
+        answer = AuditProgress(
+            done=True,
+            error=f"{plural(left, 'object')} of {total:,} not looked at" if left else "",
+            audited=total - left,
+            total=total,
+            next=len(workloads),
+            unaudited=len(self.cluster.workloads) - len(workloads) if whole else 0,
+            workloads=workloads,
+        )
+        if not self._record("/api/workloads?after=0", dumps(answer)):
             self.withheld.append("The audit, which is too large for a file: evenkeel audit prints it.")
 
     def details(self, first: Iterable[WorkloadRef], advance: Callable[[float], None]) -> None:

@@ -1,11 +1,13 @@
-"""Serves the page on loopback, until it is ended."""
+"""The page on loopback, until it is ended, for who has the token and comes from its own address."""
 
 from __future__ import annotations
 
 import contextlib
+import hmac
+import secrets
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from flask import Flask
@@ -13,6 +15,61 @@ from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 #: The address: no other machine reaches it.
 HOST: Final = "127.0.0.1"
+#: Bytes of a token: no one guesses it.
+_TOKEN_BYTES: Final = 32
+#: The names of loopback. A page of another name that resolves to it sends that name (DNS rebinding).
+_NAMES: Final = (HOST, "localhost", "[::1]")
+#: What a browser says of a request that the page itself, or the person, made.
+_OWN_FETCHES: Final = frozenset({"", "same-origin", "none"})
+
+
+class PageAccess:
+    """The secrets of one run, and what requests must say.
+
+    Attributes:
+        token: What requests to the API bear.
+        address: Where the page is, with the token.
+        opening: Where a browser is sent first, once. Other users of the machine see the arguments with which
+            a browser is started: these name a file with this address, which only the user can read.
+    """
+
+    def __init__(self, port: int, token: str = "") -> None:
+        """Make the secrets of a server that listens on a port."""
+        self.token = token or secrets.token_urlsafe(_TOKEN_BYTES)
+        self.address = f"http://{HOST}:{port}/?token={self.token}"
+        self._code: str | None = secrets.token_urlsafe(_TOKEN_BYTES)
+        self.opening = f"http://{HOST}:{port}/open/{self._code}"
+        self._hosts = frozenset(f"{name}:{port}" for name in _NAMES)
+        self._taking = threading.Lock()
+
+    def refusal(self, headers: Mapping[str, str]) -> str:
+        """Return why a request is refused that another site could have sent; empty if it is not."""
+        if headers.get("Host", "").lower() not in self._hosts:
+            return "Host must be the loopback address of the page"
+        origin = headers.get("Origin")
+        if origin is not None and origin.lower().removeprefix("http://") not in self._hosts:
+            return "requests of other origins are refused"
+        return ""
+
+    def is_foreign(self, headers: Mapping[str, str]) -> bool:
+        """Return whether a browser says that another site made a request."""
+        return headers.get("Sec-Fetch-Site", "") not in _OWN_FETCHES
+
+    def bears_token(self, authorization: str) -> bool:
+        """Return whether a header has the token."""
+        scheme, _, given = authorization.partition(" ")
+        # As bytes: compare_digest takes no text beyond ASCII.
+        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self.token.encode())
+
+    def take_code(self, given: str) -> bool:
+        """Return whether a code is that of ``opening``, which is then used up."""
+        with self._taking:
+            code, known = self._code, False
+            if code is not None and hmac.compare_digest(given.encode(), code.encode()):
+                known, self._code = True, None
+            return known
+
+
 #: Seconds that a client may take to send the next part of a request.
 _READ_TIMEOUT_S: Final = 30
 #: Connections at once: a browser opens six.

@@ -14,19 +14,6 @@ from policies.scheduler.request import ConstraintOrigin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditScope:
-    """Which workloads are looked at.
-
-    Attributes:
-        namespace: The only namespace; empty for all.
-        selector: What selects them by their labels, in kubectl's syntax; empty for all.
-    """
-
-    namespace: str = ""
-    selector: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedCluster:
     """The audited cluster: its release and size, when and with which tool.
 
@@ -36,7 +23,8 @@ class AuditedCluster:
         pods: How many pods are bound.
         at: When the audit was made, UTC.
         tool_version: The version of Evenkeel.
-        scope: Which workloads were looked at.
+        namespace: The only namespace whose workloads were looked at; empty for all.
+        selector: What selected them by their labels, in kubectl's syntax; empty for all.
         unread: What could not be read, a line each.
     """
 
@@ -45,7 +33,8 @@ class AuditedCluster:
     pods: int
     at: datetime
     tool_version: str
-    scope: AuditScope = AuditScope()
+    namespace: str = ""
+    selector: str = ""
     unread: tuple[str, ...] = ()
 
     @property

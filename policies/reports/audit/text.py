@@ -91,9 +91,9 @@ def _heading(run: AuditRun) -> str:
 
 
 def _scope(run: AuditRun) -> str:
-    scope = run.cluster.scope
-    namespace = f", namespace {code(scope.namespace)}" if scope.namespace else ""
-    return f"{namespace}, selector {code(scope.selector)}" if scope.selector else namespace
+    cluster = run.cluster
+    namespace = f", namespace {code(cluster.namespace)}" if cluster.namespace else ""
+    return f"{namespace}, selector {code(cluster.selector)}" if cluster.selector else namespace
 
 
 def _rows(found: WorkloadAudit) -> Iterator[str]:

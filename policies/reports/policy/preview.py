@@ -44,21 +44,27 @@ class PolicyPreviewReport:
     workloads: Sequence[PreviewedWorkload]
     not_looked_at: Sequence[str]
 
-
-def render_json(run: PreviewRun) -> str:
-    """Return the preview as indented JSON."""
-    preview = run.preview
-    report = PolicyPreviewReport(
-        policies=run.policies,
-        in_force=run.in_force,
-        kubernetes_version=run.version,
-        total=preview.total,
-        looked_at=preview.looked_at,
-        counts={change.value: preview.counts[change] for change in EffectChange},
-        workloads=preview.workloads,
-        not_looked_at=run.unread,
-    )
-    return dumps(report, indent=True).decode()
+    @classmethod
+    def of(
+        cls,
+        preview: PolicyPreview,
+        version: KubernetesVersion,
+        *,
+        policies: Sequence[str],
+        in_force: Sequence[str],
+        not_looked_at: Sequence[str],
+    ) -> PolicyPreviewReport:
+        """Return the report on a preview, for a release of Kubernetes."""
+        return cls(
+            policies=policies,
+            in_force=in_force,
+            kubernetes_version=version,
+            total=preview.total,
+            looked_at=preview.looked_at,
+            counts={change.value: preview.counts[change] for change in EffectChange},
+            workloads=preview.workloads,
+            not_looked_at=not_looked_at,
+        )
 
 
 #: What people read of each change.
@@ -73,62 +79,46 @@ HEADLINES: Final[Mapping[EffectChange, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreviewRun:
-    """A preview.
-
-    Attributes:
-        preview: What it found.
-        policies: The names of the policies that are previewed.
-        in_force: The names of those in force now.
-        version: The release of the cluster.
-        unread: What was not looked at, and why.
-        top: How many workloads a text lists under each change.
-    """
-
-    preview: PolicyPreview
-    policies: tuple[str, ...]
-    in_force: tuple[str, ...]
-    version: KubernetesVersion
-    unread: tuple[str, ...]
-    top: int
+def render_json(report: PolicyPreviewReport) -> str:
+    """Return the preview as indented JSON."""
+    return dumps(report, indent=True).decode()
 
 
-def render_text(run: PreviewRun) -> str:
-    """Return the report."""
-    return "\n".join(_lines(run)) + "\n"
+def render_text(report: PolicyPreviewReport, *, top: int) -> str:
+    """Return the report with the first ``top`` workloads under each change."""
+    return "\n".join(_lines(report, top)) + "\n"
 
 
-def _lines(run: PreviewRun) -> Iterator[str]:
-    preview = run.preview
-    yield f"{_policies(run.policies)} over {plural(preview.total, 'workload')} (Kubernetes {run.version})"
-    yield f"In force now: {_names(run.in_force)}"
+def _lines(report: PolicyPreviewReport, top: int) -> Iterator[str]:
+    of_workloads = f"{plural(report.total, 'workload')} (Kubernetes {report.kubernetes_version})"
+    yield f"{_policies(report.policies)} over {of_workloads}"
+    yield f"In force now: {_names(report.in_force)}"
     for change, headline in HEADLINES.items():
-        if preview.counts[change]:
+        if count := report.counts[change.value]:
             yield ""
-            yield f"{plural(preview.counts[change], 'workload')} {headline}"
-            yield from _listed(change, run)
+            yield f"{plural(count, 'workload')} {headline}"
+            yield from _listed(change, report, top)
     yield ""
-    same = preview.looked_at - len(preview.workloads)
-    looked_at = f"looked at {preview.looked_at} of {plural(preview.total, 'workload')}"
+    same = report.looked_at - len(report.workloads)
+    looked_at = f"looked at {report.looked_at} of {plural(report.total, 'workload')}"
     yield f"Nothing changes for {plural(same, 'workload')} ({looked_at})."
-    if preview.workloads:
+    if report.workloads:
         yield "What runs is not stopped: this happens when a workload or its pods are created again."
-    for text in run.unread:
+    for text in report.not_looked_at:
         yield f"Not looked at: {one_line(text)}"
 
 
-def _listed(change: EffectChange, run: PreviewRun) -> Iterator[str]:
+def _listed(change: EffectChange, report: PolicyPreviewReport, top: int) -> Iterator[str]:
     found = [
         (workload, entry.details)
-        for workload in run.preview.workloads
+        for workload in report.workloads
         for entry in workload.changes
         if entry.change is change
     ]
-    for workload, details in found[: run.top]:
+    for workload, details in found[:top]:
         yield f"  {title(workload)}: {one_line(', '.join(details))}"
-    if len(found) > run.top:
-        yield f"  {more(len(found) - run.top)} (--top shows more)"
+    if len(found) > top:
+        yield f"  {more(len(found) - top)} (--top shows more)"
 
 
 def title(workload: PreviewedWorkload) -> str:
@@ -136,9 +126,9 @@ def title(workload: PreviewedWorkload) -> str:
     return object_title(workload.kind, workload.namespace, workload.name)
 
 
-def _policies(names: tuple[str, ...]) -> str:
+def _policies(names: Sequence[str]) -> str:
     return f"SpreadPolicy {names[0]}" if len(names) == 1 else f"SpreadPolicies {_names(names)}"
 
 
-def _names(names: tuple[str, ...]) -> str:
+def _names(names: Sequence[str]) -> str:
     return one_line(", ".join(names)) if names else "none"

@@ -91,8 +91,8 @@ def test_scope(request_: dict[str, Any], count: int) -> None:
 
     assert [count, count] == [run.total for run in runs]
     assert (request_.get("namespace", ""), request_.get("selector", "")) == (
-        runs[0].cluster.scope.namespace,
-        runs[0].cluster.scope.selector,
+        runs[0].cluster.namespace,
+        runs[0].cluster.selector,
     )
 
 

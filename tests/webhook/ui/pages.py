@@ -17,12 +17,11 @@ from policies.model.workload_ref import WorkloadRef
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from webhook.gunicorn.listener import open_listener
-from webhook.ui.access import PageAccess
 from webhook.ui.app import create_page
 from webhook.ui.cluster import ClusterObjects, PageCluster
 from webhook.ui.embedded import BuiltFile
 from webhook.ui.readings import PageState, Readings
-from webhook.ui.server import LoopbackServer
+from webhook.ui.server import LoopbackServer, PageAccess
 
 TOKEN, PORT = "a-token", 4242
 HOST = f"127.0.0.1:{PORT}"

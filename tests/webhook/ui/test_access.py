@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.webhook.ui.pages import FILES, a_page_cluster
-from webhook.ui.access import PageAccess
 from webhook.ui.app import create_page
 from webhook.ui.readings import PageState, Readings
+from webhook.ui.server import PageAccess
 
 
 def test_secrets_are_new_each_time() -> None:

@@ -13,7 +13,7 @@ from policies.model.workload import Workload
 from policies.placement.audit.audit import audit
 from policies.placement.audit.workload_audit import Concentration, WorstZone
 from policies.placement.core.cluster_workloads import ClusterWorkload
-from policies.reports.audit.run import AuditedCluster, AuditRun, AuditScope
+from policies.reports.audit.run import AuditedCluster, AuditRun
 from tests.builders import a_constraint, a_node, a_pod, a_workload, kind_of
 from tests.policies.reports.lint.lint_runs import TEXTS
 from tests.policies.scheduler.clusters import an_index
@@ -55,7 +55,8 @@ def an_audit_run(top: int | None = None, left: int = 0) -> AuditRun:
         pods=len(pods) + len(alone),
         at=datetime(2026, 7, 1, 12, 30, tzinfo=UTC),
         tool_version="1.2.3",
-        scope=AuditScope(namespace="shop", selector="tier!=|`x`"),
+        namespace="shop",
+        selector="tier!=|`x`",
         unread=("cluster.json:7: Node n4 is left out: metadata.labels: must be <an> object",),
     )
     return AuditRun.of(audits, cluster, top=top, left=left)
@@ -102,7 +103,7 @@ def _hostile(text: str) -> AuditRun:
     )
     alone = next(found for found in others if found.concentration is not None)
     where = Concentration(key=text, domain=text, domains=3)
-    cluster = replace(run.cluster, scope=AuditScope(namespace=text, selector=text), unread=(text,))
+    cluster = replace(run.cluster, namespace=text, selector=text, unread=(text,))
     return replace(
         run, cluster=cluster, workloads=(changed, replace(alone, concentration=where, message=text))
     )

@@ -10,38 +10,37 @@ import jsonschema
 from policies.admission.effect_change import EffectChange
 from policies.model.version import KNOWN_VERSION
 from policies.reports.generate_schemas import report_schemas
-from policies.reports.policy.preview import HEADLINES, PreviewRun, render_json, render_text
+from policies.reports.policy.preview import HEADLINES, PolicyPreviewReport, render_json, render_text
 from tests.policies.admission.test_preview_warnings import a_preview
 
 
-def a_run(*affected: tuple[EffectChange, int], top: int = 2) -> PreviewRun:
-    return PreviewRun(
-        preview=a_preview(*affected),
-        policies=("production",),
-        in_force=("default",),
-        version=KNOWN_VERSION,
-        unread=("DaemonSet objects: forbidden",),
-        top=top,
+def a_report(*affected: tuple[EffectChange, int]) -> PolicyPreviewReport:
+    return PolicyPreviewReport.of(
+        a_preview(*affected),
+        KNOWN_VERSION,
+        policies=["production"],
+        in_force=["default"],
+        not_looked_at=["DaemonSet objects: forbidden"],
     )
 
 
 def test_the_report(golden: Callable[[str, str], str]) -> None:
     """Every change with the first workloads, how many were looked at, and what was not."""
-    text = render_text(a_run(*((change, 3) for change in EffectChange)))
+    text = render_text(a_report(*((change, 3) for change in EffectChange)), top=2)
 
     assert golden("policy_preview.txt", text) == text
 
 
 def test_nothing_changes(golden: Callable[[str, str], str]) -> None:
     """That is said, too."""
-    text = render_text(a_run())
+    text = render_text(a_report(), top=2)
 
     assert golden("policy_preview_nothing.txt", text) == text
 
 
 def test_the_json(golden: Callable[[str, str], str]) -> None:
     """The same for programs: all workloads, whatever the text lists."""
-    text = render_json(a_run((EffectChange.DENIED, 3)))
+    text = render_json(a_report((EffectChange.DENIED, 3)))
 
     assert golden("policy_preview.json", text) == text
     jsonschema.validate(json.loads(text), report_schemas()["policy_preview.schema.json"])
