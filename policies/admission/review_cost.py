@@ -18,8 +18,8 @@ from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend,
 from policies.manifests.words import plural
 from policies.model.api_rules import ApiRule
 from policies.model.cluster_kinds import STATEFUL_SET
+from policies.model.held_amounts import pod_requests
 from policies.model.node_affinity import COMPARISON
-from policies.model.resources import pod_requests
 from policies.model.topology import ClusterTopology
 from policies.model.validation import MAX_SIZE, size_of
 from policies.model.workload import Workload

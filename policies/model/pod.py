@@ -20,18 +20,12 @@ from policies.manifests.fields import (
 )
 from policies.model.container_needs import NO_IMAGES, HostPort, Images, host_ports, images_of
 from policies.model.deletion_facts import seconds_of
+from policies.model.held_amounts import held_amounts
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms, read_interpod_terms
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.pod_reading import EVERY_FIELD_OF_PODS, PodReading
 from policies.model.pod_volumes import NO_VOLUMES, PodVolumes, read_pod_volumes
-from policies.model.resources import (
-    Requests,
-    assumed_requests,
-    cpu_overhead,
-    held_amounts,
-    pod_requests,
-    zero_requests,
-)
+from policies.model.resources import PodAmounts, Requests
 from policies.model.storage_objects import PersistentVolumeClaim
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.workload import DEFAULT_NAMESPACE
@@ -60,7 +54,7 @@ class BoundPod(NamedTuple):
         finished: Whether it is over and holds nothing any more.
         terminating: Whether it is being deleted: it holds what it has but does not count for spreading.
         requests: What it takes of its node.
-        assumed: What nodes are compared by: see ``assumed_requests``.
+        assumed: What nodes are compared by: see ``PodAmounts.assumed``.
         terms: Its pod affinity and anti-affinity.
         ports: The ports of its node that it takes.
         older: How much more of both requests older releases count.
@@ -105,14 +99,14 @@ class Pod:
         requests: What it takes of a node.
         gated: Whether scheduling gates hold it back.
         unmodeled: What else a scheduler would look at, as the API names it.
-        assumed: What nodes are compared by: see ``assumed_requests``.
+        assumed: What nodes are compared by: see ``PodAmounts.assumed``.
         terms: Its pod affinity and anti-affinity.
         ports: The ports of its node that it takes.
         images: The images that it runs.
         reading: How its release reads pods, this one and those that run.
         held: What nodes are compared by once it runs.
         asked_zero: The resources besides those of every node of which it requests 0.
-        cpu_overhead: See ``resources.cpu_overhead``.
+        cpu_overhead: See ``PodAmounts.cpu_overhead``.
         volumes: Its volumes.
         claim_templates: What the claims of a replica of a StatefulSet are made of.
         made_claims: The claims that are made of these, the first of its volumes.
@@ -234,25 +228,28 @@ def read_pod(
     labels = found.labels(metadata.get("labels"), metadata_path.child("labels"))
     name = found.text(metadata.get("name"), metadata_path.child("name"))
     merged = labels if reading.affinity_label_keys else {}
+    node_name = found.text(spec.get("nodeName"), path.child("nodeName"))
+    affinity = read_node_affinity(spec, path, found)
+    tolerations = read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
+    amounts = PodAmounts(spec, path, found, reading=reading.amounts)
     return Pod(
         namespace=namespace,
         name=name,
         labels=labels,
-        node_name=found.text(spec.get("nodeName"), path.child("nodeName")),
-        affinity=read_node_affinity(spec, path, found),
-        tolerations=read_tolerations(spec.get("tolerations"), path.child("tolerations"), found),
-        requests=pod_requests(spec, path, found, reading=reading.amounts),
+        node_name=node_name,
+        affinity=affinity,
+        tolerations=tolerations,
+        requests=amounts.requests(),
         gated=bool(found.items(spec.get("schedulingGates"), path.child("schedulingGates"))),
         unmodeled=tuple(_unmodeled(spec)),
-        # The errors are those of ``requests``.
-        assumed=assumed_requests(spec, path, ErrorList(), reading=reading.amounts),
+        assumed=amounts.assumed(),
         terms=read_interpod_terms(spec, merged, namespace, path, found),
         ports=tuple(port for port in host_ports(spec) if reading.sidecar_ports or not port.sidecar),
         images=images_of(spec),
         reading=reading,
-        held=assumed_requests(spec, path, ErrorList(), reading=reading.amounts, running=True),
-        asked_zero=zero_requests(spec, path, reading.amounts),
-        cpu_overhead=cpu_overhead(spec, path),
+        held=amounts.assumed(running=True),
+        asked_zero=amounts.asked_zero(),
+        cpu_overhead=amounts.cpu_overhead(),
         volumes=read_pod_volumes(spec, namespace, name),
         uid=found.text(metadata.get("uid"), metadata_path.child("uid")),
         priority=_priority(spec),

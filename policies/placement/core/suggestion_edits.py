@@ -13,10 +13,11 @@ from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.model.controller_labels import TOGETHER
+from policies.model.held_amounts import pod_requests
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.node_affinity import REQUIRED
 from policies.model.quantity import amount
-from policies.model.resources import HUGE_PAGES, PLAIN_RESOURCES, Requests, pod_requests
+from policies.model.resources import HUGE_PAGES, PLAIN_RESOURCES, Requests
 from policies.model.taints import Taint
 from policies.model.workload import Workload
 from policies.placement.core.placement import Placement, PlacementError, read_workload

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.resources import pod_requests
+from policies.model.held_amounts import pod_requests
 from tests.policies.model.containers import a_container
 
 SPEC = FieldPath(("spec",))

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.resources import is_compared, pod_requests
+from policies.model.held_amounts import pod_requests
+from policies.model.resources import is_compared
 from tests.policies.model.containers import a_container
 
 SPEC = FieldPath(("spec",))

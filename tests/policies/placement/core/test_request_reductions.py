@@ -8,7 +8,7 @@ import pytest
 
 from policies.manifests.edits import apply_edits
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.resources import pod_requests
+from policies.model.held_amounts import pod_requests
 from policies.placement.core.suggestion_edits import reduce_requests
 
 
