@@ -14,7 +14,7 @@ import numpy as np
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.pod_groups import filtered_request
 from policies.model.cluster_kinds import POD
-from policies.model.disruption_facts import DisruptionFacts
+from policies.model.deletion_facts import DisruptionFacts
 from policies.model.eviction_budget import EvictionBudget
 from policies.model.node import Node
 from policies.model.taints import Taint, TaintEffect

@@ -23,7 +23,7 @@ from policies.autoscaler.removal import (
     WhyKept,
 )
 from policies.config.node_groups import ScaleDownSettings
-from policies.model.disruption_facts import SCALE_DOWN_DISABLED
+from policies.model.deletion_facts import SCALE_DOWN_DISABLED
 from policies.scheduler.index import ClusterIndex
 
 #: The kinds of controllers whose pods come again: ``replicatedKind``.

@@ -11,12 +11,11 @@ from policies.config.controllers import BUILT_IN_CONTROLLERS, NODE, OWN_GROUPS, 
 from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.constraint import ReleaseFields
-from policies.model.known_storage import KnownStorage
 from policies.model.replica_sources import ReplicaSources
 from policies.model.repository import Repository
 from policies.model.scaling import KARPENTER_NODE_LABEL, Tool
 from policies.model.snapshot import Namespace, Snapshot
-from policies.model.topology import ClusterTopology
+from policies.model.topology import ClusterTopology, KnownStorage
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds, parse_workload_kind

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies.manifests.fields import METADATA, SPEC, STATUS, ErrorList
-from policies.model.labels import LabelSelector, check_label_selector
+from policies.model.labels import LabelSelector, read_label_selector
 from policies.model.scaling import scaled
 from policies.model.workload import DEFAULT_NAMESPACE
 
@@ -66,14 +66,12 @@ def read_eviction_budget(obj: Mapping[str, Any], found: ErrorList) -> EvictionBu
     metadata = found.mapping(obj.get("metadata"), METADATA)
     spec = found.mapping(obj.get("spec"), SPEC)
     status = found.mapping(obj.get("status"), STATUS)
-    raw, before = spec.get("selector"), found.count
-    if raw is not None:
-        check_label_selector(raw, SPEC.child("selector"), found)
+    selector = read_label_selector(spec.get("selector"), SPEC.child("selector"), found)
     allowed = status.get("disruptionsAllowed")
     return EvictionBudget(
         namespace=found.text(metadata.get("namespace"), METADATA.child("namespace")) or DEFAULT_NAMESPACE,
         name=found.name(metadata, METADATA),
-        selector=None if raw is None or found.count > before else LabelSelector.parse(raw),
+        selector=selector,
         allowed=None if allowed is None else found.integer(allowed, STATUS.child("disruptionsAllowed")),
         min_available=spec.get("minAvailable"),
         max_unavailable=spec.get("maxUnavailable"),

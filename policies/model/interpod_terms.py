@@ -15,8 +15,7 @@ from policies.model.labels import (
     LabelSelector,
     Operator,
     Requirement,
-    check_label_selector,
-    is_usual_selector,
+    read_label_selector,
 )
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -129,7 +128,7 @@ def _read_terms(
 def _read_term(
     raw: Mapping[str, Any], labels: Mapping[str, str], namespace: str, path: FieldPath, found: ErrorList
 ) -> InterPodTerm:
-    selector = _read_selector(raw, "labelSelector", path, found)
+    selector = read_label_selector(raw.get("labelSelector"), path.child("labelSelector"), found)
     if selector is not None:
         for member, operator in (("matchLabelKeys", Operator.IN), ("mismatchLabelKeys", Operator.NOT_IN)):
             keys = _read_texts(raw, member, path, found)
@@ -137,22 +136,12 @@ def _read_term(
             missing = tuple(entry for entry in added if entry not in selector.match_expressions)
             selector = replace(selector, match_expressions=selector.match_expressions + missing)
     names = frozenset(_read_texts(raw, "namespaces", path, found))
-    namespace_selector = _read_selector(raw, "namespaceSelector", path, found)
+    where = path.child("namespaceSelector")
+    namespace_selector = read_label_selector(raw.get("namespaceSelector"), where, found)
     if not names and namespace_selector is None:
         names = frozenset({namespace})
     key = found.text(raw.get("topologyKey"), path.child("topologyKey"))
     return InterPodTerm(key, selector, names, namespace_selector)
-
-
-def _read_selector(
-    raw: Mapping[str, Any], member: str, path: FieldPath, found: ErrorList
-) -> LabelSelector | None:
-    if raw.get(member) is None:
-        return None
-    before = found.count
-    if not is_usual_selector(raw[member]):
-        check_label_selector(raw[member], path.child(member), found)
-    return LabelSelector.parse(raw[member]) if found.count == before else None
 
 
 def _read_texts(raw: Mapping[str, Any], member: str, path: FieldPath, found: ErrorList) -> list[str]:

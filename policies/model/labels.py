@@ -304,6 +304,14 @@ def is_usual_selector(raw: object, *, most: float = math.inf) -> bool:
     return True
 
 
+def read_label_selector(raw: object, path: FieldPath, found: ErrorList) -> LabelSelector | None:
+    """Read a label selector; None for null, and for one that the API server refuses, which is recorded."""
+    before = found.count
+    if raw is not None and not is_usual_selector(raw):
+        check_label_selector(raw, path, found)
+    return LabelSelector.parse(raw) if isinstance(raw, dict) and found.count == before else None
+
+
 def check_label_selector(raw: object, path: FieldPath, found: ErrorList) -> None:
     """Record what the API server would refuse in a label selector that is not null."""
     selector = found.mapping(raw, path)

@@ -7,7 +7,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from policies.manifests.fields import LABELS, METADATA, NAME, SPEC, STATUS, ErrorList, wrong_type
-from policies.model.disruption_facts import kept_by
+from policies.model.deletion_facts import kept_by
 from policies.model.quantity import read_amounts
 from policies.model.taints import CORDON_TAINT, TRANSIENT_TAINTS, Taint, read_taints
 

@@ -14,7 +14,7 @@ from policies.model.cluster_kinds import (
     SERVICE,
     STATEFUL_SET,
 )
-from policies.model.labels import LabelSelector, check_label_selector
+from policies.model.labels import LabelSelector, read_label_selector
 from policies.model.revisions import REVISION_KINDS, TEMPLATE_DIGEST_ANNOTATION, Revision, read_revision
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
 
@@ -212,11 +212,8 @@ def _read(
     raw = spec.get("selector")
     if raw is not None and SELECTING_OWNERS.get(kind, True):
         raw = {"matchLabels": found.labels(raw, _SELECTOR)}
-    before = found.count
-    if raw is not None:
-        check_label_selector(raw, _SELECTOR, found)
+    selector = read_label_selector(raw, _SELECTOR, found)
     if kind == SERVICE:
         return {} if raw is None else raw["matchLabels"]
-    selector = None if raw is None or found.count > before else LabelSelector.parse(raw)
     annotations.pop(TEMPLATE_DIGEST_ANNOTATION, None)
     return PodController(selector, annotations, read_revision(obj) if kind in REVISION_KINDS else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from policies.model.cluster_kinds import (
@@ -39,6 +39,8 @@ class Storage:
         claims: The claims.
         volumes: The volumes.
         classes: The classes.
+        csi_nodes: The CSINodes, by the names of their nodes.
+        attachments: The volumes that are attached to nodes.
     """
 
     def __init__(self, tables: Mapping[Kind, ObjectTable[Any]]) -> None:
@@ -46,10 +48,10 @@ class Storage:
         self.claims: ObjectTable[PersistentVolumeClaim] = tables[CLAIM]
         self.volumes: ObjectTable[PersistentVolume] = tables[VOLUME]
         self.classes: ObjectTable[StorageClass] = tables[STORAGE_CLASS]
-        self._csi_nodes: ObjectTable[CsiNode] = tables[CSI_NODE]
+        self.csi_nodes: ObjectTable[CsiNode] = tables[CSI_NODE]
         self._csi_drivers: ObjectTable[CsiDriver] = tables[CSI_DRIVER]
         self._csi_capacities: ObjectTable[CsiCapacity] = tables[CSI_CAPACITY]
-        self._attachments: ObjectTable[VolumeAttachment] = tables[ATTACHMENT]
+        self.attachments: ObjectTable[VolumeAttachment] = tables[ATTACHMENT]
         self.claims.compact, self.volumes.compact = self._compact_claim, self._compact_volume
         self._derived: dict[str, tuple[int, Any]] = {}
         #: What many objects have in common, kept once.
@@ -73,22 +75,6 @@ class Storage:
     def knows(self, kind: Kind) -> bool:
         """Return whether the objects of a kind are known: they were listed, or there is one."""
         return self._tables[kind].known
-
-    def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
-        """Return a claim, or None if there is none of that name."""
-        return self.claims.get(name, namespace)
-
-    def volume(self, name: str) -> PersistentVolume | None:
-        """Return a volume, or None if there is none of that name."""
-        return self.volumes.get(name)
-
-    def storage_class(self, name: str) -> StorageClass | None:
-        """Return a class, or None if there is none of that name."""
-        return self.classes.get(name)
-
-    def csi_node(self, name: str) -> CsiNode | None:
-        """Return the CSINode of a node, or None if there is none."""
-        return self._csi_nodes.get(name)
 
     def reports_capacity(self, driver: str) -> bool:
         """Return whether a CSI driver reports its capacity by topology."""
@@ -125,15 +111,11 @@ class Storage:
 
     def limits(self, driver: str) -> Mapping[str, int]:
         """Return how many volumes of a driver each node takes, by its name, where that is limited."""
-        return self._derive("limits", self._csi_nodes.version, self._limits).get(driver, {})
+        return self._derive("limits", self.csi_nodes.version, self._limits).get(driver, {})
 
     def migrated_nodes(self, plugin: str) -> frozenset[str]:
         """Return the names of the nodes on which a CSI driver mounts the volumes of an in-tree plugin."""
-        return frozenset(node.name for node in self._csi_nodes if plugin in node.migrated)
-
-    def attachments(self) -> Iterable[VolumeAttachment]:
-        """Return the volumes that are attached to nodes."""
-        return self._attachments
+        return frozenset(node.name for node in self.csi_nodes if plugin in node.migrated)
 
     def csi_volume(self, claim: PersistentVolumeClaim) -> CsiVolume | None:
         """Return the volume of a claim as it counts towards a driver's limit; None if it does not.
@@ -141,10 +123,10 @@ class Storage:
         A claim without a volume counts as one that its class will make. Source: ``getCSIDriverInfo``,
         ``nodevolumelimits/csi.go``, Kubernetes 1.36.
         """
-        volume = self.volume(claim.volume) if claim.volume else None
+        volume = self.volumes.get(claim.volume) if claim.volume else None
         if volume is not None:
             return volume.csi
-        found = self.storage_class(claim.shape.storage_class)
+        found = self.classes.get(claim.shape.storage_class)
         if found is None or not found.provisioner:
             return None
         driver = MIGRATED_PROVISIONERS.get(found.provisioner, found.provisioner)
@@ -157,7 +139,7 @@ class Storage:
             entry = entry._replace(state=self._share(entry.state))
         else:
             entry = entry.with_state(shape=self._share(entry.shape))
-        volume = self.volume(entry.volume)
+        volume = self.volumes.get(entry.volume)
         if volume is None or not volume.is_for(entry):
             return entry
         uid = volume.claim_uid or entry.uid
@@ -171,7 +153,7 @@ class Storage:
             entry = entry._replace(site=site._replace(terms=self._share(site.terms)))
         else:
             entry = entry._replace(site=self._share(site))
-        claim = self.claim(entry.claim_namespace, entry.claim_name)
+        claim = self.claims.get(entry.claim_name, entry.claim_namespace)
         if claim is None or not claim.uid or claim.uid != entry.claim_uid:
             return entry
         name = claim.volume if claim.volume == entry.name else entry.name
@@ -207,7 +189,7 @@ class Storage:
         return kept
 
     def _is_in_use(self, volume: PersistentVolume) -> bool:
-        claim = self.claim(volume.claim_namespace, volume.claim_name)
+        claim = self.claims.get(volume.claim_name, volume.claim_namespace)
         return claim is not None and claim.bound and claim.volume == volume.name
 
     def _capacities(self) -> dict[str, list[CsiCapacity]]:
@@ -218,7 +200,7 @@ class Storage:
 
     def _limits(self) -> dict[str, dict[str, int]]:
         limits: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for node in self._csi_nodes:
+        for node in self.csi_nodes:
             for driver, limit in node.limits.items():
                 limits[driver][node.name] = limit
         return limits

@@ -21,7 +21,7 @@ from policies.model.cluster_kinds import (
     STORAGE_CLASS,
     VOLUME,
 )
-from policies.model.labels import LabelSelector, check_label_selector
+from policies.model.labels import read_label_selector
 from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, read_term
 from policies.model.pod_volumes import IN_TREE, CsiVolume, InTreePlugin, csi_volumes
 from policies.model.quantity import parse_quantity
@@ -81,7 +81,7 @@ def claim_of_spec(
     annotations = found.labels(metadata.get("annotations"), METADATA.child("annotations"))
     resources = found.mapping(spec.get("resources"), path.child("resources"))
     requests = found.mapping(resources.get("requests"), path.child("resources", "requests"))
-    volume, selector = _text(spec, "volumeName", path, found), spec.get("selector")
+    volume = _text(spec, "volumeName", path, found)
     bound = bool(volume) and _BIND_COMPLETED in annotations
     return PersistentVolumeClaim(
         namespace=intern(_text(metadata, "namespace", METADATA, found) or DEFAULT_NAMESPACE),
@@ -96,7 +96,7 @@ def claim_of_spec(
             terminating=metadata.get("deletionTimestamp") is not None,
             # Provisioners leave it on claims that they are done with, thousands in a cluster.
             selected_node=None if bound else annotations.get(_SELECTED_NODE),
-            selector=None if selector is None else _selector(selector, path.child("selector"), found),
+            selector=read_label_selector(spec.get("selector"), path.child("selector"), found),
             owner_uid=_controller_uid(metadata, found),
         ),
     )
@@ -178,12 +178,11 @@ def read_csi_capacity(obj: Mapping[str, Any], found: ErrorList) -> CsiCapacity:
     metadata = found.mapping(obj.get("metadata"), METADATA)
     field = "capacity" if obj.get("maximumVolumeSize") is None else "maximumVolumeSize"
     limit = _size(obj.get(field), FieldPath((field,)), found)
-    topology = obj.get("nodeTopology")
     return CsiCapacity(
         namespace=_text(metadata, "namespace", METADATA, found) or DEFAULT_NAMESPACE,
         name=found.name(metadata, METADATA),
         storage_class=_text(obj, "storageClassName", FieldPath(), found),
-        topology=None if topology is None else _selector(topology, FieldPath(("nodeTopology",)), found),
+        topology=read_label_selector(obj.get("nodeTopology"), FieldPath(("nodeTopology",)), found),
         limit=None if obj.get(field) is None else whole_bytes(limit),
     )
 
@@ -247,12 +246,6 @@ def _size(raw: object, path: FieldPath, found: ErrorList) -> int:
         found.add(wrong_type(path, "a quantity", raw))
         return 0
     return size
-
-
-def _selector(raw: object, path: FieldPath, found: ErrorList) -> LabelSelector | None:
-    before = found.count
-    check_label_selector(raw, path, found)
-    return LabelSelector.parse(raw) if isinstance(raw, dict) and found.count == before else None
 
 
 def _shape(

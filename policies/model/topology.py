@@ -1,15 +1,57 @@
-"""The nodes of a cluster, for rules that need to know where pods could go."""
+"""The nodes and the storage of a cluster, for rules that need to know where pods and volumes could be."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policies.manifests.cached_property import cached_property
-from policies.model.known_storage import KnownStorage
+from policies.model.cluster_kinds import CLAIM
 from policies.model.node import Node, without_transient
 from policies.model.priority import PriorityClass
+from policies.model.storage import Storage
+from policies.model.storage_objects import PersistentVolumeClaim, StorageClass
+
+
+@dataclass(frozen=True, slots=True)
+class KnownStorage:
+    """The storage of a cluster, which may change while it is looked at.
+
+    Attributes:
+        storage: Its objects.
+        reading: Holds changes back.
+    """
+
+    storage: Storage
+    reading: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+    def storage_class(self, name: str) -> StorageClass | None:
+        """Return a class, the default one for an empty name; None if it is not known."""
+        with self.reading():
+            return self.storage.classes.get(name or self.storage.default_class())
+
+    @property
+    def knows_claims(self) -> bool:
+        """Whether a claim that is not there is known not to exist."""
+        return self.storage.knows(CLAIM)
+
+    def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
+        """Return a claim, or None if there is none of that name."""
+        with self.reading():
+            return self.storage.claims.get(name, namespace)
+
+    def values_of(self, claim: PersistentVolumeClaim, key: str) -> frozenset[str] | None:
+        """Return the values of a node label where the volume of a claim is; None if that is not known."""
+        with self.reading():
+            volume = self.storage.volumes.get(claim.volume)
+            return None if volume is None else volume.values_of(key)
+
+    def has_free_volumes(self, storage_class: str) -> bool:
+        """Return whether claims of a class may be given volumes that are there already."""
+        with self.reading():
+            return bool(self.storage.free_volumes(storage_class))
 
 
 @dataclass(frozen=True)

@@ -39,11 +39,10 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import API_RULES, ApiRule
-from policies.model.known_storage import KnownStorage
 from policies.model.repository import Repository
 from policies.model.scaling import ScaleUps, Tool
 from policies.model.storage_objects import StorageClass
-from policies.model.topology import ClusterTopology
+from policies.model.topology import ClusterTopology, KnownStorage
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
 from policies.scheduler.release_changes import Behavior

@@ -254,7 +254,7 @@ def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persistent
 def _provisioned(claim: PersistentVolumeClaim, node: str, cluster: ClusterIndex) -> PersistentVolume:
     """Return the volume that a CSI driver makes for a claim: where its topology keys put it."""
     storage = cluster.storage
-    found, csi_node = storage.storage_class(claim.shape.storage_class), storage.csi_node(node)
+    found, csi_node = storage.classes.get(claim.shape.storage_class), storage.csi_nodes.get(node)
     provisioner = "" if found is None else found.provisioner
     keys = () if csi_node is None else csi_node.topology_keys.get(provisioner, ())
     placed = cluster.nodes.find(node)

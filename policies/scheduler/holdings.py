@@ -234,8 +234,8 @@ class AttachedVolumes:
         #: The slots that VolumeAttachments name for each volume.
         self._attachments: defaultdict[CsiVolume, set[int]] = defaultdict(set)
         slots = self._slots = dict(zip(nodes.names(), self._order.tolist(), strict=True))
-        for attachment in storage.attachments():
-            volume, slot = storage.volume(attachment.volume), slots.get(attachment.node)
+        for attachment in storage.attachments:
+            volume, slot = storage.volumes.get(attachment.volume), slots.get(attachment.node)
             # One of an in-tree plugin is not translated here.
             if slot is None or volume is None or volume.csi is None or volume.site.plugin is not None:
                 continue
@@ -250,7 +250,7 @@ class AttachedVolumes:
 
     def add_claim(self, used: ClaimVolume, slot: int, amount: int) -> None:
         """Add the volume of a claim that pods use, or take it away; a claim that is missing has none."""
-        claim = self._storage.claim(used.namespace, used.name)
+        claim = self._storage.claims.get(used.name, used.namespace)
         volume = None if claim is None else self._storage.csi_volume(claim)
         if volume is not None:
             self.add(volume, slot, amount)

@@ -49,7 +49,7 @@ class PodClaims:
         self.storage = storage
         self._inline = pod.volumes.inline
         made = {claim.name: _with_class(claim, storage) for claim in pod.made_claims}
-        found = ((volume, storage.claim(volume.namespace, volume.name)) for volume in pod.volumes.claims)
+        found = ((volume, storage.claims.get(volume.name, volume.namespace)) for volume in pod.volumes.claims)
         self.volumes: list[tuple[ClaimVolume, PersistentVolumeClaim | None]] = [
             (volume, claim or made.get(volume.name)) for volume, claim in found
         ]
@@ -110,11 +110,11 @@ class PodClaims:
         return [claim for _, claim in self.volumes if claim is not None]
 
     def _waits(self, claim: PersistentVolumeClaim) -> bool:
-        found = self.storage.storage_class(claim.shape.storage_class)
+        found = self.storage.classes.get(claim.shape.storage_class)
         return found is not None and found.waits and not claim.volume
 
     def _provisioner(self, claim: PersistentVolumeClaim) -> str:
-        found = self.storage.storage_class(claim.shape.storage_class)
+        found = self.storage.classes.get(claim.shape.storage_class)
         return "" if found is None else found.provisioner
 
 

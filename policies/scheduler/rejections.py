@@ -218,7 +218,7 @@ def _rejections(
 
 def _unreached(view: NodeView, plugin: Plugin, nodes: NDArray[np.intp]) -> Iterator[UnreachedVolume]:
     for claim in view.claims.bound if view.knows_claims else ():
-        volume = view.index.storage.volume(claim.volume)
+        volume = view.index.storage.volumes.get(claim.volume)
         if volume is None:
             continue
         by_zone = plugin is Plugin.VOLUME_ZONE

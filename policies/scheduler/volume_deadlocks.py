@@ -57,7 +57,7 @@ def find_lost_volumes(result: SchedulingResult, index: ClusterIndex, name: str) 
                 claim=each.claim,
                 volume=each.volume,
                 reached_from=each.reached_from,
-                label=_only_label(index.storage.volume(each.volume)),
+                label=_only_label(index.storage.volumes.get(each.volume)),
             )
             for each in _deadlocks(result, NodeView(index, pod))
             if not each.reaching
@@ -80,7 +80,7 @@ def find_deadlocks(result: SchedulingResult, index: ClusterIndex) -> tuple[Volum
 def _deadlocks(result: SchedulingResult, view: NodeView) -> Iterator[VolumeDeadlock]:
     hard = [(at, spread) for at, spread in enumerate(result.results) if isinstance(spread, FilterResult)]
     for claim in view.claims.bound if view.knows_claims else ():
-        volume = view.index.storage.volume(claim.volume)
+        volume = view.index.storage.volumes.get(claim.volume)
         if volume is None:
             continue
         site, reached = volume.site, reaching(view, volume) & in_zones(view, volume)

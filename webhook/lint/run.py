@@ -21,9 +21,8 @@ from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
 from policies.manifests.findings import Finding, Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from policies.model.known_storage import KnownStorage
 from policies.model.scaling import ScaleUps
-from policies.model.topology import ClusterTopology
+from policies.model.topology import ClusterTopology, KnownStorage
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import newer_than_known
 from webhook.late_imports import late_imports

@@ -20,7 +20,7 @@ from policies.autoscaler.karpenter.node_pool import (
 )
 from policies.autoscaler.karpenter.provisioning import NewClaim
 from policies.autoscaler.removal import Budgets, KeptNode, NodePod, WhyKept
-from policies.model.disruption_facts import DO_NOT_DISRUPT
+from policies.model.deletion_facts import DO_NOT_DISRUPT
 from policies.model.node import Node
 from policies.model.scaling import CAPACITY_TYPE, KARPENTER_NODE_LABEL
 from policies.model.taints import Taint, TaintEffect

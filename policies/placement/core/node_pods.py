@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from policies.autoscaler.removal import Budgets, NodePod
-from policies.model.deletion_facts import seconds_of
-from policies.model.disruption_facts import read_disruption_facts
+from policies.model.deletion_facts import read_disruption_facts, seconds_of
 from policies.model.eviction_budget import EvictionBudget
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.rescheduling import Rescheduling

@@ -14,7 +14,7 @@ import orjson
 from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
 from policies.manifests.fields import member, object_items, text_member
 from policies.model.cluster_kinds import POD, STATEFUL_SET
-from policies.model.disruption_facts import DisruptionFacts, read_disruption_facts
+from policies.model.deletion_facts import DisruptionFacts, read_disruption_facts
 from policies.model.pod import FINISHED_PHASES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of

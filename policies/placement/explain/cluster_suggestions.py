@@ -150,7 +150,7 @@ class _Search:
         """Yield a node more in the lost domain of each volume that no node reaches, such as a lost zone."""
         models = self._models(np.ones(len(self._nodes), np.bool_))[:1]
         for deadlock in find_deadlocks(self._result, self._index) if models else ():
-            volume = self._index.storage.volume(deadlock.volume)
+            volume = self._index.storage.volumes.get(deadlock.volume)
             labels = {} if volume is None or deadlock.reaching else _only_labels(volume)
             if HOSTNAME in labels or not labels:
                 continue
@@ -254,7 +254,7 @@ def _holding_claims(view: NodeView) -> list[PersistentVolumeClaim]:
     for used, claim in view.claims.volumes if view.knows_claims else ():
         if claim is None or used.ephemeral or users.holders(used):
             continue
-        volume = view.index.storage.volume(claim.volume) if claim.bound else None
+        volume = view.index.storage.volumes.get(claim.volume) if claim.bound else None
         if claim.state.lost or (
             volume is not None and not (reaching(view, volume) & in_zones(view, volume)).all()
         ):
@@ -280,15 +280,15 @@ class _ClaimSearch:
         """
         storage = self._index.storage
         name, *others = {claim.shape.storage_class for claim in claims}
-        old = storage.storage_class(name)
+        old = storage.classes.get(name)
         if others or old is None or old.waits:
             return None
         new = self._waiting_like(old)
         if new is None:
             new = old._replace(name=name + WAITING_SUFFIX, waits=True, is_default=False)
-            if storage.storage_class(new.name) is not None:
+            if storage.classes.get(new.name) is not None:
                 return None
-        like = "" if storage.storage_class(new.name) is not None else name
+        like = "" if storage.classes.get(new.name) is not None else name
         simulation = ClusterSimulation.of(self._index, self._request)
         simulation.cluster.storage.classes.put(new)
         remade = [claim.with_state(shape=claim.shape._replace(storage_class=new.name)) for claim in claims]

@@ -319,7 +319,7 @@ class ReplicaPods:
         """Return a key that pods share which fit the same nodes: a claim that exists ties its pod alone."""
         request, storage = self._requests[pod.revision].pod, self.cluster.storage
         claims = (f"{template.name}-{pod.name}" for template in request.claim_templates)
-        is_tied = any(storage.claim(request.namespace, name) is not None for name in claims)
+        is_tied = any(storage.claims.get(name, request.namespace) is not None for name in claims)
         return pod.revision, pod.name if is_tied else ""
 
     def _schedule(self, pod: Replica) -> Step:

@@ -42,7 +42,7 @@ class VolumeRoom(NamedTuple):
     def counted(self, view: NodeView, volumes: PodVolumes) -> Iterator[CsiVolume]:
         """Yield the volumes of a running pod that the incoming pod does not use as well."""
         storage = view.index.storage
-        claims = (storage.claim(claim.namespace, claim.name) for claim in volumes.claims)
+        claims = (storage.claims.get(claim.name, claim.namespace) for claim in volumes.claims)
         of_claims = (storage.csi_volume(claim) for claim in claims if claim is not None)
         for volume in {*of_claims, *volumes.inline}:
             if volume is not None and volume.driver == self.driver and volume not in self.volumes:

@@ -126,7 +126,7 @@ def _check_bound(view: NodeView) -> tuple[Mask, Mask]:
     unreached = np.zeros(len(view.slots), np.bool_)
     gone = unreached.copy()
     for claim in view.claims.bound:
-        volume = view.index.storage.volume(claim.volume)
+        volume = view.index.storage.volumes.get(claim.volume)
         if volume is None:
             gone |= ~unreached
             break
@@ -237,7 +237,7 @@ def _check_provisioning(
         open_nodes = needing & ~unbound & ~too_small
         if not open_nodes.any():
             continue
-        found = view.index.storage.storage_class(claim.shape.storage_class)
+        found = view.index.storage.classes.get(claim.shape.storage_class)
         if found is None or found.provisioner in ("", NO_PROVISIONER):
             unbound |= open_nodes
             continue

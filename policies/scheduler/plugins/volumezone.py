@@ -38,7 +38,7 @@ def filter_nodes(view: NodeView, _request: SchedulingRequest) -> Rejections:
     """
     rejected = np.zeros(len(view.slots), np.bool_)
     for claim in _claims(view) if view.knows_claims else ():
-        volume = view.index.storage.volume(claim.volume)
+        volume = view.index.storage.volumes.get(claim.volume)
         if volume is not None and volume.site.zones:
             rejected |= ~in_zones(view, volume)
     return Rejections.where(rejected, Plugin.VOLUME_ZONE, NO_ZONE)
@@ -65,12 +65,12 @@ def _missing(view: NodeView, claim: PersistentVolumeClaim) -> str:
     """Return the message for what a claim lacks; empty if nothing is missing, or it waits for the pod."""
     storage = view.index.storage
     if claim.volume:
-        known = storage.volume(claim.volume) is not None
+        known = storage.volumes.get(claim.volume) is not None
         return "" if known else f'persistentvolume "{claim.volume}" not found'
     name = claim.shape.storage_class
     if not name:
         return _NO_CLASS
-    found = storage.storage_class(name)
+    found = storage.classes.get(name)
     if found is None:
         return f'storageclass.storage.k8s.io "{name}" not found'
     return "" if found.waits else _NO_NAME

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.model.disruption_facts import DisruptionFacts, kept_by, read_disruption_facts
+from policies.model.deletion_facts import DisruptionFacts, kept_by, read_disruption_facts
 
 CLUSTER, KARPENTER = "cluster-autoscaler.kubernetes.io", "karpenter.sh"
 DIR, PATH = {"name": "cache", "emptyDir": {}}, {"name": "logs", "hostPath": {"path": "/var/log"}}

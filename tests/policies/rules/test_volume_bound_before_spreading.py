@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from policies.manifests.fields import ErrorList
-from policies.model.known_storage import KnownStorage
 from policies.model.node import read_node
-from policies.model.topology import ClusterTopology
+from policies.model.topology import ClusterTopology, KnownStorage
 from policies.scheduler.index import ClusterIndex
 from tests.policies.rules.stateful_sets import EBS, ZONE, a_class, a_stateful_set, lint_by
 

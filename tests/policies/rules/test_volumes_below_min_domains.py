@@ -10,8 +10,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.model.cluster_kinds import STORAGE_LISTS
-from policies.model.known_storage import KnownStorage
-from policies.model.topology import ClusterTopology
+from policies.model.topology import ClusterTopology, KnownStorage
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import simulate_queue
 from policies.scheduler.index import ClusterIndex

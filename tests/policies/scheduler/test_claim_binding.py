@@ -59,7 +59,7 @@ def test_a_volume_that_is_there_is_taken() -> None:
     assert [] == index.apply(local)
     request = _replica(index)
     steps = [schedule(request, index, f"web-{number}") for number in range(3)]
-    bound = [index.storage.claim("shop", f"data-web-{number}") for number in range(2)]
+    bound = [index.storage.claims.get(f"data-web-{number}", "shop") for number in range(2)]
 
     assert [{"a", "b"}, None] == [{step.node for step in steps[:2]}, steps[2].node]
     assert {"large", "small"} == {claim.volume for claim in bound if claim is not None}
