@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.pod_volumes import NO_VOLUMES
-from policies.scheduler.node_view import Identity, NodeView
+from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import NodeScores
 from policies.scheduler.plugins import (
     imagelocality,
@@ -31,6 +31,7 @@ from policies.scheduler.plugins import (
 from policies.scheduler.plugins.podtopologyspread import filtering
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.resource_view import Identity
 from policies.scheduler.result import PluginScores, Reason, Rejections
 
 #: Returns which nodes a plugin rejects, and why, as if it ran alone.

@@ -17,7 +17,7 @@ from policies.model.pod_volumes import NO_VOLUMES
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import Derived
-from policies.scheduler.node_view import Identity, NodeView
+from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import MAX_SCORE
 from policies.scheduler.plugin_registry import (
     FILTERS,
@@ -31,6 +31,7 @@ from policies.scheduler.plugins.podtopologyspread.followed_scores import Followe
 from policies.scheduler.plugins.podtopologyspread.scoring import score_nodes, soft_constraints
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.resource_view import Identity
 from policies.scheduler.result import SchedulingResult
 
 #: Requests of which something is kept, about a hundred bytes a node each.

@@ -20,6 +20,7 @@ from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
 from policies.scheduler.profile import FitArgs, Plugin, StrategyType
 from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.resource_view import ResourceView
 from policies.scheduler.result import Code, Reason, Rejections
 
 TOO_MANY_PODS: Final = "Too many pods"
@@ -86,7 +87,7 @@ def compared_requests(request: SchedulingRequest) -> dict[str, int]:
     return compared | {name: requests[name] for name in others}
 
 
-def _lacking(view: NodeView, compared: Mapping[str, int]) -> NDArray[np.bool_]:
+def _lacking(view: ResourceView, compared: Mapping[str, int]) -> NDArray[np.bool_]:
     """Return where no pod fits, where each resource lacks, and where an empty node lacks one.
 
     The shape is ``(resources + 2, n)``.
@@ -101,7 +102,7 @@ def _lacking(view: NodeView, compared: Mapping[str, int]) -> NDArray[np.bool_]:
     return lacking
 
 
-def _fit_scores(view: NodeView, fit: FitArgs, wanted: Sequence[_Wanted]) -> Amounts:
+def _fit_scores(view: ResourceView, fit: FitArgs, wanted: Sequence[_Wanted]) -> Amounts:
     score_of, counts_zero = _strategy(fit)
     of_nodes = [_amounts(view, each.name, each.used_as, each.amount) for each in wanted]
     allocatable, used = _stacked(view, of_nodes)
@@ -149,7 +150,7 @@ def _balanced(request: SchedulingRequest) -> dict[str, int] | None:
     return None if request.behavior.skips_empty_balance and not any(amounts.values()) else amounts
 
 
-def _balance(view: NodeView, amounts: Mapping[str, int], *, gain: bool) -> Amounts:
+def _balance(view: ResourceView, amounts: Mapping[str, int], *, gain: bool) -> Amounts:
     """Return how even it is with the pod; or 75 and half of how much more even."""
     of_nodes = _stacked(view, [_amounts(view, name, name, amount) for name, amount in amounts.items()])
     scores = _evenness(*of_nodes, list(amounts.values()))
@@ -182,7 +183,7 @@ class ResourceVerdict:
         """
         return view.by_resources(self._key, self._compute, lasts=False)
 
-    def _compute(self, nodes: NodeView) -> Amounts:
+    def _compute(self, nodes: ResourceView) -> Amounts:
         found = np.zeros((2, len(nodes.slots)), np.int64)
         if self._compared is not None:
             found[0] = np.logical_or.reduce(_lacking(nodes, self._compared)[:-1])
@@ -241,7 +242,7 @@ def _score_at(shape: tuple[tuple[int, int], ...], percent: int) -> int:
     return points[-1][1]
 
 
-def _amounts(view: NodeView, name: str, used_as: str, amount: int) -> tuple[Amounts, Amounts]:
+def _amounts(view: ResourceView, name: str, used_as: str, amount: int) -> tuple[Amounts, Amounts]:
     """Return the allocatable and the used amounts of a resource, shape ``(n,)``; 0 where it is not compared.
 
     A resource beyond those of ``FIRST_RESOURCES`` is compared only if the pod requests it.
@@ -253,7 +254,7 @@ def _amounts(view: NodeView, name: str, used_as: str, amount: int) -> tuple[Amou
     return allocatable, used if used_as == name else view.resource(used_as)[1]
 
 
-def _stacked(view: NodeView, amounts: list[tuple[Amounts, Amounts]]) -> tuple[Amounts, Amounts]:
+def _stacked(view: ResourceView, amounts: list[tuple[Amounts, Amounts]]) -> tuple[Amounts, Amounts]:
     """Return the allocatable amounts of resources and the used ones, both of shape ``(resources, n)``."""
     both = np.array(amounts, np.int64).reshape(len(amounts), 2, len(view.slots))
     return both[:, 0], both[:, 1]

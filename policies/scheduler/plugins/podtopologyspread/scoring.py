@@ -16,9 +16,10 @@ from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.label_view import LabelView
-from policies.scheduler.node_view import Identity, NodeView
+from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
+from policies.scheduler.resource_view import Identity
 from policies.scheduler.result import DomainCounts, EligibleDomains, ScoreResult
 
 
