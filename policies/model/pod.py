@@ -143,6 +143,24 @@ class Pod:
     may_preempt: bool = True
     nominated_node: str = ""
 
+    def bound_as(self, name: str, *, node_name: str = "", nominated_node: str = "") -> BoundPod:
+        """Return the pod under a name as one of the cluster."""
+        return BoundPod(
+            namespace=self.namespace,
+            name=name,
+            labels=dict(self.labels),
+            node_name=node_name,
+            finished=False,
+            terminating=False,
+            requests=self.requests,
+            assumed=self.held,
+            terms=self.terms,
+            ports=self.ports,
+            volumes=self.volumes,
+            priority=self.priority,
+            nominated_node=nominated_node,
+        )
+
 
 def _members(obj: Mapping[str, Any], found: ErrorList) -> tuple[Mapping[str, Any], ...]:
     """Return the metadata, the spec and the status of a pod of the cluster."""

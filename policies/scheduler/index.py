@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Collection, ItemsView, Iterable, Mapping
-from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from policies.manifests.fields import ErrorList, FieldError
-from policies.model.cluster_kinds import BUDGET, LIST_NAMES, NODE, POD, PRIORITY_CLASS, Kind
-from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
+from policies.model.cluster_kinds import NODE, POD, Kind
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms
 from policies.model.labels import LabelSelector
 from policies.model.node import read_node
-from policies.model.object_table import ObjectTable, Reader
 from policies.model.pod import BoundPod, Pod, read_bound_pod
 from policies.model.pod_volumes import NO_VOLUMES, PodVolumes
-from policies.model.priority import PriorityClass, read_priority_class
-from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot, kind_of
-from policies.model.storage import Storage
-from policies.model.storage_readers import READERS as STORAGE_READERS
+from policies.model.snapshot import SNAPSHOT_KINDS, kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.holdings import PortTable, TermTable, VolumeTable, signed_preferences
+from policies.scheduler.indexed_objects import READERS, IndexedObjects
 from policies.scheduler.node_table import NodeTable
 from policies.scheduler.pod_holding import Holding, HoldingNumbers
 from policies.scheduler.pod_table import PodFields, PodTable
 
-#: What reads the kinds that are kept as they are read.
-READERS: Final[Mapping[Kind, Reader[Any]]] = STORAGE_READERS | {
-    BUDGET: read_eviction_budget,
-    PRIORITY_CLASS: read_priority_class,
-}
 #: Every kind, by apiVersion and kind.
 INDEXED_KINDS: Final = SNAPSHOT_KINDS | READERS.keys() | {NODE, POD}
 
@@ -46,27 +35,20 @@ class SelectedPod(NamedTuple):
     labels: frozenset[tuple[str, str]]
 
 
-class ClusterIndex:
+class ClusterIndex(IndexedObjects):
     """The nodes, pods, services and owners of a cluster, as the scheduler's plugins need them.
 
-    One writer applies events, any number of readers use it under ``reading``; a lock keeps a reader from
-    seeing half an event. Any order of events that ends in the same objects ends in the same results.
+    Any order of events that ends in the same objects ends in the same results.
 
     Attributes:
         nodes: The nodes, and what is taken of them.
-        snapshot: Services, namespaces and the owners that have selectors.
-        storage: Claims, volumes and classes.
         volumes: The claims and disks of the pods.
         priorities: How many pods have each priority.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.nodes = NodeTable()
-        self.snapshot = Snapshot()
-        self._tables: dict[Kind, ObjectTable[Any]] = {
-            kind: ObjectTable(kind, read) for kind, read in READERS.items()
-        }
-        self.storage = Storage(self._tables)
         self.volumes = VolumeTable()
         self.priorities: Counter[int] = Counter()
         self._pods: dict[str, PodTable] = {}
@@ -81,12 +63,6 @@ class ClusterIndex:
         # Of a fork: what pods that are being deleted hold, wherever they are.
         self._terminating: list[tuple[int, Holding, PodVolumes]] = []
         self._is_fork = False
-        # Reentrant, so that several evaluations can be made of one state of the cluster.
-        self._lock = threading.RLock()
-
-    def reading(self) -> AbstractContextManager[object]:
-        """Hold events back while the index is read; what was computed may be used afterwards."""
-        return self._lock
 
     def apply(self, obj: Mapping[str, Any]) -> list[FieldError]:
         """Add an object, or replace the one of its kind, namespace and name.
@@ -108,12 +84,8 @@ class ClusterIndex:
                     self.nodes.remove(node.name)
                 else:
                     self.nodes.put(node)
-        elif kind in SNAPSHOT_KINDS:
-            with self._lock:
-                self.snapshot.apply(obj, found)
-        elif kind in READERS:
-            with self._lock:
-                self._tables[kind].apply(obj, found)
+        elif kind in INDEXED_KINDS:
+            self._apply_object(kind, obj, found)
         return found.errors
 
     def fork(self, namespace: str, terms: InterPodTerms | None = None) -> ClusterIndex:
@@ -131,11 +103,10 @@ class ClusterIndex:
             fork.anti_affinity, fork.affinity = self.anti_affinity.copy(), self.affinity.copy()
             fork.preferred_terms = self.preferred_terms.copy()
             fork.ports = self.ports.copy()
-            fork._tables = {kind: table.copy() for kind, table in self._tables.items()}
-            fork.storage, fork.volumes = self.storage.copy(fork._tables), self.volumes.copy()
+            fork._take_objects(self, snapshot=self.snapshot if self._is_fork else self.snapshot.copy())
+            fork.volumes = self.volumes.copy()
             fork.priorities = self.priorities.copy()
             fork._nominated, fork._arrived = dict(self._nominated), self._arrived
-            fork.snapshot = self.snapshot if self._is_fork else self.snapshot.copy()
             fork._terminating = self._terminating or [
                 (slot, self._holdings.find(number), volumes)
                 for table in self._pods.values()
@@ -157,7 +128,7 @@ class ClusterIndex:
     def bind(self, pod: Pod, name: str, node_name: str) -> None:
         """Add a pod, as if it had been scheduled to a node."""
         with self._lock:
-            self._apply_pod(_as_bound(pod, name, node_name=node_name), broken=False)
+            self._apply_pod(pod.bound_as(name, node_name=node_name), broken=False)
 
     def nominate(self, pod: Pod, name: str, node_name: str) -> None:
         """Let a pod wait for room on a node; pods of lower priority wait there no more.
@@ -168,7 +139,7 @@ class ClusterIndex:
             for key, other in list(self._nominated.items()):
                 if other.nominated_node == node_name and other.priority < pod.priority:
                     del self._nominated[key]
-            self._apply_pod(_as_bound(pod, name, nominated_node=node_name), broken=False)
+            self._apply_pod(pod.bound_as(name, nominated_node=node_name), broken=False)
 
     def nominated_node(self, namespace: str, name: str) -> str:
         """Return the node on which a pod waits for room; empty if it does not."""
@@ -181,33 +152,26 @@ class ClusterIndex:
 
     def selected_names(self, namespace: str, selector: LabelSelector) -> list[str]:
         """Return the names of the pods that ``count_pods`` counts."""
-        table = self._pods.get(namespace)
-        return [] if table is None else table.names_of(selector)
+        return self._pods_in(namespace).names_of(selector)
 
     def pod_names(self, namespace: str) -> Collection[str]:
         """Return the names of the bound pods of a namespace; they change with it."""
-        table = self._pods.get(namespace)
-        return frozenset() if table is None else table.names()
+        return self._pods_in(namespace).names()
 
     def all_spread(self, namespace: str, selector: LabelSelector) -> bool:
         """Return whether each pod that ``count_pods`` counts has spread constraints of its own."""
-        table = self._pods.get(namespace)
-        numbers = () if table is None else table.holdings_of(selector)
+        numbers = self._pods_in(namespace).holdings_of(selector)
         return all(self._holdings.find(number).spread for number in numbers)
 
     def count_nodes(self, namespace: str, selector: LabelSelector) -> int:
         """Count the nodes with selected pods of a namespace that are not being deleted."""
-        table = self._pods.get(namespace)
-        if table is None:
-            return 0
-        pods = table.count_by_node(selector, slots=self.nodes.slots)
+        pods = self._pods_in(namespace).count_by_node(selector, slots=self.nodes.slots)
         return int(np.count_nonzero(pods[self.nodes.order()]))
 
     def selected_pods(self, namespace: str, selector: LabelSelector) -> list[SelectedPod]:
         """Return the selected pods of a namespace that are bound and not being deleted, by name."""
-        table = self._pods.get(namespace)
         with self._lock:
-            found = [] if table is None else table.selected(selector)
+            found = self._pods_in(namespace).selected(selector)
             return sorted(SelectedPod(name, self.nodes.name_of(slot), labels) for name, slot, labels in found)
 
     def unbind(self, namespace: str, selector: LabelSelector) -> None:
@@ -230,20 +194,8 @@ class ClusterIndex:
                 self._take_pod(namespace or DEFAULT_NAMESPACE, name)
             elif (api_version, kind) == NODE:
                 self.nodes.remove(name)
-            elif (api_version, kind) in READERS:
-                self._tables[api_version, kind].remove(namespace, name)
             else:
-                self.snapshot.remove(api_version, kind, namespace, name)
-
-    @property
-    def budgets(self) -> ObjectTable[EvictionBudget]:
-        """The PodDisruptionBudgets."""
-        return self._tables[BUDGET]
-
-    @property
-    def priority_classes(self) -> ObjectTable[PriorityClass]:
-        """The PriorityClasses."""
-        return self._tables[PRIORITY_CLASS]
+                self._remove_object((api_version, kind), namespace, name)
 
     @property
     def node_count(self) -> int:
@@ -267,9 +219,7 @@ class ClusterIndex:
                 }
             if kind == NODE:
                 return {("", name) for name in self.nodes.names()}
-            if kind in READERS:
-                return set(self._tables[kind].names())
-            return set(self.snapshot.names(kind))
+            return set(self._tables[kind].names() if kind in READERS else self.snapshot.names(kind))
 
     def count(self, kind: Kind) -> int:
         """Return how many objects of a kind there are, by its apiVersion and kind; see ``names``."""
@@ -293,29 +243,6 @@ class ClusterIndex:
             for name, slot, terminating in table.names_on(slots)
         ]
 
-    def list_kinds(self, kinds: Iterable[Kind]) -> None:
-        """Take note that all objects of some kinds are known, also where there is none."""
-        with self._lock:
-            for kind in READERS.keys() & kinds:
-                self._tables[kind].mark_listed()
-
-    def set_unread(self, kind: Kind, why: str) -> None:
-        """Take note why the objects of a kind cannot be read, of which none is kept; empty: all are known."""
-        with self._lock:
-            if why:
-                self._tables[kind].mark_unread(why)
-            else:
-                self.list_kinds((kind,))
-
-    @property
-    def unread(self) -> dict[str, str]:
-        """Why objects cannot be read, where that is known, by the field that lists them in a request."""
-        return {LIST_NAMES[kind]: table.unread for kind, table in self._tables.items() if table.unread}
-
-    def knows(self, kind: Kind) -> bool:
-        """Return whether the objects of a kind are known: they were listed, or there is one."""
-        return kind not in READERS or self._tables[kind].known
-
     def has_pods_below(self, priority: int) -> bool:
         """Return whether any bound pod has a lower priority, so that one of this priority might evict it."""
         return priority > min(self.priorities, default=priority)
@@ -324,10 +251,6 @@ class ClusterIndex:
         """Return the pods that wait for the room that the scheduler makes for them on some node."""
         return self._nominated.values()
 
-    def holding_of(self, pod: BoundPod) -> Holding:
-        """Return the resources, terms and ports that a pod holds of its node, or would."""
-        return Holding(pod.requests + pod.assumed + pod.older, pod.terms, pod.ports, pod.spread)
-
     def holding(self, number: int) -> Holding:
         """Return the holding with this number."""
         return self._holdings.find(number)
@@ -335,6 +258,10 @@ class ClusterIndex:
     def pods_of(self, namespace: str) -> PodTable | None:
         """Return the bound pods of a namespace, or None if there are none."""
         return self._pods.get(namespace)
+
+    def _pods_in(self, namespace: str) -> PodTable:
+        """Return the bound pods of a namespace, an empty table if there are none."""
+        return self._pods.get(namespace) or PodTable()
 
     def _apply_pod(self, pod: BoundPod, *, broken: bool) -> None:
         self._take_pod(pod.namespace, pod.name)
@@ -349,7 +276,7 @@ class ClusterIndex:
         table = self._pods.get(pod.namespace)
         if table is None:
             table = self._pods[pod.namespace] = PodTable()
-        holding = self.holding_of(pod)
+        holding = Holding.of(pod)
         slot = self.nodes.bind(pod.node_name, holding.requests)
         self._hold(slot, holding, pod.volumes, 1)
         self._arrived += 1
@@ -388,25 +315,6 @@ class ClusterIndex:
             self.ports.add(holding.ports, slot, amount)
         if volumes is not NO_VOLUMES:
             self.volumes.add(volumes, slot, amount)
-
-
-def _as_bound(pod: Pod, name: str, *, node_name: str = "", nominated_node: str = "") -> BoundPod:
-    """Return a pod under a name as one of the cluster."""
-    return BoundPod(
-        namespace=pod.namespace,
-        name=name,
-        labels=dict(pod.labels),
-        node_name=node_name,
-        finished=False,
-        terminating=False,
-        requests=pod.requests,
-        assumed=pod.held,
-        terms=pod.terms,
-        ports=pod.ports,
-        volumes=pod.volumes,
-        priority=pod.priority,
-        nominated_node=nominated_node,
-    )
 
 
 class PodOnNode(NamedTuple):

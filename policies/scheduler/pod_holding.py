@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from policies.model.container_needs import HostPort
 from policies.model.interpod_terms import InterPodTerms
+from policies.model.pod import BoundPod
 from policies.model.resources import Requests
 
 
@@ -16,6 +17,11 @@ class Holding(NamedTuple):
     terms: InterPodTerms
     ports: tuple[HostPort, ...]
     spread: bool
+
+    @classmethod
+    def of(cls, pod: BoundPod) -> Holding:
+        """Return the share that a pod holds of its node, or would."""
+        return cls(pod.requests + pod.assumed + pod.older, pod.terms, pod.ports, pod.spread)
 
 
 class HoldingNumbers:

@@ -59,7 +59,7 @@ class NodeFilter:
         ]
         positions = view.index.nodes.positions()
         self._waiting = [
-            (pod, view.index.holding_of(pod), positions[pod.nominated_node])
+            (pod, Holding.of(pod), positions[pod.nominated_node])
             for pod in waiting
             if pod.nominated_node in positions
         ]

@@ -9,7 +9,7 @@ import pytest
 from policies.manifests.fields import ErrorList
 from policies.model.cluster_kinds import BUDGET, PRIORITY_CLASS, Kind
 from policies.model.object_table import ObjectTable
-from policies.scheduler.index import READERS
+from policies.scheduler.indexed_objects import READERS
 
 
 def a_table(kind: Kind, *objects: dict[str, Any]) -> ObjectTable[Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from policies.scheduler.index import INDEXED_KINDS, READERS
+from policies.scheduler.index import INDEXED_KINDS
+from policies.scheduler.indexed_objects import READERS
 from tests.builders import a_pod
 from tests.webhook.kube.api_server import FakeApiServer, Handler, serving
 from tests.webhook.loopback import write_kubeconfig

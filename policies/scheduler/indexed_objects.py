@@ -1,0 +1,99 @@
+"""The objects of a cluster besides its nodes and pods, kept up to date event by event."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from policies.manifests.fields import ErrorList
+from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS, Kind
+from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
+from policies.model.object_table import ObjectTable, Reader
+from policies.model.priority import PriorityClass, read_priority_class
+from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot
+from policies.model.storage import Storage
+from policies.model.storage_readers import READERS as STORAGE_READERS
+
+#: What reads the kinds that are kept as they are read.
+READERS: Final[Mapping[Kind, Reader[Any]]] = STORAGE_READERS | {
+    BUDGET: read_eviction_budget,
+    PRIORITY_CLASS: read_priority_class,
+}
+
+
+class IndexedObjects:
+    """The services, owners, storage, budgets and classes of a cluster.
+
+    One writer applies events, any number of readers use it under ``reading``; a lock keeps a reader from
+    seeing half an event.
+
+    Attributes:
+        snapshot: Services, namespaces and the owners that have selectors.
+        storage: Claims, volumes and classes.
+    """
+
+    def __init__(self) -> None:
+        self.snapshot = Snapshot()
+        self._tables: dict[Kind, ObjectTable[Any]] = {
+            kind: ObjectTable(kind, read) for kind, read in READERS.items()
+        }
+        self.storage = Storage(self._tables)
+        # Reentrant, so that several evaluations can be made of one state of the cluster.
+        self._lock = threading.RLock()
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Hold events back while the index is read; what was computed may be used afterwards."""
+        return self._lock
+
+    def _take_objects(self, other: IndexedObjects, *, snapshot: Snapshot) -> None:
+        """Take the objects of another as copies, but for the snapshot."""
+        self._tables = {kind: table.copy() for kind, table in other._tables.items()}
+        self.storage, self.snapshot = other.storage.copy(self._tables), snapshot
+
+    def _apply_object(self, kind: Kind, obj: Mapping[str, Any], found: ErrorList) -> None:
+        with self._lock:
+            if kind in SNAPSHOT_KINDS:
+                self.snapshot.apply(obj, found)
+            elif kind in READERS:
+                self._tables[kind].apply(obj, found)
+
+    def _remove_object(self, kind: Kind, namespace: str, name: str) -> None:
+        if kind in READERS:
+            self._tables[kind].remove(namespace, name)
+        else:
+            self.snapshot.remove(*kind, namespace, name)
+
+    @property
+    def budgets(self) -> ObjectTable[EvictionBudget]:
+        """The PodDisruptionBudgets."""
+        return self._tables[BUDGET]
+
+    @property
+    def priority_classes(self) -> ObjectTable[PriorityClass]:
+        """The PriorityClasses."""
+        return self._tables[PRIORITY_CLASS]
+
+    def list_kinds(self, kinds: Iterable[Kind]) -> None:
+        """Take note that all objects of some kinds are known, also where there is none."""
+        with self._lock:
+            for kind in READERS.keys() & kinds:
+                self._tables[kind].mark_listed()
+
+    def set_unread(self, kind: Kind, why: str) -> None:
+        """Take note why the objects of a kind cannot be read, of which none is kept; empty: all are known."""
+        with self._lock:
+            if why:
+                self._tables[kind].mark_unread(why)
+            else:
+                self.list_kinds((kind,))
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """Why objects cannot be read, where that is known, by the field that lists them in a request."""
+        return {LIST_NAMES[kind]: table.unread for kind, table in self._tables.items() if table.unread}
+
+    def knows(self, kind: Kind) -> bool:
+        """Return whether the objects of a kind are known: they were listed, or there is one."""
+        return kind not in READERS or self._tables[kind].known
