@@ -115,13 +115,7 @@ def _unschedulable(
     if is_gated(request) or not view.names or gone_node(view, request) is not None:
         return _Unschedulable(message, message, None)
     is_stopped = stopped is not None or request.narrowed_to == frozenset()
-    tried = attempt(view, request, rejections, checks)
-    nominated = tried.nominated()
-    preemption = Preemption(
-        nominated=tuple(view.names[node] for node in nominated),
-        victims=tried.evicted(nominated),
-        message=tried.text(),
-    )
+    preemption = attempt(view, request, rejections, checks)
     condition = condition_of(request, message, preemption.message, stopped=is_stopped)
     runs = DEFAULT_PREEMPTION in request.profile.post_filters and not is_stopped
     return _Unschedulable(message, condition, preemption if runs else None)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -18,7 +17,7 @@ from policies.scheduler.fit_error import count_reasons
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.preemption.dry_run import DryRun, NodeFilter, dry_run
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, FilterResult, Rejections
+from policies.scheduler.result import Code, FilterResult, Preemption, Rejections
 
 #: The messages on a node where no pod may be evicted, and of one where evictions would not help.
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
@@ -30,70 +29,12 @@ _TERMINATING: Final = "not eligible due to a terminating pod on the nominated no
 _RAISE: Final = 2**31
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """An attempt to make room for a pod.
-
-    Attributes:
-        view: The nodes.
-        run: The dry runs; None where no pod may be evicted.
-        tried: On which nodes, shape ``(n,)``.
-        refusal: Why the pod may not preempt; empty where it may.
-    """
-
-    view: NodeView
-    run: DryRun | None
-    tried: NDArray[np.bool_]
-    refusal: str = ""
-
-    def nominated(self) -> list[int]:
-        """Return the positions of the nodes that are equally good; one of them is nominated."""
-        return [] if self.run is None else _best(self.run)
-
-    def evicted(self, nodes: list[int] | None = None) -> dict[str, tuple[str, ...]]:
-        """Return the pods that are evicted on each of some nodes, as namespace/name, the dearest first.
-
-        Args:
-            nodes: The positions of the nodes; None for every node on which the pod would then fit.
-        """
-        if self.run is None:
-            return {}
-        wanted = self.run.candidates.copy()
-        if nodes is not None:
-            wanted[:] = False
-            wanted[nodes] = True
-        evicted: dict[str, tuple[str, ...]] = {}
-        for node, namespace, name in self.run.pods.names(self.run.victims & wanted[self.run.pods.nodes]):
-            at = self.view.names[node]
-            evicted[at] = (*evicted.get(at, ()), f"{namespace}/{name}")
-        return evicted
-
-    def text(self) -> str:
-        """Return preemption's part of the pod's condition; empty where a node is nominated."""
-        if self.refusal:
-            return self.refusal
-        tried = int(np.count_nonzero(self.tried))
-        counted = Counter({NOT_HELPFUL: len(self.view.names) - tried})
-        if self.run is None:
-            counted[NO_VICTIMS] = tried
-        elif self.run.candidates.any():
-            return ""
-        else:
-            counted[NO_VICTIMS] = int(np.count_nonzero(self.run.without_victims))
-            failed = self.tried & ~self.run.without_victims & ~self.run.needless
-            counted += count_reasons(self.run.failed, failed)
-            for node in np.flatnonzero(self.run.needless).tolist():
-                counted[f'expected at least one victim pod on node "{self.view.names[node]}"'] += 1
-        parts = sorted(f"{count} {text}" for text, count in counted.items() if count)
-        return f"0/{len(self.view.names)} nodes are available: {', '.join(parts)}."
-
-
 def attempt(
     view: NodeView,
     request: SchedulingRequest,
     rejections: tuple[Rejections, ...],
     checks: Iterable[FilterResult],
-) -> Attempt:
+) -> Preemption:
     """Try to make room for a pod that every node rejects.
 
     Args:
@@ -102,16 +43,55 @@ def attempt(
         rejections: What every plugin rejects, in the order of the profile.
         checks: Its hard constraints, as they are now.
     """
-    tried = _resolvable(view, request, rejections)
-    pod = request.pod
+    tried, pod = _resolvable(view, request, rejections), request.pod
+    refusal, run = "", None
     if not pod.may_preempt:
-        return Attempt(view, None, tried, _NEVER)
-    if pod.nominated_node and _is_being_freed(view, request, tried):
-        return Attempt(view, None, tried, _TERMINATING)
-    if request.pinned or not view.index.has_pods_below(pod.priority):
-        return Attempt(view, None, tried)
-    filters = NodeFilter(view, request, rejections, checks)
-    return Attempt(view, dry_run(view, pod.priority, tried, filters), tried)
+        refusal = _NEVER
+    elif pod.nominated_node and _is_being_freed(view, request, tried):
+        refusal = _TERMINATING
+    elif not request.pinned and view.index.has_pods_below(pod.priority):
+        filters = NodeFilter(view, request, rejections, checks)
+        run = dry_run(view, pod.priority, tried, filters)
+    nominated = [] if run is None else _best(run)
+    return Preemption(
+        nominated=tuple(view.names[node] for node in nominated),
+        victims={} if run is None else _evicted(view, run, nominated),
+        message=refusal or _text(view, run, tried),
+    )
+
+
+def _evicted(view: NodeView, run: DryRun, nodes: list[int]) -> dict[str, tuple[str, ...]]:
+    """Return the pods that are evicted on each of some nodes, as namespace/name, the dearest first."""
+    wanted = np.zeros_like(run.candidates)
+    wanted[nodes] = True
+    evicted: dict[str, tuple[str, ...]] = {}
+    for node, namespace, name in run.pods.names(run.victims & wanted[run.pods.nodes]):
+        at = view.names[node]
+        evicted[at] = (*evicted.get(at, ()), f"{namespace}/{name}")
+    return evicted
+
+
+def _text(view: NodeView, run: DryRun | None, tried: NDArray[np.bool_]) -> str:
+    """Return preemption's part of the pod's condition; empty where a node is nominated.
+
+    Args:
+        view: The nodes.
+        run: The dry runs; None where no pod may be evicted.
+        tried: On which nodes, shape ``(n,)``.
+    """
+    count = int(np.count_nonzero(tried))
+    counted = Counter({NOT_HELPFUL: len(view.names) - count})
+    if run is None:
+        counted[NO_VICTIMS] = count
+    elif run.candidates.any():
+        return ""
+    else:
+        counted[NO_VICTIMS] = int(np.count_nonzero(run.without_victims))
+        counted += count_reasons(run.failed, tried & ~run.without_victims & ~run.needless)
+        for node in np.flatnonzero(run.needless).tolist():
+            counted[f'expected at least one victim pod on node "{view.names[node]}"'] += 1
+    parts = sorted(f"{number} {text}" for text, number in counted.items() if number)
+    return f"0/{len(view.names)} nodes are available: {', '.join(parts)}."
 
 
 def _resolvable(
