@@ -78,35 +78,20 @@ class Room(NamedTuple):
         return self.pods
 
 
-def max_pods(capacities: Sequence[DomainCapacities], wanted: int) -> int | None:
-    """Return how many pods fit at most.
+def most_pods(capacities: Sequence[DomainCapacities]) -> Room | None:
+    """Return how many pods fit at most, whatever is wanted.
 
     Args:
         capacities: What every hard constraint allows, each over the same nodes.
-        wanted: How many are wanted.
 
     Returns:
-        None if ``wanted`` may fit, or more than the nodes ever hold. There is no result either if the
-        domains of one key overlap with those of another so that neither holds the other whole (racks and
-        rows).
-
-    Raises:
-        UndecidedError: It is one of the few trees of domains whose minima take very many steps to find.
+        None if more may fit than the nodes ever hold. There is no result either if the domains of one key
+        overlap with those of another so that neither holds the other whole (racks and rows).
 
     >>> hosts = DomainCapacities("host", {name: frozenset({name}) for name in "abcd"}, 1, rises=True)
     >>> zones = DomainCapacities("zone", {"x": frozenset("abc"), "y": frozenset("d")}, 1, rises=True)
-    >>> max_pods([hosts, zones], 4), max_pods([hosts], 99), max_pods([zones], 99)
+    >>> most_pods([hosts, zones]).below(4), most_pods([hosts]), most_pods([zones])
     (3, None, None)
-    """
-    room = most_pods(capacities)
-    return None if room is None else room.below(wanted)
-
-
-def most_pods(capacities: Sequence[DomainCapacities]) -> Room | None:
-    """Return how many pods fit at most, whatever is wanted; None where ``max_pods`` has no result.
-
-    Args:
-        capacities: What every hard constraint allows, each over the same nodes.
     """
     if not all(capacity.domains for capacity in capacities):
         return Room(0, is_certain=True)
