@@ -70,15 +70,13 @@ def images_of(spec: Mapping[str, Any]) -> Images:
 
 
 def _image(name: object) -> str:
-    return _with_tag(name) if isinstance(name, str) else ""
+    """Return an image with the tag that a container runtime takes where none is written; empty for no name.
 
-
-def _with_tag(name: str) -> str:
-    """Return an image with the tag that a container runtime takes where none is written.
-
-    >>> _with_tag("registry:5000/app"), _with_tag("app:1")
-    ('registry:5000/app:latest', 'app:1')
+    >>> _image("registry:5000/app"), _image("app:1"), _image(None)
+    ('registry:5000/app:latest', 'app:1', '')
     """
+    if not isinstance(name, str):
+        return ""
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 

@@ -105,12 +105,8 @@ class ConstraintStats:
         return self.applied.constraint.match_label_keys
 
 
-def constraint_stats(result: SchedulingResult) -> tuple[ConstraintStats, ...]:
-    """Return the counts of each constraint by domain, in the order of the constraints."""
-    return tuple(_stats(result, spread) for spread in result.results)
-
-
 def _stats(result: SchedulingResult, spread: FilterResult | ScoreResult) -> ConstraintStats:
+    """Return the counts of a constraint by domain."""
     domains = spread.domains
     lacking = int(np.count_nonzero(domains.of_node == MISSING))
     carried = np.bincount(domains.of_node[domains.of_node != MISSING], minlength=len(domains.values))
@@ -229,7 +225,7 @@ def explain(result: SchedulingResult, index: ClusterIndex, *, examples: int = EX
     with index.reading():
         view = NodeView(index, result.request.pod)
         return Explanation(
-            constraints=constraint_stats(result),
+            constraints=tuple(_stats(result, spread) for spread in result.results),
             rejected=tuple(rejected_nodes(result, view, examples=examples)),
             tiers=tuple(_tiers(result, examples)),
         )

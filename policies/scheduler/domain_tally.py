@@ -66,10 +66,8 @@ class DomainTally:
 
     def add(self, node: str, labels: frozenset[tuple[str, str]], amount: int) -> None:
         """Count a pod that is bound to a node, or with -1 no longer count it."""
-        place = self._positions.get(node)
-        for position in () if place is None else self.selecting(labels):
-            counted = self._counted[position]
-            home = counted.home[place]
+        for position in self.selecting(labels) if node in self._positions else ():
+            counted, home = self._home(position, node)
             if home != MISSING:
                 counted.matching[home] += amount
 
@@ -97,17 +95,17 @@ class DomainTally:
 
     def domain(self, position: int, node: str) -> str | None:
         """Return the domain of a constraint that a node counts in; None for a node that does not count."""
-        place = self._positions.get(node)
-        counted = self._counted[position]
-        home = MISSING if place is None else counted.home[place]
+        counted, home = self._home(position, node)
         return None if home == MISSING else counted.domains.values[home]
 
     def count(self, position: int, node: str) -> int:
         """Return the pods in the domain of a node; 0 for a node that does not count."""
-        place = self._positions.get(node)
-        counted = self._counted[position]
-        home = MISSING if place is None else counted.home[place]
+        counted, home = self._home(position, node)
         return 0 if home == MISSING else int(counted.matching[home])
+
+    def _home(self, position: int, node: str) -> tuple[_Counted, int]:
+        place, counted = self._positions.get(node), self._counted[position]
+        return counted, MISSING if place is None else int(counted.home[place])
 
     def counts(self) -> tuple[Mapping[str, int], ...]:
         """Return the pods of each domain that an eligible node has, by value, for each constraint."""

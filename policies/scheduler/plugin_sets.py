@@ -192,7 +192,9 @@ def _read_set(raw: object, point: str, path: FieldPath, found: ErrorList) -> Plu
     seen: set[str] = set()
     for where, entry in found.objects(plugins.get("enabled"), path.child("enabled")):
         name = _read_name(entry, where, found)
-        _check_point(name, point, where.child("name"), found)
+        if point != MULTI_POINT and point not in IN_TREE.get(name, (point,)):
+            text = f"plugin {shown(name)} does not extend {_type_of(point)} plugin"
+            _refuse(where.child("name"), text, found)
         if name in seen:
             implemented = [each for each in IN_TREE.get(name, ()) if point in (each, MULTI_POINT)]
             text = f'plugin {shown(name)} already registered as "{_type_of((implemented or [point])[0])}"'
@@ -207,11 +209,6 @@ def _read_set(raw: object, point: str, path: FieldPath, found: ErrorList) -> Plu
 def _read_name(entry: Mapping[str, Any], where: FieldPath, found: ErrorList) -> str:
     found.unknown(entry, where, known=_ENTRY)
     return found.text(entry.get("name"), where.child("name"))
-
-
-def _check_point(name: str, point: str, path: FieldPath, found: ErrorList) -> None:
-    if point != MULTI_POINT and point not in IN_TREE.get(name, (point,)):
-        _refuse(path, f"plugin {shown(name)} does not extend {_type_of(point)} plugin", found)
 
 
 def _type_of(point: str) -> str:

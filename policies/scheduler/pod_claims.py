@@ -24,7 +24,7 @@ from policies.model.cluster_kinds import (
 from policies.model.pod import Pod
 from policies.model.pod_volumes import ClaimVolume, CsiVolume
 from policies.model.storage import Storage
-from policies.model.storage_objects import PersistentVolumeClaim
+from policies.model.storage_objects import PersistentVolumeClaim, StorageClass
 
 #: The access mode of a claim that a single pod may use.
 ONE_POD: Final = "ReadWriteOncePod"
@@ -101,7 +101,8 @@ class PodClaims:
         wanted: list[Kind] = [CLAIM, VOLUME, STORAGE_CLASS, CSI_NODE] if uses else []
         if self.delayed:
             wanted.append(CSI_DRIVER)
-        if any(self.storage.reports_capacity(self._provisioner(claim)) for claim in self.delayed):
+        classes = filter(None, map(self._class_of, self.delayed))
+        if any(self.storage.reports_capacity(found.provisioner) for found in classes):
             wanted.append(CSI_CAPACITY)
         return tuple(LIST_NAMES[kind] for kind in wanted if not self.storage.knows(kind))
 
@@ -109,13 +110,12 @@ class PodClaims:
     def _found(self) -> list[PersistentVolumeClaim]:
         return [claim for _, claim in self.volumes if claim is not None]
 
-    def _waits(self, claim: PersistentVolumeClaim) -> bool:
-        found = self.storage.classes.get(claim.shape.storage_class)
-        return found is not None and found.waits and not claim.volume
+    def _class_of(self, claim: PersistentVolumeClaim) -> StorageClass | None:
+        return self.storage.classes.get(claim.shape.storage_class)
 
-    def _provisioner(self, claim: PersistentVolumeClaim) -> str:
-        found = self.storage.classes.get(claim.shape.storage_class)
-        return "" if found is None else found.provisioner
+    def _waits(self, claim: PersistentVolumeClaim) -> bool:
+        found = self._class_of(claim)
+        return found is not None and found.waits and not claim.volume
 
 
 def with_known_claims(pod: Pod, storage: Storage) -> Pod:
