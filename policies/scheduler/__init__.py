@@ -2,8 +2,9 @@
 
 ``evaluate`` runs the plugins of the ``profile`` over the nodes of an ``index`` for a ``request`` and returns
 a ``result``; ``fit_error`` words it as the scheduler does. ``configuration`` and ``defaults`` give a pod its
-constraints, ``eligibility`` decides which nodes they count, ``releases`` says what differs between releases.
-``explanation`` and ``candidates`` are about results; ``workload_topology`` and ``capacity`` serve the rules.
+constraints, ``eligibility`` decides which nodes they count, ``release_changes`` says what differs between
+releases. ``binding`` schedules one pod after another, by ``repeated`` where they are alike. ``domain_stats``,
+``rejections`` and ``candidates`` are about results; ``workload_topology`` and ``capacity`` serve the rules.
 
 Axes of arrays, by the letter that shapes use:
 

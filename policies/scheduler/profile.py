@@ -1,6 +1,6 @@
 """A profile of kube-scheduler: which plugins run, in which order, with which weights and arguments.
 
-A value only; ``plugins/registry`` knows what the plugins do, and ``configuration`` reads profiles.
+A value only; ``plugin_registry`` knows what the plugins do, and ``configuration`` reads profiles.
 
 Source: ``getDefaultPlugins``, ``pkg/scheduler/apis/config/v1/default_plugins.go``, and
 ``pkg/scheduler/apis/config/v1/defaults.go``, Kubernetes 1.36.
