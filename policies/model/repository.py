@@ -23,12 +23,9 @@ from policies.model.neighbors import (
 )
 from policies.model.priority import PriorityClass, read_priority_class
 from policies.model.scaling import (
-    MAX_BUDGETS,
     NODE_AUTOSCALERS,
     Autoscaler,
     DisruptionBudget,
-    DisruptionBudgets,
-    LargestAutoscaler,
     ReplicaRange,
     Tool,
     tool_of_object,
@@ -50,6 +47,8 @@ _CLASSES: Final[Mapping[Kind, Callable[[Mapping[str, Any], ErrorList], StorageCl
     STORAGE_CLASS: read_class,
     PRIORITY_CLASS: read_priority_class,
 }
+#: Disruption budgets of a workload that are looked at. More than one is a mistake already.
+MAX_BUDGETS: Final = 10
 #: Between how many and how many pods a ScaledObject scales that leaves it out: KEDA 2.15.
 SCALED_OBJECT_RANGE = (0, 100)
 
@@ -86,8 +85,10 @@ class Repository:
     memo: dict[Hashable, Any] = field(default_factory=dict)
     _copies: Copies | None = None
     _lenders: dict[Hashable, FolderIndex[list[Workload]]] = field(default_factory=dict)
-    _autoscalers: dict[Hashable, FolderIndex[LargestAutoscaler]] = field(default_factory=dict)
-    _budgets: dict[str, dict[LabelSelector, FolderIndex[DisruptionBudgets]]] = field(default_factory=dict)
+    _autoscalers: dict[Hashable, FolderIndex[list[Autoscaler]]] = field(default_factory=dict)
+    _budgets: dict[str, dict[LabelSelector, FolderIndex[list[DisruptionBudget]]]] = field(
+        default_factory=dict
+    )
     _selectors: dict[str, dict[int | None, list[LabelSelector]]] = field(default_factory=dict)
     _selected: dict[str, SelectedWorkloads] = field(default_factory=dict)
     _labeled: SelectedWorkloads | None = None
@@ -163,7 +164,7 @@ class Repository:
         """Return the autoscaler of a workload, if there is one: of several the nearest, then the largest."""
         found = self._autoscalers.get(workload.identity)
         near = () if found is None else found.near(self.place(workload))
-        return next((bucket.scaler for bucket in near), None)
+        return next((scaler for bucket in near for scaler in bucket), None)
 
     def replicas(self, workload: Workload) -> ReplicaRange | None:
         """Return between how many and how many pods a workload runs; None where that is not known."""
@@ -220,7 +221,7 @@ class Repository:
         found: dict[int, DisruptionBudget] = {}
         for selector in self._budget_selectors(workload.namespace).get(number, ()):
             for few in self._budgets[workload.namespace][selector].near(self.place(workload)):
-                found.update((id(budget), budget) for budget in few.budgets)
+                found.update((id(budget), budget) for budget in few)
         return list(found.values())[:MAX_BUDGETS]
 
     def selects_others(self, selector: LabelSelector, workload: Workload) -> bool:
@@ -302,8 +303,10 @@ class Repository:
         # Only a ScaledObject may leave the kind out.
         key = (namespace, str(target.get("kind", "Deployment")), str(target.get("name")))
         scaler = Autoscaler(name, least, max(least, most), folder)
-        for bucket in self._autoscalers.setdefault(key, FolderIndex(LargestAutoscaler)).buckets_for(folder):
-            bucket.add(scaler)
+        for largest in self._autoscalers.setdefault(key, FolderIndex(list)).buckets_for(folder):
+            # Of several of one workload the one that makes the most pods.
+            if not largest or scaler.most > largest[0].most:
+                largest[:] = [scaler]
 
     def _take_budget(self, namespace: str, spec: Mapping[str, Any], *, named: tuple[str, str]) -> None:
         selector = spec.get("selector")
@@ -312,11 +315,10 @@ class Repository:
         name, folder = named
         limits = spec.get("minAvailable"), spec.get("maxUnavailable")
         budget = DisruptionBudget(name, LabelSelector.parse(selector), *limits, folder)
-        places = self._budgets.setdefault(namespace, {}).setdefault(
-            budget.selector, FolderIndex(DisruptionBudgets)
-        )
+        places = self._budgets.setdefault(namespace, {}).setdefault(budget.selector, FolderIndex(list))
         for few in places.buckets_for(folder):
-            few.add(budget)
+            if len(few) < MAX_BUDGETS:
+                few.append(budget)
 
 
 def is_scheduler_config(obj: Mapping[str, Any]) -> bool:

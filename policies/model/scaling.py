@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -12,8 +12,6 @@ from policies.manifests.fields import list_member, object_items
 from policies.model.labels import LabelSelector
 from policies.model.workload import Workload
 
-#: Disruption budgets of a workload that are looked at. More than one is a mistake already.
-MAX_BUDGETS = 10
 #: What both ends are where a Deployment leaves them out: ``SetDefaults_Deployment``, ``apis/apps/v1``.
 DEFAULT_SHARE = "25%"
 #: What allows no pod at all as ``maxSurge`` or ``maxUnavailable``.
@@ -220,30 +218,6 @@ class DisruptionBudget:
     min_available: object
     max_unavailable: object
     folder: str = ""
-
-
-@dataclass(slots=True)
-class LargestAutoscaler:
-    """Of several autoscalers of one workload the one that makes the most pods."""
-
-    scaler: Autoscaler | None = None
-
-    def add(self, scaler: Autoscaler) -> None:
-        """Take an autoscaler in."""
-        if self.scaler is None or scaler.most > self.scaler.most:
-            self.scaler = scaler
-
-
-@dataclass(slots=True)
-class DisruptionBudgets:
-    """The first few of many disruption budgets."""
-
-    budgets: list[DisruptionBudget] = field(default_factory=list)
-
-    def add(self, budget: DisruptionBudget) -> None:
-        """Take a budget in."""
-        if len(self.budgets) < MAX_BUDGETS:
-            self.budgets.append(budget)
 
 
 class RollingUpdate(NamedTuple):
