@@ -270,13 +270,5 @@ def _single(pod: BoundPod, holding: Holding, node: int) -> PodBatch:
     """Return one pod as a batch."""
     table = PodTable()
     table.put(pod.name, pod.labels, PodFields(1, 0, 0, pod.terminating, pod.priority, pod.started, 0))
-    rows = table.rows()
-    return PodBatch(
-        namespace=pod.namespace,
-        nodes=np.array([node]),
-        label_set=rows.label_set,
-        holding=rows.holding,
-        label_sets=table.label_sets,
-        find=lambda _: holding,
-        volumes={0: pod.volumes},
-    )
+    table.volumes[pod.name] = pod.volumes
+    return PodBatch(pod.namespace, table, np.zeros(1, np.intp), np.array([node]), lambda _: holding)

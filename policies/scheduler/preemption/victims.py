@@ -6,53 +6,66 @@ Source: ``SelectVictimsOnNode`` and ``filterPodsWithPDBViolation``,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.manifests.cached_property import cached_property
 from policies.model.eviction_budget import EvictionBudget
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import PodVolumes
-from policies.scheduler.label_sets import LabelSets
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.pod_holding import Holding
-from policies.scheduler.pod_table import PodTable
+from policies.scheduler.pod_table import PodRows, PodTable
 
 #: One number for each pod of a batch, shape ``(p,)``.
 Numbers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True)
 class PodBatch:
     """Some pods of one namespace.
 
     Attributes:
         namespace: The namespace.
+        table: Its pods.
+        slots: The slots of those of the batch, shape ``(p,)``.
         nodes: The position of each pod's node, shape ``(p,)``.
-        label_set: The number of each pod's labels, shape ``(p,)``.
-        holding: The number of what each pod holds, shape ``(p,)``.
-        label_sets: The labels of each number.
         find: Returns what pods of a number hold.
-        volumes: The volumes of those pods that have some, by their positions.
     """
 
     namespace: str
+    table: PodTable
+    slots: NDArray[np.intp]
     nodes: NDArray[np.intp]
-    label_set: NDArray[np.int32]
-    holding: NDArray[np.int32]
-    label_sets: LabelSets
     find: Callable[[int], Holding]
-    volumes: Mapping[int, PodVolumes]
+
+    @cached_property
+    def rows(self) -> PodRows:
+        """The columns of the pods, each of shape ``(p,)``."""
+        return self.table.rows(self.slots)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The name of each pod."""
+        named = self.table.names_of_slots(frozenset(self.slots.tolist()))
+        return [named[slot] for slot in self.slots.tolist()]
+
+    @cached_property
+    def volumes(self) -> dict[int, PodVolumes]:
+        """The volumes of those pods that have some, by their positions."""
+        known = self.table.volumes
+        return {at: known[name] for at, name in enumerate(self.names) if name in known} if known else {}
 
     def selected(self, selector: LabelSelector) -> NDArray[np.bool_]:
         """Return which pods a selector selects, shape ``(p,)``."""
-        return self.label_sets.select(selector)[self.label_set]
+        return self.table.label_sets.select(selector)[self.rows.label_set]
 
     def by_holding(self, amount: Callable[[Holding], int]) -> Numbers:
         """Return a number for each pod that depends on what it holds; few pods differ in that."""
-        distinct, position = np.unique(self.holding, return_inverse=True)
+        distinct, position = np.unique(self.rows.holding, return_inverse=True)
         amounts = np.array([amount(self.find(number)) for number in distinct.tolist()], np.int64)
         return amounts[position] if len(distinct) else np.zeros(0, np.int64)
 
@@ -80,7 +93,6 @@ class PossibleVictims:
         priority: The priority of each, shape ``(v,)``.
         started: When each started, in seconds since 1970, shape ``(v,)``.
         violating: Whether the eviction of each breaks a budget, shape ``(v,)``.
-        tables: The table and the slots of the pods of each batch.
     """
 
     batches: tuple[PodBatch, ...]
@@ -89,7 +101,6 @@ class PossibleVictims:
     priority: NDArray[np.int64]
     started: NDArray[np.int64]
     violating: NDArray[np.bool_]
-    tables: tuple[tuple[PodTable, NDArray[np.intp]], ...]
 
     def names(self, chosen: NDArray[np.bool_]) -> list[tuple[int, str, str]]:
         """Return the position of the node, the namespace and the name of some pods, by node and importance.
@@ -102,12 +113,12 @@ class PossibleVictims:
         places = np.flatnonzero(chosen)
         keys = (places, ~self.violating[places], self.started[places], -self.priority[places])
         places = places[np.lexsort((*keys, self.nodes[places]))]
-        wanted, sizes = self.order[places], [len(slots) for _, slots in self.tables]
-        ends = np.cumsum([0, *sizes])
+        wanted = self.order[places]
+        ends = np.cumsum([0, *(len(batch.slots) for batch in self.batches)])
         batch = np.searchsorted(ends, wanted, side="right") - 1
         found: dict[int, str] = {}
         for number in np.unique(batch).tolist():
-            table, slots = self.tables[number]
+            table, slots = self.batches[number].table, self.batches[number].slots
             of_batch = wanted[batch == number]
             slot_of = dict(zip(of_batch.tolist(), slots[of_batch - ends[number]].tolist(), strict=True))
             names = table.names_of_slots(frozenset(slot_of.values()))
@@ -130,19 +141,17 @@ def possible_victims(view: NodeView, priority: int, nodes: NDArray[np.bool_]) ->
     """
     position = np.full(view.index.nodes.slots, -1, np.intp)
     position[view.slots[nodes]] = np.flatnonzero(nodes)
-    batches, tables, columns = [], [], []
+    batches = []
     for namespace, table in view.index.pod_tables():
         rows = table.rows()
-        slots = np.flatnonzero((position[rows.node] >= 0) & (rows.priority < priority))
+        of_node = position[rows.node]
+        slots = np.flatnonzero((of_node >= 0) & (rows.priority < priority))
         if len(slots):
-            rows = table.rows(slots)
-            batches.append(a_batch(view, namespace, table, slots, position[rows.node]))
-            tables.append((table, slots))
-            columns.append(rows)
+            batches.append(PodBatch(namespace, table, slots, of_node[slots], view.index.holding))
     of_node = concatenated([batch.nodes for batch in batches])
-    priorities = concatenated([rows.priority.astype(np.int64) for rows in columns])
-    started = concatenated([rows.started for rows in columns])
-    number = concatenated([rows.number for rows in columns])
+    priorities = concatenated([batch.rows.priority.astype(np.int64) for batch in batches])
+    started = concatenated([batch.rows.started for batch in batches])
+    number = concatenated([batch.rows.number for batch in batches])
     # The more important is the one of higher priority, then the one that started earlier.
     order = np.lexsort((number, started, -priorities, of_node))
     return PossibleVictims(
@@ -151,38 +160,12 @@ def possible_victims(view: NodeView, priority: int, nodes: NDArray[np.bool_]) ->
         nodes=of_node[order],
         priority=priorities[order],
         started=started[order],
-        violating=_violating(view, batches, tables, order, of_node[order]),
-        tables=tuple(tables),
-    )
-
-
-def a_batch(
-    view: NodeView, namespace: str, table: PodTable, slots: NDArray[np.intp], nodes: NDArray[np.intp]
-) -> PodBatch:
-    """Return some pods of a table as a batch."""
-    rows, volumes = table.rows(slots), {}
-    if table.volumes:
-        names = table.names_of_slots(frozenset(slots.tolist()))
-        by_slot = {slot: table.volumes.get(name) for slot, name in names.items()}
-        found = ((at, by_slot.get(slot)) for at, slot in enumerate(slots.tolist()))
-        volumes = {at: entry for at, entry in found if entry is not None}
-    return PodBatch(
-        namespace=namespace,
-        nodes=nodes,
-        label_set=rows.label_set,
-        holding=rows.holding,
-        label_sets=table.label_sets,
-        find=view.index.holding,
-        volumes=volumes,
+        violating=_violating(view, batches, order, of_node[order]),
     )
 
 
 def _violating(
-    view: NodeView,
-    batches: list[PodBatch],
-    tables: list[tuple[PodTable, NDArray[np.intp]]],
-    order: NDArray[np.intp],
-    nodes: NDArray[np.int64],
+    view: NodeView, batches: list[PodBatch], order: NDArray[np.intp], nodes: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return the pods whose eviction breaks a budget, shape ``(v,)``.
 
@@ -192,7 +175,7 @@ def _violating(
     violating = np.zeros(len(order), np.bool_)
     first = np.searchsorted(nodes, nodes)
     for budget in view.index.budgets:
-        covered = list(_covered(budget, batches, tables))
+        covered = list(_covered(budget, batches))
         if not any(mask.any() for mask in covered):
             continue
         counted = np.concatenate(covered)[order].astype(np.int64)
@@ -202,18 +185,15 @@ def _violating(
     return violating
 
 
-def _covered(
-    budget: EvictionBudget, batches: list[PodBatch], tables: list[tuple[PodTable, NDArray[np.intp]]]
-) -> Iterator[NDArray[np.bool_]]:
+def _covered(budget: EvictionBudget, batches: list[PodBatch]) -> Iterator[NDArray[np.bool_]]:
     """Yield which pods of each batch a budget counts."""
     # An empty selector matches no pod here, and a pod without labels breaks no budget.
     selector = None if budget.selector is None or budget.selector.empty else budget.selector
-    for batch, (table, slots) in zip(batches, tables, strict=True):
-        covered = np.zeros(len(slots), np.bool_)
+    for batch in batches:
+        covered = np.zeros(len(batch.slots), np.bool_)
         if selector is not None and batch.namespace == budget.namespace:
-            labeled = np.array([bool(batch.label_sets.labels(number)) for number in batch.label_set.tolist()])
-            covered = batch.selected(selector) & labeled
+            labels_of, sets = batch.table.label_sets.labels, batch.rows.label_set.tolist()
+            covered = batch.selected(selector) & np.array([bool(labels_of(number)) for number in sets])
             if covered.any() and budget.disrupted:
-                names = table.names_of_slots(frozenset(slots.tolist()))
-                covered &= np.array([names[slot] not in budget.disrupted for slot in slots.tolist()])
+                covered &= np.array([name not in budget.disrupted for name in batch.names])
         yield covered
