@@ -58,7 +58,11 @@ def readable_constraint(
         if entry.get(name) not in INCLUSION_POLICIES:
             entry.pop(name, None)
     if "matchLabelKeys" in entry:
-        entry["matchLabelKeys"] = list(filter(_is_label_key, _listed(entry["matchLabelKeys"])))
+        keys = entry["matchLabelKeys"]
+        keys = keys if isinstance(keys, list) else [keys]
+        entry["matchLabelKeys"] = [
+            key for key in keys if isinstance(key, str) and not label_key_problems(key)
+        ]
     if entry.get("matchLabelKeys"):
         entry.setdefault("labelSelector", None)
     if "labelSelector" in entry and not _is_readable(entry["labelSelector"], unreadable):
@@ -84,23 +88,9 @@ def _known_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _positive(value: object) -> int | None:
     """Return a number above zero that the API takes, also one in quotes; None for anything else."""
-    number = _number(value)
-    return number if number is not None and 0 < number <= INT32_MAX else None
-
-
-def _is_label_key(key: object) -> bool:
-    return isinstance(key, str) and not label_key_problems(key)
-
-
-def _number(value: object) -> int | None:
-    """Return a number, also one in quotes; None for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _DIGITS:
-        return int(value)
-    return value if type(value) is int else None
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
+        value = int(value)
+    return value if type(value) is int and 0 < value <= INT32_MAX else None
 
 
 def _is_readable(selector: object, unreadable: Collection[str]) -> bool:
