@@ -133,7 +133,7 @@ def constraint_errors(
         for name in INCLUSION_FIELDS:
             if entry.get(name) is not None:
                 rule = ApiRule.NODE_INCLUSION_POLICY_UNKNOWN
-                _check_choice(entry, where.child(name), INCLUSION_POLICIES, rule, found)
+                _check_choice(entry, where, name, INCLUSION_POLICIES, found, rule=rule)
         if entry.get("matchLabelKeys"):
             keys_path = where.child("matchLabelKeys")
             _check_match_label_keys(entry, keys_path, found)
@@ -230,8 +230,11 @@ def _check_max_skew(
     *,
     detail: str = "must be greater than zero",
 ) -> None:
+    given = entry.get("maxSkew")
+    if type(given) is int and 0 < given <= INT32_MAX:
+        return
     path = where.child("maxSkew")
-    value = found.integer(entry.get("maxSkew"), path)
+    value = found.integer(given, path)
     if value is not None and value < 1:
         found.add(invalid_value(path, value, detail, ApiRule.MAX_SKEW_NOT_POSITIVE))
 
@@ -254,19 +257,25 @@ def _check_default_topology_key(entry: Mapping[str, object], where: FieldPath, f
 
 
 def _check_choice(
-    entry: Mapping[str, object], path: FieldPath, supported: Collection[str], rule: ApiRule, found: ErrorList
+    entry: Mapping[str, object],
+    where: FieldPath,
+    name: str,
+    supported: Collection[str],
+    found: ErrorList,
+    *,
+    rule: ApiRule,
 ) -> None:
-    """Record a value that its field, the last of the path, does not support; null is "", as in Go."""
-    value = entry.get(str(path.segments[-1]))
+    """Record a value that a field of an entry does not support; null is "", as in Go."""
+    value = entry.get(name)
     if value is not None and not isinstance(value, str):
-        found.add(wrong_type(path, "a string", value))
+        found.add(wrong_type(where.child(name), "a string", value))
     elif value not in supported:
-        found.add(unsupported_value(path, value or "", supported, rule))
+        found.add(unsupported_value(where.child(name), value or "", supported, rule))
 
 
 def _check_when_unsatisfiable(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
-    path = where.child("whenUnsatisfiable")
-    _check_choice(entry, path, ACTIONS, ApiRule.WHEN_UNSATISFIABLE_UNKNOWN, found)
+    rule = ApiRule.WHEN_UNSATISFIABLE_UNKNOWN
+    _check_choice(entry, where, "whenUnsatisfiable", ACTIONS, found, rule=rule)
 
 
 def _check_default_when_unsatisfiable(

@@ -169,9 +169,9 @@ class ToolParams:
     in_use: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
-    """A rule, as its module defines it.
+    """A rule, as its module defines it; there is one of each.
 
     Attributes:
         id: The module's name, with hyphens.
