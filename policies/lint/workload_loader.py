@@ -107,9 +107,11 @@ class ManifestWorkload(Workload):
     @cached_property
     def _found(self) -> tuple[FieldError, ...]:
         """Everything that is wrong with the manifest as it is."""
-        errors = [*api_errors(self), *_name_errors(self)]
+        errors = (*api_errors(self), *_name_errors(self))
+        if not (others := _other_errors(self)):
+            return errors
         reported = {error.path for error in errors}
-        return (*errors, *(error for error in _other_errors(self) if error.path not in reported))
+        return (*errors, *(error for error in others if error.path not in reported))
 
     def _is_open(self, error: FieldError) -> bool:
         """Return whether an error may be gone once the manifest is complete."""
@@ -200,8 +202,8 @@ def _name_errors(workload: Workload) -> list[FieldError]:
     return found.errors
 
 
-def _other_errors(workload: Workload) -> Iterator[FieldError]:
-    """Yield the errors of type in the fields besides constraints that rules read."""
+def _other_errors(workload: Workload) -> list[FieldError]:
+    """Return the errors of type in the fields besides constraints that rules read."""
     obj, kind, spec, found = workload.obj, workload.kind, workload.template.spec, ErrorList()
     if not _PLACING.isdisjoint(spec):
         path = workload.pod_path.child("spec")
@@ -209,15 +211,13 @@ def _other_errors(workload: Workload) -> Iterator[FieldError]:
         read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
     # An object without any spec may be a patch, of its metadata alone; what custom resources must have, their
     # own controllers say.
-    found.extend(
-        error
-        for error in workload.controller_errors()
-        if error.path != SPEC or ("spec" in obj and is_of_kubernetes(kind.group))
-    )
+    for error in workload.controller_errors():
+        if error.path != SPEC or ("spec" in obj and is_of_kubernetes(kind.group)):
+            found.add(error)
     if kind.selector is not None:
         selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:
             found.labels(selector, FieldPath(kind.selector))
         elif not is_usual_selector(selector):
             check_label_selector(selector, FieldPath(kind.selector), found)
-    yield from (error for error in found.errors if error.rule == WRONG_TYPE)
+    return [error for error in found.errors if error.rule == WRONG_TYPE]

@@ -262,6 +262,8 @@ def list_errors(document: Document, rule: str) -> list[FieldError]:
         document: The document.
         rule: The rule that a List without ``items`` breaks.
     """
+    if not isinstance(document.value, dict) or document.value.get("kind") != LIST:
+        return []
     found = ErrorList()
     waiting: list[tuple[object, FieldPath]] = [(document.value, FieldPath())]
     while waiting and not found.full:

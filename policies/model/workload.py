@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import reduce
 from typing import Any, Final, NamedTuple, Self
 
 from policies.manifests.cached_property import cached_property
@@ -307,7 +308,7 @@ class Workload:
     def stated_replicas(self) -> object:
         """The number of replicas that it states, of any type; None if it states none."""
         way = self.kind.replicas
-        return None if way is None else descend(self.obj, way[:-1], ErrorList()).get(way[-1])
+        return None if way is None else reduce(member, way[:-1], self.obj).get(way[-1])
 
     def controller_errors(self) -> Iterator[FieldError]:
         """Yield the errors outside of the pod template: of the number of replicas, and of a missing spec."""
@@ -447,7 +448,7 @@ def api_errors(workload: Workload) -> tuple[FieldError, ...]:
         of_template=not kind.is_pod,
         strict=workload.release.strict,
     )
-    return (*workload.shape_errors, *_in_release(found, workload))
+    return (*workload.shape_errors, *(_in_release(found, workload) if found else ()))
 
 
 #: What is added to what a release does not refuse.

@@ -56,8 +56,6 @@ def is_sops(value: object) -> bool:
 PIECE: Final = 2**19
 #: Where a document of a stream starts; nothing else may start a line so.
 _DOCUMENT_START: Final = re.compile(rb"^---(?=[\s])", re.MULTILINE)
-#: What comes before the first document of a stream and holds for what is after it.
-_DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
 #: What templates have in brackets.
 _BRACKETS: Final = ((b"{{", b"}}"), (b"{%", b"%}"))
 #: What ``sed``, ``printf`` and ``str.format`` fill in; no two of these repetitions meet the same character.
@@ -185,7 +183,8 @@ def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:
     if len(content) <= size or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
         yield text
         return
-    if _DIRECTIVE.search(content):
+    # A directive comes before the first document of a stream and holds for what is after it.
+    if content.startswith(b"%") or b"\n%" in content:
         yield text
         return
     start, line = 0, text.first_line
@@ -223,8 +222,10 @@ def _untyped(entries: list[ManifestObject]) -> Iterator[Finding]:
     for entry in entries:
         value = entry.value
         missing = [name for name in ("apiVersion", "kind") if not isinstance(value.get(name), str)]
+        if len(missing) != 1:
+            continue
         template = member(member(value, "spec"), "template")
-        if len(missing) == 1 and isinstance(template.get("spec"), dict):
+        if isinstance(template.get("spec"), dict):
             path = FieldPath((missing[0],))
             at = entry.location(path)
             yield Finding(
