@@ -156,7 +156,7 @@ def certificate_controller(
         webhooks=settings.webhooks,
     )
 
-    rotation = Reconciler(api, place, now=lambda: datetime.now(UTC))
+    rotation = Reconciler(api, place, now=partial(datetime.now, UTC))
     return CertificateController(
         rotation,
         folder / CERTIFICATES,

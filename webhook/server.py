@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from certs.keypair import KeyPair
 from certs.keyring import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
@@ -26,9 +25,6 @@ from webhook.settings import Settings
 from webhook.telemetry import logs
 from webhook.telemetry.logs import LOGGER, EventLog, Value, without_waiting
 from webhook.telemetry.metrics import Telemetry
-
-if TYPE_CHECKING:
-    from webhook.telemetry.metrics import Telemetry
 
 
 def _now() -> datetime:

@@ -329,14 +329,11 @@ def _check_certificate_source(settings: Settings) -> None:
 def _check_cluster(settings: Settings) -> None:
     if settings.live and settings.cluster:
         raise UsageError("--live and --cluster are mutually exclusive")
-    if settings.policy_status and not settings.live:
-        raise UsageError("--policy-status requires --live")
+    for name in ("policy_status", "skew_metrics", "skew_events"):
+        if getattr(settings, name) and not settings.live:
+            raise UsageError(f"{flag(name)} requires --live")
     if settings.context and not (settings.live or settings.cert_secret):
         raise UsageError("--context may only be set with --live or --cert-secret")
-    if settings.skew_metrics and not settings.live:
-        raise UsageError("--skew-metrics requires --live")
-    if settings.skew_events and not settings.live:
-        raise UsageError("--skew-events requires --live")
     if settings.access is Access.KUBERNETES and not settings.live:
         raise UsageError("--access kubernetes requires --live")
 

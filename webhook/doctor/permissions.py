@@ -26,41 +26,38 @@ EXCESSIVE: Final = (
     "create clusterrolebindings.rbac.authorization.k8s.io",
     "impersonate users",
 )
-#: The verbs with which a kind is followed.
-_FOLLOW: Final = ("list", "watch")
+
+
+def _all_of(verbs: str, *what: str) -> tuple[str, ...]:
+    """Return a permission for each verb on each thing."""
+    return tuple(f"{verb} {thing}" for thing in what for verb in verbs.split())
+
+
+_LEASE: Final = "leases.coordination.k8s.io/{lease}"
+_CONFIGURATION: Final = "webhookconfigurations.admissionregistration.k8s.io/{webhooks}"
 #: What --live can do without: what depends on these kinds is not modeled then.
 OPTIONAL: Final = frozenset(
-    f"{verb} {resource.title}" for resource in WATCHED_RESOURCES if resource.optional for verb in _FOLLOW
+    _all_of("list watch", *(resource.title for resource in WATCHED_RESOURCES if resource.optional))
 )
 #: What --live needs: to follow the cluster and its policies, and to authorize callers.
 LIVE: Final = (
-    *(f"{verb} {resource.title}" for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES) for verb in _FOLLOW),
+    *_all_of("list watch", *(resource.title for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES))),
     "create tokenreviews.authentication.k8s.io",
     "create subjectaccessreviews.authorization.k8s.io",
 )
 #: What --cert-secret needs: the Secret, the Lease of the leader, and the caBundles.
 CERT_SECRET: Final = (
-    "get secrets/{secret} in {namespace}",
-    "update secrets/{secret} in {namespace}",
-    "get leases.coordination.k8s.io/{lease} in {namespace}",
-    "update leases.coordination.k8s.io/{lease} in {namespace}",
-    "get mutatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
-    "patch mutatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
-    "get validatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
-    "patch validatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
+    *_all_of("get update", "secrets/{secret} in {namespace}", f"{_LEASE} in {{namespace}}"),
+    *_all_of("get patch", f"mutating{_CONFIGURATION}", f"validating{_CONFIGURATION}"),
 )
 #: What --skew-metrics and --skew-events need: the Lease of the replica that measures.
-SKEW: Final = (
-    "get leases.coordination.k8s.io/{lease}-skew in {namespace}",
-    "update leases.coordination.k8s.io/{lease}-skew in {namespace}",
-)
+SKEW: Final = _all_of("get update", f"{_LEASE}-skew in {{namespace}}")
 #: What --skew-events needs: Events in the namespaces of all workloads.
-SKEW_EVENTS: Final = ("create events.events.k8s.io", "patch events.events.k8s.io")
+SKEW_EVENTS: Final = _all_of("create patch", "events.events.k8s.io")
 #: What --policy-status needs: the status of every policy, and the Lease of the replica that writes it.
 POLICY_STATUS: Final = (
     f"patch {CRD_NAME} --subresource=status",
-    "get leases.coordination.k8s.io/{lease}-status in {namespace}",
-    "update leases.coordination.k8s.io/{lease}-status in {namespace}",
+    *_all_of("get update", f"{_LEASE}-status in {{namespace}}"),
 )
 #: What callers need. No API server has these resources, so that the permissions are worth nothing there.
 CLIENT: Final = (

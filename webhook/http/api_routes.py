@@ -116,14 +116,15 @@ _Found = TypeVar("_Found")
 def score(call: ApiCall) -> ApiReply:
     """Evaluate every node for one pod."""
     found = place_request(call.body, call.context)
-    return _reply(call, found, partial(score_json.render, found), partial(score_table.render, found))
+    as_text = partial(score_table.render, wide=call.wide)
+    return _reply(found, _rendered(found, score_json.render, as_text, call.screen))
 
 
 def explain(call: ApiCall) -> ApiReply:
     """Explain where a pod would go, or why it fits nowhere and what would help."""
     found = explain_request(call.body, call.context, EVERY_NODE if call.wide else EXAMPLES)
-    as_json, as_text = partial(explain_json.render, found), partial(explain_text.render, found)
-    reply = _reply(call, found.placement, as_json, as_text)
+    as_text = partial(explain_text.render, wide=call.wide)
+    reply = _reply(found.placement, _rendered(found, explain_json.render, as_text, call.screen))
     if found.replaced is None or found.replaced.pending is None:
         return reply
     return reply._replace(headers={**reply.headers, PENDING_PODS: str(found.replaced.pending)})
@@ -162,19 +163,12 @@ def advise(call: ApiCall) -> ApiReply:
             "nodes": nodes,
             "reached": found.is_met,
         },
-        {},
     )
 
 
-def _reply(
-    call: ApiCall, placement: Placement, as_json: Callable[[], bytes], as_text: Callable[..., str]
-) -> ApiReply:
-    screen, feasible = call.screen, placement.result.feasible_count
-    body = (
-        as_text(width=screen.columns, color=screen.color, wide=screen.wide)
-        if screen is not None
-        else as_json()
-    )
+def _reply(placement: Placement, body: str | bytes) -> ApiReply:
+    """Return the reply with where one pod may go."""
+    feasible = placement.result.feasible_count
     return ApiReply(
         body,
         {

@@ -207,7 +207,7 @@ class ApiServer(ABC):
             ApiError: The API server refuses.
             UnreachableError: There is no answer.
         """
-        answer = self._accepted(
+        answer = self.accepted(
             method,
             path,
             params=params,
@@ -232,24 +232,13 @@ class ApiServer(ABC):
                 return None
             raise
 
-    def fetch(
-        self,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        timeout_s: float = TIMEOUT_S,
-        most_bytes: int | None = None,
-    ) -> bytes:
-        """Return the API server's answer to a GET, as it came, or its first ``most_bytes`` bytes.
+    def accepted(self, method: str, path: str, **options: Any) -> Answer:
+        """Send a request as ``send`` does, and return its answer unless that is a refusal.
 
         Raises:
             ApiError: The API server refuses.
             UnreachableError: There is no answer.
         """
-        return self._accepted("GET", path, params=params, timeout_s=timeout_s, most_bytes=most_bytes).body
-
-    def _accepted(self, method: str, path: str, **options: Any) -> Answer:
-        """Send a request, and return its answer unless that is a refusal."""
         answer = self.send(method, path, **options)
         self.date = answer.date
         if not answer.ok:

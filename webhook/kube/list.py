@@ -135,9 +135,8 @@ class Listing:
             params["limit"] = str(self._limit)
         if self._place:
             params["continue"] = self._place
-        return self._api.fetch(
-            self._resource.path, params=params, timeout_s=_TIMEOUT_S, most_bytes=self._most_bytes
-        )
+        path, most = self._resource.path, self._most_bytes
+        return self._api.accepted("GET", path, params=params, timeout_s=_TIMEOUT_S, most_bytes=most).body
 
     @property
     def _page_bytes(self) -> int:

@@ -14,7 +14,7 @@ from tests.builders import a_pod
 from tests.webhook.kube.api_server import FakeApiServer, Handler, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import list as module
-from webhook.kube.api_server import ApiError, UnreachableError
+from webhook.kube.api_server import Answer, ApiError, UnreachableError
 from webhook.kube.client import KubernetesApiServer, connect
 from webhook.kube.list import Listing, identity, list_objects
 from webhook.kube.watched_resources import WATCHED_RESOURCES
@@ -145,14 +145,14 @@ def test_large_objects_come_a_few_at_a_time(
     for name, size in sizes.items():
         server.put(a_pod(name=name, annotations={"a": "x" * size}))
     read, left_out = list[int](), list[str]()
-    fetch = api.fetch
+    accepted = api.accepted
 
-    def fetched(path: str, **options: Any) -> bytes:
-        body = fetch(path, **options)
-        read.append(len(body))
-        return body
+    def noted(method: str, path: str, **options: Any) -> Answer:
+        answer = accepted(method, path, **options)
+        read.append(len(answer.body))
+        return answer
 
-    monkeypatch.setattr(api, "fetch", fetched)
+    monkeypatch.setattr(api, "accepted", noted)
     names = [
         identity(pod)[1] for pod in list_objects(api, PODS, left_out=lambda obj: left_out.append(obj.title))
     ]
