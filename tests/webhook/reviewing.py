@@ -18,4 +18,5 @@ def answered(body: bytes, phase: Phase, context: AdmissionContext) -> Reply:
     """Return the answer to a review that gets one at once."""
     reply = respond(a_review_request(body, phase), context)
     assert isinstance(reply, Reply), reply
+    assert not reply.preliminary, reply
     return reply

@@ -63,6 +63,11 @@ class Reply(NamedTuple):
     unreviewable: str = ""
 
     @property
+    def preliminary(self) -> bool:
+        """Whether it lacks what would come soon: an object in the cache of the cluster, or a preview."""
+        return self.decision.miss is not None or self.decision.change is not None
+
+    @property
     def forecast_skipped(self) -> bool:
         """Whether a verdict on the next pod was wanted, and there was too little time or too much work."""
         skipped = self.decision.skipped

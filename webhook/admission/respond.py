@@ -1,29 +1,25 @@
 """One review from its bytes to what comes of it. Knows no web framework, and waits for nothing.
 
-Whatever comes of a review is a value: an answer, or why there is none yet, or why there will be none. Who
-calls sends the first, waits for what the second names, and refuses with the third.
+Whatever comes of a review is a value: an answer, which may be preliminary, or why there will be none. Who
+calls may wait for what the answer lacks, and ask again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from policies.admission.decision import (
     IGNORED,
     UNREVIEWABLE,
     AdmissionVerdict,
-    CacheMiss,
     Decision,
-    NamespaceChange,
     decide_unreviewable,
 )
 from policies.admission.injection import decide_mutation
 from policies.admission.policy_review import decide_namespace, decide_policy
 from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
-from policies.config.spread_policy import SpreadPolicy
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from policies.model.workload import Workload
 from webhook.admission.reply import Reply, reply_to
@@ -43,38 +39,6 @@ _OTHER_KINDS: Final = {SPREAD_POLICY: decide_policy, ("", "Namespace"): decide_n
 _INTERNAL: Final = "internal error, see the log"
 
 
-class MustWait(NamedTuple):
-    """A review that needs something that the cache of the cluster does not have yet.
-
-    Attributes:
-        miss: What it needs; once that is there, the request can be answered again.
-        reply: The answer if it does not come.
-    """
-
-    miss: CacheMiss
-    reply: Reply
-
-
-class NeedsPreview(NamedTuple):
-    """A review whose author should read what it changes for existing workloads, which takes a while.
-
-    Attributes:
-        change: The change.
-        request: The request.
-        review: The AdmissionReview in it.
-        decision: The answer to its object.
-    """
-
-    change: SpreadPolicy | NamespaceChange
-    request: ReviewRequest
-    review: Review
-    decision: Decision
-
-    def reply(self, previewed: Sequence[str]) -> Reply:
-        """Return the answer with warnings of what was found."""
-        return reply_to(self.request, self.review, self.decision, previewed)
-
-
 class RefusedReview(NamedTuple):
     """A request that gets an HTTP error instead of an answer.
 
@@ -91,25 +55,17 @@ class RefusedReview(NamedTuple):
     errors: tuple[FieldError, ...] = ()
 
 
-#: All that can come of a review.
-Outcome: TypeAlias = Reply | MustWait | NeedsPreview | RefusedReview
-
-
-def respond(request: ReviewRequest, context: AdmissionContext) -> Outcome:
+def respond(request: ReviewRequest, context: AdmissionContext) -> Reply | RefusedReview:
     """Answer one review, decided by what is in force now; whatever a body holds, there is an outcome."""
     try:
         review = Review.parse(request.body)
-        decision = decide(review, request, context)
-        if decision.change is not None:
-            return NeedsPreview(decision.change, request, review, decision)
-        reply = reply_to(request, review, decision)
+        return reply_to(request, review, decide(review, request, context))
     except UnreadableReviewError as error:
         return respond_unreviewable(request, context, error.message)
     except ReviewError as error:
         return RefusedReview(HTTPStatus.BAD_REQUEST, error.message, error.errors)
     except Exception as error:  # noqa: BLE001  # whatever a hostile body found: the worker goes on
         return _failed(request, context, error)
-    return reply if decision.miss is None else MustWait(decision.miss, reply)
 
 
 def respond_unreviewable(

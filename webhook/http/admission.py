@@ -23,8 +23,6 @@ from policies.admission.admission_rules import rules_at_admission
 from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply, log_fields
 from webhook.admission.respond import (
-    MustWait,
-    NeedsPreview,
     RefusedReview,
     respond,
     respond_unreviewable,
@@ -88,7 +86,7 @@ class AdmissionRoutes:
         request = ReviewRequest(body, phase, _budget(scope))
         outcome = respond(request, self._current.usable())
         seconds = time.perf_counter() - began
-        if not isinstance(outcome, Reply):
+        if not isinstance(outcome, Reply) or outcome.preliminary:
             return BegunReview(request, outcome, seconds, None)
         begun = BegunReview(request, outcome, seconds, outcome.body)
         self._note(begun)
@@ -100,8 +98,8 @@ class AdmissionRoutes:
         try:
             async with AsyncExitStack() as held:
                 begun = scope.get("evenkeel.begun") or await self._receive(phase, scope, receive, held)
-                if isinstance(begun.outcome, MustWait | NeedsPreview):
-                    begun = await self._waits.finish(begun)
+                if isinstance(begun.outcome, Reply) and begun.outcome.preliminary:
+                    begun = await self._waits.finish(begun, begun.outcome)
                     self._note(begun)
                 outcome = begun.outcome
         except RefusalError as refusal:

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from policies.admission.decision import NamespaceChange
+from policies.admission.decision import CacheMiss, NamespaceChange
 from policies.admission.policy_preview import preview_warnings, preview_workloads
 from policies.admission.warnings import AdmissionWarning
-from webhook.admission.reply import Reply
-from webhook.admission.respond import MustWait, NeedsPreview, Outcome, RefusedReview, respond
+from webhook.admission.reply import Reply, reply_to
+from webhook.admission.respond import RefusedReview, respond
 from webhook.admission.review import ReviewRequest
 from webhook.http.child_processes import Limit, LimitError
 from webhook.http.state import LONGEST_PREVIEW_S, ServerState
@@ -52,7 +52,7 @@ class BegunReview(NamedTuple):
     """
 
     request: ReviewRequest
-    outcome: Outcome
+    outcome: Reply | RefusedReview
     seconds: float
     body: bytes | None
 
@@ -65,25 +65,25 @@ class ReviewWaits:
         self._waiting = self._previewing = 0
         self._preview_turn = asyncio.Semaphore(1)
 
-    async def finish(self, begun: BegunReview) -> BegunReview:
-        """Answer a review once there is what it needs, or without it if it cannot wait any longer."""
+    async def finish(self, begun: BegunReview, reply: Reply) -> BegunReview:
+        """Answer a review once there is what its reply lacks, or without it if it cannot wait any longer."""
         in_time = time.monotonic() < begun.request.budget.deadline(LONGEST_WAIT_S)
         why = "too many other reviews wait" if in_time else "there was no time"
         if in_time and self._waiting < MOST_WAITING:
-            match begun.outcome:
-                case MustWait():
-                    return await self._await_cache(begun, begun.outcome)
-                case NeedsPreview() if self._previewing < MOST_PREVIEWS:
-                    return await self._await_preview(begun, begun.outcome)
-        return begun._replace(outcome=_as_it_is(begun.outcome, why))
+            change, miss = reply.decision.change, reply.decision.miss
+            if change is not None and self._previewing < MOST_PREVIEWS:
+                return await self._await_preview(begun, reply, change)
+            if change is None and miss is not None:
+                return await self._await_cache(begun, miss)
+        return begun._replace(outcome=_as_it_is(begun.request, reply, why))
 
-    async def _await_cache(self, begun: BegunReview, held: MustWait) -> BegunReview:
+    async def _await_cache(self, begun: BegunReview, miss: CacheMiss) -> BegunReview:
         """Decide a review again as soon as the cache of the cluster has what it needs."""
         deadline = begun.request.budget.deadline(LONGEST_WAIT_S)
         self._waiting += 1
         try:
             # In the context in force now: one that cannot be used any more is nothing to wait for.
-            while not (came := held.miss.found(self._state.current.usable().snapshot)):
+            while not (came := miss.found(self._state.current.usable().snapshot)):
                 if time.monotonic() >= deadline:
                     break
                 await asyncio.sleep(_WAIT_TURN_S)
@@ -94,18 +94,20 @@ class ReviewWaits:
         if came:
             outcome = respond(begun.request, self._state.current.usable())
         seconds = begun.seconds + time.perf_counter() - began
-        outcome = _as_it_is(outcome, "there was no time")
+        outcome = _as_it_is(begun.request, outcome, "there was no time")
         if isinstance(outcome, Reply):
             outcome = outcome._replace(waited_s=waited_s)
         return begun._replace(outcome=outcome, seconds=seconds)
 
-    async def _await_preview(self, begun: BegunReview, held: NeedsPreview) -> BegunReview:
+    async def _await_preview(
+        self, begun: BegunReview, held: Reply, change: SpreadPolicy | NamespaceChange
+    ) -> BegunReview:
         """Answer a review with what it would change for existing workloads."""
         deadline = begun.request.budget.deadline(LONGEST_PREVIEW_S)
         began = time.monotonic()
         self._previewing += 1
         try:
-            previewed = await self._preview(held.change, deadline)
+            previewed = await self._preview(change, deadline)
         except TimeoutError:
             previewed = [not_looked_at("other previews took all of the time")]
         except Exception as error:  # noqa: BLE001  # the review itself can be answered all the same
@@ -113,8 +115,8 @@ class ReviewWaits:
             previewed = [not_looked_at("internal error, see the log")]
         finally:
             self._previewing -= 1
-        reply = held.reply(previewed)._replace(preview_s=time.monotonic() - began)
-        return begun._replace(outcome=reply)
+        reply = reply_to(begun.request, held.review, held.decision, previewed)
+        return begun._replace(outcome=reply._replace(preview_s=time.monotonic() - began))
 
     async def _preview(self, change: SpreadPolicy | NamespaceChange, deadline: float) -> list[str]:
         """Return the warnings of what a change does, one preview after the other.
@@ -132,13 +134,10 @@ class ReviewWaits:
             self._preview_turn.release()
 
 
-def _as_it_is(outcome: Outcome, why: str) -> Reply | RefusedReview:
+def _as_it_is(request: ReviewRequest, outcome: Reply | RefusedReview, why: str) -> Reply | RefusedReview:
     """Return the answer that needs no waiting; ``why`` says what kept a preview from being made."""
-    match outcome:
-        case MustWait():
-            return outcome.reply
-        case NeedsPreview():
-            return outcome.reply([not_looked_at(why)])
+    if isinstance(outcome, Reply) and outcome.decision.change is not None:
+        return reply_to(request, outcome.review, outcome.decision, [not_looked_at(why)])
     return outcome
 
 
