@@ -23,7 +23,7 @@ from policies.placement.audit.audit import audit
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Throttle
-from webhook.kube.workload_store import WorkloadStore
+from webhook.kube.informer import WorkloadStore
 from webhook.skew.controller import SHARE, SweepEndedError, sweep
 from webhook.telemetry.metrics import Telemetry
 from webhook.telemetry.skew_metrics import SkewExporter, SkewReport

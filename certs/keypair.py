@@ -92,11 +92,6 @@ def reading(source: str, *, what: str) -> Iterator[None]:
         raise CertificateError(f"{source}: the PEM {what} is damaged; write the file again") from error
 
 
-def key_to_pem(key: PrivateKey) -> bytes:
-    """Return a private key as unencrypted PKCS #8 PEM, which every server reads."""
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
 def certificates_to_pem(certificates: Iterable[x509.Certificate]) -> bytes:
     """Return certificates as PEM blocks, one after another."""
     return b"".join(certificate.public_bytes(Encoding.PEM) for certificate in certificates)
@@ -123,8 +118,8 @@ class KeyPair:
 
     @property
     def key_pem(self) -> bytes:
-        """The private key, not encrypted."""
-        return key_to_pem(self.key)
+        """The private key as unencrypted PKCS #8 PEM, which every server reads."""
+        return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
     @property
     def names(self) -> tuple[str, ...]:

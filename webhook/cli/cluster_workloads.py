@@ -24,7 +24,7 @@ with late_imports():
     from policies.model import label_query
     from policies.placement.core import cluster_workloads
     from webhook.cli import placement
-    from webhook.kube import workload_store
+    from webhook.kube import informer
 
 
 #: Workloads from which a bar is shown; they take about a second.
@@ -106,7 +106,7 @@ def read_workloads(
         left_out = unread if form in TEXTS else []
         raise DocumentError([*left_out, "there is no node: the snapshot may lack them, so nothing is judged"])
     if options.live:
-        unread.append(workload_store.UNWATCHED_KINDS)
+        unread.append(informer.UNWATCHED_KINDS)
     placement.report_without_pods(context.cluster, warn)
     return ReadCluster(workloads, context, context.cluster, (*workloads.unread, *unread))
 

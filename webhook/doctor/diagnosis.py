@@ -72,7 +72,12 @@ class Diagnosis:
 
 def diagnose(observed: Observations, url: str) -> Diagnosis:
     """Run every check, or only report that nothing is installed."""
-    found = list(_installed(observed)) or list(_run_all(observed))
+    found = list(_installed(observed)) or [
+        replace(result, group=group, check=check)
+        for group, checks in GROUPS.items()
+        for check, run in checks.items()
+        for result in _run(run, observed)
+    ]
     worst: dict[str, int] = {}
     for result in found:
         rank = _WORST_FIRST.index(result.status)
@@ -98,12 +103,6 @@ def _installed(observed: Observations) -> Iterator[CheckResult]:
             f"{observed.install} --create-namespace, or give its names by -n, --service and --webhooks",
         )
         yield replace(result, group="Installation", check=INSTALLED)
-
-
-def _run_all(observed: Observations) -> Iterator[CheckResult]:
-    for group, checks in GROUPS.items():
-        for check, run in checks.items():
-            yield from (replace(result, group=group, check=check) for result in _run(run, observed))
 
 
 def _run(check: Check, observed: Observations) -> Iterator[CheckResult]:

@@ -39,7 +39,8 @@ def _ready(observed: Observations) -> Iterator[CheckResult]:
     for replica in unready:
         yield warning(
             f"{replica.name} is not ready{f': {replica.state}' if replica.state else ''}",
-            f"{kubectl} describe pod {replica.name}, and {_logs(observed, replica)}",
+            f"{kubectl} describe pod {replica.name}, and {kubectl} logs {replica.name}"
+            f"{' --previous' if replica.restarts else ''}",
         )
     if len(replicas) < wanted:
         yield warning(
@@ -140,10 +141,6 @@ def _parsed(text: str) -> KubernetesVersion | None:
         return KubernetesVersion.parse(text)
     except UsageError:
         return None
-
-
-def _logs(observed: Observations, replica: ReplicaPod) -> str:
-    return f"{observed.kubectl} logs {replica.name}{' --previous' if replica.restarts else ''}"
 
 
 CHECKS: Final = {

@@ -189,13 +189,11 @@ class PolicyController(Component):
 
     def warnings(self) -> list[str]:
         """Return which policies are not in force as they are written, and why."""
-        return [*self._file_warnings(), *self._cluster_warnings()]
+        return list(self._warnings())
 
-    def _file_warnings(self) -> Iterator[str]:
+    def _warnings(self) -> Iterator[str]:
         if self.files.problem:
             yield f"policy files have errors, the last good version stays in force: {self.files.problem}"
-
-    def _cluster_warnings(self) -> Iterator[str]:
         if self._reflector is None or self.resources is None:
             return
         if self._missing:

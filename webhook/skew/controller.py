@@ -17,7 +17,7 @@ from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.component import Elect, LeaderComponent, Throttle
-from webhook.kube.workload_store import WorkloadStore
+from webhook.kube.informer import WorkloadStore
 from webhook.telemetry.logs import LOGGER, ProblemLog
 from webhook.telemetry.skew_metrics import SkewReport
 

@@ -93,7 +93,8 @@ class Conditions:
             known.add((each.kind, each.namespace, each.name))
             for reason, note in _reasons(each):
                 # Of two ReplicaSets of a Deployment, the first says it.
-                found.setdefault(_subject(reason, each), note)
+                named = (each.api_version, each.kind, each.namespace, each.name, each.uid)
+                found.setdefault(Subject(reason, *named), note)
         self._present = set(found)
         for subject, note in found.items():
             held = self.held.get(subject)
@@ -139,10 +140,6 @@ def _reasons(found: WorkloadAudit) -> Iterator[tuple[EventReason, str]]:
         yield EventReason.SKEW, "; ".join(violated)
     if found.pending:
         yield EventReason.PENDING, f"{found.pending:,} pending: {one_line(found.message)}"
-
-
-def _subject(reason: EventReason, found: WorkloadAudit) -> Subject:
-    return Subject(reason, found.api_version, found.kind, found.namespace, found.name, found.uid)
 
 
 def _order(entry: tuple[Subject, Condition]) -> tuple[bool, float, str, tuple[str, ...]]:

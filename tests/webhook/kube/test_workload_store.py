@@ -16,9 +16,8 @@ from tests.builders import a_pod, a_replica_set, a_workload
 from tests.waiting import eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
-from webhook.kube.informer import ClusterCache
+from webhook.kube.informer import ClusterCache, WorkloadStore, followed_workloads
 from webhook.kube.watched_resources import WITH_PENDING_PODS
-from webhook.kube.workload_store import WorkloadStore, followed_workloads
 
 DEPLOYMENT = a_workload(
     "Deployment", spec={"containers": [{"name": "c", "env": [{"name": "K", "value": "secret"}]}]}

@@ -22,7 +22,7 @@ from tests.policies.placement.audit.test_workload_skew import DEMO, a_random_clu
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
-from webhook.kube.workload_store import WorkloadStore
+from webhook.kube.informer import WorkloadStore
 from webhook.skew.controller import SkewController
 from webhook.telemetry.metrics import Telemetry
 from webhook.telemetry.skew_metrics import SkewExporter, SkewReport

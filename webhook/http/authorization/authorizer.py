@@ -248,13 +248,12 @@ class KubernetesAuthorizer:
         try:
             with self._max_concurrent.enter(large=False):
                 return self._memory.get_or_decide(
-                    credential, action, lambda: self._decide_within_rate(credential, action)
+                    credential,
+                    action,
+                    lambda: self._reviewer.decide(credential, action) if self._rate.take() else _BUSY,
                 )
         except BusyError:
             return _BUSY
-
-    def _decide_within_rate(self, credential: Credential, action: RequestedAccess) -> AccessDecision:
-        return self._reviewer.decide(credential, action) if self._rate.take() else _BUSY
 
 
 def build_authorizer(
