@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from policies.autoscaler.cluster_facts import ClusterFacts
-from policies.autoscaler.expander import best_options
 from policies.autoscaler.node_group import DAEMONS, AutoscalerName, GroupState, RelaxedPreference, ScaledGroup
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, PodGroup, group_pods
 from policies.autoscaler.scale_down import Removals
-from policies.autoscaler.scale_up import Considered, consider, scale_up
+from policies.autoscaler.scale_up import Considered, best_options, consider, scale_up
 from policies.config.node_groups import AutoscalerSettings
 from policies.manifests.wire import Count
 from policies.model.node import Node

@@ -8,8 +8,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from policies.config.instance_types import InstanceTypeEntry
-from policies.config.node_groups import GroupEntry
-from policies.config.node_groups_loader import taint_errors
+from policies.config.node_groups import GroupEntry, taint_errors
 from policies.manifests.fields import (
     VALUE_INVALID,
     ErrorList,

@@ -11,9 +11,8 @@ from policies.autoscaler.cluster_api import MAX_SIZE, MIN_SIZE, nodes_with, read
 from policies.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, KarpenterReader
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.node_group import ScaledGroup, described_amounts
-from policies.config import instance_types, node_groups
-from policies.config.node_groups import AutoscalerSettings, GroupEntry, NodeGroups
-from policies.config.node_groups_loader import read_node_groups
+from policies.config.node_groups import AutoscalerSettings, GroupEntry, NodeGroups, read_node_groups
+from policies.config.own_kinds import OwnKind
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
@@ -36,10 +35,10 @@ from policies.scheduler.index import ClusterIndex
 #: The rules that documents break.
 NOT_MODELED: Final = "not-modeled"
 #: The kinds of documents that describe the nodes of an autoscaler, and nothing else.
-DESCRIBED: Final = (node_groups.KIND, NODE_POOL, instance_types.KIND)
+DESCRIBED: Final = (OwnKind.NODE_GROUPS, NODE_POOL, OwnKind.INSTANCE_TYPES)
 #: What is said of documents without a node group.
 NO_GROUP: Final = (
-    f"no node group: neither {node_groups.KIND}, nor a {NODE_POOL}, nor an object with {MIN_SIZE} "
+    f"no node group: neither {OwnKind.NODE_GROUPS}, nor a {NODE_POOL}, nor an object with {MIN_SIZE} "
     f"and {MAX_SIZE}"
 )
 #: What is said of documents for both autoscalers.
@@ -56,7 +55,8 @@ def _kind_of(value: object) -> tuple[str, str]:
 def is_described(value: object) -> bool:
     """Return whether a document describes an autoscaler's nodes and nothing else, whatever its errors."""
     kind, group = _kind_of(value)
-    return kind in (node_groups.KIND, instance_types.KIND) or (kind == NODE_POOL and group == KARPENTER_GROUP)
+    is_own = kind in (OwnKind.NODE_GROUPS, OwnKind.INSTANCE_TYPES)
+    return is_own or (kind, group) == (NODE_POOL, KARPENTER_GROUP)
 
 
 def is_node_class(value: object) -> bool:
@@ -82,7 +82,7 @@ class AutoscalerReader:
         """Take a document in, unless something is wrong with it, which is returned."""
         found = ErrorList()
         kind, api_group = _kind_of(value)
-        if kind == node_groups.KIND:
+        if kind == OwnKind.NODE_GROUPS:
             document = read_node_groups(value, found)
             if self._document is not None:
                 found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
@@ -95,7 +95,7 @@ class AutoscalerReader:
             scaled = read_scaled_object(value, self._cluster, found)
             if scaled is not None:
                 self._add(scaled, NAME, found)
-        elif api_group == KARPENTER_GROUP or kind == instance_types.KIND:
+        elif api_group == KARPENTER_GROUP or kind == OwnKind.INSTANCE_TYPES:
             found.extend(self._karpenter.take(value, NOT_MODELED))
         elif not is_node_class(value):
             kinds = (*DESCRIBED, *cluster_api.KINDS)

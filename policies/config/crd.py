@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from policies.config.policy_status import PolicyStatus
+from policies.config.policy_resource import PolicyStatus
 from policies.config.spread_policy import API_VERSION, CRD_NAME, GROUP, KIND, PLURAL, SpreadPolicy
 from policies.config.type_schema import Schema, class_schema, summary
 

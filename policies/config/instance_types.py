@@ -1,4 +1,4 @@
-"""The InstanceTypes document: the instance types that Karpenter may choose among."""
+"""The InstanceTypes document: the instance types that Karpenter may choose among, and all of its errors."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
+from policies.config.node_groups import amount_errors, label_errors
+from policies.config.own_kinds import OwnKind
+from policies.config.read_document import read_document
+from policies.manifests.fields import (
+    NAME_TAKEN,
+    VALUE_INVALID,
+    ErrorList,
+    FieldPath,
+    duplicate_value,
+    list_member,
+    member,
+    objects_at,
+)
 from policies.manifests.wire import DocumentFields, Keywords
-from policies.model.labels import NAME_LENGTH
+from policies.model.labels import NAME_LENGTH, label_value_errors
 
-#: The kind of the document.
-KIND: Final = "InstanceTypes"
 #: The most instance types of a document: more than any provider has.
 MOST_TYPES: Final = 2_000
 #: The most zones and ways to buy one.
 MOST_OFFERINGS: Final = 100
+_TYPES: Final = FieldPath(("instanceTypes",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +76,23 @@ class InstanceTypes(DocumentFields):
     """
 
     instance_types: Annotated[tuple[InstanceTypeEntry, ...], Keywords(minItems=1, maxItems=MOST_TYPES)]
+
+
+def read_instance_types(value: object, found: ErrorList) -> InstanceTypes:
+    """Return an InstanceTypes document, and record everything that is wrong with it."""
+    document = read_document(InstanceTypes, OwnKind.INSTANCE_TYPES, value, found)
+    names = set[str]()
+    for path, entry in objects_at(value.get("instanceTypes") if isinstance(value, dict) else None, _TYPES):
+        name = entry.get("name")
+        if isinstance(name, str):
+            if name in names:
+                found.add(duplicate_value(path.child("name"), name, NAME_TAKEN))
+            names.add(name)
+            found.extend(label_value_errors(name, path.child("name"), VALUE_INVALID))
+        found.extend(label_errors(member(entry, "labels"), path.child("labels")))
+        found.extend(amount_errors(entry, path))
+        for where, offering in objects_at(entry.get("offerings"), path.child("offerings")):
+            for at, zone in enumerate(list_member(offering, "zones")):
+                if isinstance(zone, str):
+                    found.extend(label_value_errors(zone, where.child("zones").index(at), VALUE_INVALID))
+    return document

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 
-from policies.config import instance_types, lint_config, node_groups, spread_policy
+from policies.config import lint_config, spread_policy
 from policies.manifests.fields import FieldError, FieldPath, unsupported_value
 
-#: The kinds that a document of the group can have.
-OWN_KINDS = (spread_policy.KIND, lint_config.KIND, node_groups.KIND, instance_types.KIND)
+
+class OwnKind(StrEnum):
+    """The kinds that a document of the group can have."""
+
+    SPREAD_POLICY = spread_policy.KIND
+    LINT_CONFIG = lint_config.KIND
+    NODE_GROUPS = "NodeGroups"
+    INSTANCE_TYPES = "InstanceTypes"
 
 
 def own_kind_errors(obj: object, rule: str) -> Iterator[FieldError]:
@@ -29,5 +36,5 @@ def own_kind_errors(obj: object, rule: str) -> Iterator[FieldError]:
         return
     if version != spread_policy.API_VERSION:
         yield unsupported_value(FieldPath(("apiVersion",)), version, [spread_policy.API_VERSION], rule)
-    if kind not in OWN_KINDS:
-        yield unsupported_value(FieldPath(("kind",)), kind, OWN_KINDS, rule)
+    if kind not in list(OwnKind):
+        yield unsupported_value(FieldPath(("kind",)), kind, list(OwnKind), rule)

@@ -1,20 +1,24 @@
-"""Advice on a valid document: what it switches off, needs, or does not do yet."""
+"""Advice on policies and the configuration of the scheduler: what they switch off, need, or do not do yet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
+from policies.config import spread_policy
+from policies.config.loader import build, repeated_name_errors
+from policies.config.policy_validation import policy_errors
 from policies.config.scope import NAMESPACE_NAME_LABEL
 from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
 from policies.manifests.documents import ManifestObject
-from policies.manifests.fields import SPEC, FieldPath
+from policies.manifests.fields import SPEC, FieldError, FieldPath
 from policies.manifests.findings import Finding, Severity
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.workload_kinds import WorkloadKinds
 from policies.rules.base import all_rules, unknown_rule
+from policies.scheduler import configuration
 from policies.scheduler.configuration import (
     DEFAULT_CONFIG,
     PLUGIN,
@@ -24,6 +28,8 @@ from policies.scheduler.configuration import (
 from policies.scheduler.profile import DEFAULT_SCHEDULER
 
 _DEFAULTS = SPEC.child("defaults")
+#: The kinds of documents that are inspected here.
+KINDS: Final = (spread_policy.KIND, configuration.KIND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,59 @@ class PolicyEnvironment:
     scheduler: SchedulerConfig | None = None
     has_cluster: bool = False
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
+
+
+def is_known(document: ManifestObject) -> bool:
+    """Return whether a document is of a kind that is inspected here."""
+    value: object = document.value
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return kind in KINDS
+
+
+def inspect(
+    documents: Iterable[ManifestObject],
+    *,
+    scheduler: SchedulerConfig | None = None,
+    has_cluster: bool = False,
+) -> list[Finding]:
+    """Return all advice on documents, each of which ``is_known``.
+
+    Args:
+        documents: What to inspect.
+        scheduler: kube-scheduler's configuration; without it, the one among the documents counts.
+        has_cluster: Whether a cluster will be connected.
+    """
+    policies: list[ManifestObject] = []
+    configs: list[ManifestObject] = []
+    found: list[Finding] = []
+    for document in documents:
+        (configs if document.value["kind"] == configuration.KIND else policies).append(document)
+    for document in configs:
+        errors = configuration.config_errors(document.value)
+        found += errors_found(document, errors)
+        if not errors:
+            config = configuration.build(document.value)
+            found += config_advice(document, config)
+            scheduler = scheduler or config
+    around = PolicyEnvironment(scheduler=scheduler, has_cluster=has_cluster)
+    return [*found, *_inspect_policies(policies, around)]
+
+
+def _inspect_policies(documents: Iterable[ManifestObject], around: PolicyEnvironment) -> Iterator[Finding]:
+    first_places: dict[str, str] = {}
+    for document in documents:
+        errors = policy_errors(document.value)
+        if not errors:
+            yield from policy_advice(document, build(document.value), around)
+            errors = repeated_name_errors(document, first_places)
+        yield from errors_found(document, errors)
+
+
+def errors_found(document: ManifestObject, errors: Iterable[FieldError]) -> Iterator[Finding]:
+    """Yield the errors of a document as findings, each with its place."""
+    for error in errors:
+        location = document.location(error.path)
+        yield Finding(Severity.ERROR, location, document.path + error.path, error.problem, error.rule)
 
 
 def policy_advice(document: ManifestObject, policy: SpreadPolicy, around: PolicyEnvironment) -> list[Finding]:

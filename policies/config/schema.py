@@ -12,22 +12,22 @@ from typing import Final
 
 import orjson
 
-from policies.config import instance_types, lint_config, node_groups
 from policies.config.instance_types import InstanceTypes
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import NodeGroups
+from policies.config.own_kinds import OwnKind
 from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.spread_policy import API_VERSION, KIND
+from policies.config.spread_policy import API_VERSION
 from policies.config.type_schema import DIALECT, Schema, class_schema
 
 #: The checked-in schema of a SpreadPolicy, in this package.
 SCHEMA_FILE = "spreadpolicy.schema.json"
 #: The kind of each document, and the file with its schema.
-_DOCUMENTS: Final[Mapping[type, tuple[str, str]]] = {
-    SpreadPolicyDocument: (KIND, SCHEMA_FILE),
-    LintConfig: (lint_config.KIND, "lintconfig.schema.json"),
-    NodeGroups: (node_groups.KIND, "nodegroups.schema.json"),
-    InstanceTypes: (instance_types.KIND, "instancetypes.schema.json"),
+_DOCUMENTS: Final[Mapping[type, tuple[OwnKind, str]]] = {
+    SpreadPolicyDocument: (OwnKind.SPREAD_POLICY, SCHEMA_FILE),
+    LintConfig: (OwnKind.LINT_CONFIG, "lintconfig.schema.json"),
+    NodeGroups: (OwnKind.NODE_GROUPS, "nodegroups.schema.json"),
+    InstanceTypes: (OwnKind.INSTANCE_TYPES, "instancetypes.schema.json"),
 }
 
 

@@ -33,7 +33,7 @@ from webhook.late_imports import late_imports
 
 with late_imports():
     from policies.autoscaler import sources
-    from policies.config import inspect_documents, loader, own_kinds, schema, spread_policy
+    from policies.config import loader, own_kinds, policy_advice, schema, spread_policy
     from policies.config import policy_document as config_policy_document
     from policies.emit import emit as emit_emit
     from policies.manifests import documents as manifests_documents
@@ -87,10 +87,10 @@ def check(
             kube_snapshot.SnapshotFile(Path(cluster), lambda obj: advance(snapshot.kind_of(obj)[1]))
     documents, unreadable = _read_all(files)
     described = [document for document in documents if sources.is_described(document.value)]
-    others = [document for document in documents if inspect_documents.is_known(document)]
+    others = [document for document in documents if policy_advice.is_known(document)]
     found = [
         *_inspect_described(described),
-        *inspect_documents.inspect(others, scheduler=scheduler, has_cluster=cluster is not None),
+        *policy_advice.inspect(others, scheduler=scheduler, has_cluster=cluster is not None),
     ]
     _print([*unreadable, *found], form, len(documents))
     failing = (
@@ -152,11 +152,11 @@ def _inspect_described(
     for _, of_file in groupby(documents, lambda document: document.document.file):
         reader = sources.AutoscalerReader(scheduler_index.ClusterIndex())
         for document in of_file:
-            yield from inspect_documents.errors_found(document, reader.take(document.value))
+            yield from policy_advice.errors_found(document, reader.take(document.value))
 
 
 def _is_known(document: manifests_documents.ManifestObject) -> bool:
-    return inspect_documents.is_known(document) or sources.is_described(document.value)
+    return policy_advice.is_known(document) or sources.is_described(document.value)
 
 
 def _read_all(
@@ -193,7 +193,7 @@ def _read_all(
 
 def _kinds() -> tuple[str, ...]:
     """Return the kinds that are checked."""
-    return (*inspect_documents.KINDS, *sources.DESCRIBED)
+    return (*policy_advice.KINDS, *sources.DESCRIBED)
 
 
 def _is_folder(name: str) -> bool:

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from policies.config.policy_resource import PolicyResource, read_policy_resource
+from policies.config.policy_resource import PolicyResource, read_policy_resource, summary_of
 from policies.config.policy_set import PolicySet
-from policies.config.policy_status import summary_of
 from policies.config.spread_policy import CRD_NAME, KIND, SpreadPolicy
 from policies.manifests.fields import FieldError
 from webhook.component import Component

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from policies.admission.policy_effect import PolicyEffect, PolicyEffects
 from policies.config.context import AdmissionContext
-from policies.config.policy_resource import PolicyResource
-from policies.config.policy_status import PolicyWorkloads, policy_status
+from policies.config.policy_resource import PolicyResource, PolicyWorkloads, policy_status
 from policies.config.spread_policy import SpreadPolicy
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from webhook.component import Elect, LeaderComponent, Throttle

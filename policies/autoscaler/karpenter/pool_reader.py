@@ -18,7 +18,7 @@ from policies.autoscaler.karpenter.node_pool import (
 )
 from policies.autoscaler.karpenter.requirements import LabelRequirement, required
 from policies.autoscaler.node_group import read_template_taints
-from policies.config.node_groups_loader import label_errors
+from policies.config.node_groups import label_errors
 from policies.manifests.fields import (
     METADATA,
     NAME,

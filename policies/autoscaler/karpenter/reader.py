@@ -16,9 +16,8 @@ from policies.autoscaler.karpenter.node_pool import (
 from policies.autoscaler.karpenter.pool_reader import PoolDocument, read_pool
 from policies.autoscaler.karpenter.requirements import combine, of_labels
 from policies.autoscaler.node_group import USUAL_LABELS, described_amounts, least_amounts
-from policies.config import instance_types
-from policies.config.instance_types import InstanceTypeEntry, InstanceTypes
-from policies.config.instance_types_loader import read_instance_types
+from policies.config.instance_types import InstanceTypeEntry, InstanceTypes, read_instance_types
+from policies.config.own_kinds import OwnKind
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
     NAME,
@@ -83,7 +82,7 @@ class KarpenterReader:
             rule: The rule that an object breaks which is no NodePool.
         """
         kind, version = text_member(value, "kind"), text_member(value, "apiVersion")
-        if kind == instance_types.KIND:
+        if kind == OwnKind.INSTANCE_TYPES:
             return self._take_types(value)
         found = ErrorList()
         if kind != NODE_POOL:

@@ -10,11 +10,10 @@ from typing import Any
 
 from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.autoscaler.cluster_facts import ClusterFacts
-from policies.autoscaler.expander import best_options
 from policies.autoscaler.node_group import ScaledGroup
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PendingPod, group_pods
-from policies.autoscaler.scale_up import Considered, consider, scale_up
+from policies.autoscaler.scale_up import Considered, best_options, consider, scale_up
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import AutoscalerSettings, CloudProvider, Expander, GroupPriority
 from policies.config.policy_set import PolicySet

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.config.inspect_documents import inspect, is_known
+from policies.config.policy_advice import inspect, is_known
 from policies.manifests.findings import Severity
 from tests.builders import a_policy
 from tests.policies.config.documents import SOFT, loaded

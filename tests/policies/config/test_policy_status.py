@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 
-from policies.config.policy_status import PolicyStatus, policy_status, summary_of
+from policies.config.policy_resource import PolicyStatus, policy_status, summary_of
 from policies.config.type_schema import class_schema
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from policies.manifests.words import IN_SENTENCE

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.config import instance_types, lint_config, node_groups, spread_policy
 from policies.config.instance_types import InstanceTypes
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import NodeGroups
+from policies.config.own_kinds import OwnKind
 from policies.config.policy_document import SpreadPolicyDocument
 from policies.config.read_document import read_document
 from policies.config.schema import document_schema
@@ -28,7 +28,7 @@ _SELECTOR = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "c", "opera
 _AMOUNTS = {"cpu": "2", "memory": "4Gi"}
 #: A document of each kind in which every part stands that has a type of its own.
 _FORMS: Mapping[str, tuple[type[DocumentFields], dict[str, Any]]] = {
-    spread_policy.KIND: (
+    OwnKind.SPREAD_POLICY: (
         SpreadPolicyDocument,
         a_policy(
             scope={"namespaces": ["team-*"], "kinds": ["Job"], "objectSelector": _SELECTOR},
@@ -38,7 +38,7 @@ _FORMS: Mapping[str, tuple[type[DocumentFields], dict[str, Any]]] = {
             topology={"domains": {"zone": ["a"]}},
         ),
     ),
-    lint_config.KIND: (
+    OwnKind.LINT_CONFIG: (
         LintConfig,
         {
             "paths": ["a"],
@@ -48,7 +48,7 @@ _FORMS: Mapping[str, tuple[type[DocumentFields], dict[str, Any]]] = {
             "charts": [{"path": "a", "releases": [{"name": "b", "values": ["c"], "set": {"d": 1}}]}],
         },
     ),
-    node_groups.KIND: (
+    OwnKind.NODE_GROUPS: (
         NodeGroups,
         {
             "expanders": ["priority"],
@@ -65,7 +65,7 @@ _FORMS: Mapping[str, tuple[type[DocumentFields], dict[str, Any]]] = {
             ],
         },
     ),
-    instance_types.KIND: (
+    OwnKind.INSTANCE_TYPES: (
         InstanceTypes,
         {
             "instanceTypes": [
@@ -131,7 +131,7 @@ def test_reader_and_schema_agree(kind: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("document", [None, [], "x"], ids=["null", "a list", "a text"])
 def test_no_object(document: object) -> None:
     """A document that is no object has one error."""
-    (error,) = _errors(lint_config.KIND, document)
+    (error,) = _errors(OwnKind.LINT_CONFIG, document)
 
     assert "must be an object" in error
 
@@ -154,10 +154,10 @@ def test_texts(golden: Callable[[str, str], str]) -> None:
     document["metadata"]["name"] = "A b"
     document["apiVersion"] = "v1"
     groups = {
-        "kind": node_groups.KIND,
+        "kind": OwnKind.NODE_GROUPS,
         "groups": [{"name": "a", "allocatable": _AMOUNTS, "maxSize": 5_001, "minSize": -1}],
     }
-    errors = [*_errors(spread_policy.KIND, document), *_errors(node_groups.KIND, groups)]
+    errors = [*_errors(OwnKind.SPREAD_POLICY, document), *_errors(OwnKind.NODE_GROUPS, groups)]
     actual = "".join(f"{text if len(text) < 300 else text[:297] + '...'}\n" for text in errors)
 
     assert golden("read_document.txt", actual) == actual
