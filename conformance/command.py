@@ -27,7 +27,6 @@ with late_imports():
     from conformance import corpus as conformance_corpus
     from conformance import endpoint, engine, line_command, report_json, report_text
     from conformance import run as conformance_run
-    from conformance import run_cases as conformance_run_cases
     from webhook.cli import manifest
 
 
@@ -131,7 +130,7 @@ def command(
             target=tested.title, corpus=f"Conformance {corpus.title}", chosen=wanted
         )
         with progress("Running the corpus", long=True) as show:
-            conformance_run_cases.run_cases(
+            conformance_run.run_cases(
                 (case for _, case in chosen), answering, run, lambda: show(run.total.total() / count)
             )
     if form == "text":

@@ -1,19 +1,28 @@
-"""A run of the corpus against one implementation: what became of each case, counted by feature."""
+"""A run of the corpus: one request after another, and what became of each case, counted by feature."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
-from conformance.case import ConformanceCase
+from conformance.case import ConformanceCase, Operation
 from conformance.comparison import Comparison, compare
 from conformance.feature import FEATURES, AnswerField, Feature, features_of
+from conformance.implementation import (
+    DeclinedError,
+    Implementation,
+    ImplementationError,
+    NoAnswerError,
+)
 from policies.manifests.sanitize import one_line
+
+#: Requests without anything to compare in their answers after which a run ends that has compared nothing.
+MOST_USELESS: Final = 25
 
 
 class CaseOutcome(StrEnum):
@@ -154,3 +163,47 @@ class ConformanceRun:
     def features(self) -> list[tuple[Feature, Counter[CaseOutcome]]]:
         """Return the features that some case is about, in the order of reports."""
         return [(entry, self.outcomes[entry.id]) for entry in FEATURES if entry.id in self.outcomes]
+
+
+def run_cases(
+    cases: Iterable[ConformanceCase],
+    implementations: Mapping[Operation, Implementation],
+    run: ConformanceRun,
+    advance: Callable[[], None] = lambda: None,
+) -> None:
+    """Send the request of each case and compare the answer.
+
+    Args:
+        cases: The cases.
+        implementations: What answers which requests; those without one are not run.
+        run: Takes the results.
+        advance: Called after each case.
+    """
+    for case in cases:
+        implementation = implementations.get(case.operation)
+        if implementation is None or run.stopped:
+            run.add(CaseResult.of(case))
+        else:
+            _run_case(case, implementation, run)
+        advance()
+    if not run.stopped and not run.answered and not run.failed:
+        run.stopped = f"{run.target} answered nothing that can be compared"
+
+
+def _run_case(case: ConformanceCase, implementation: Implementation, run: ConformanceRun) -> None:
+    try:
+        result = compare_answer(case, implementation.answer(case.operation, orjson.dumps(case.request)))
+    except DeclinedError as error:
+        result = CaseResult.of(case, problem=one_line(str(error)), declined=True)
+    except NoAnswerError as error:
+        result = CaseResult.of(case, problem=one_line(str(error)))
+    except ImplementationError as error:
+        run.stopped = f"{one_line(str(error))}; the request was case {one_line(case.id)}"
+        result = CaseResult.of(case)
+    run.add(result)
+    if not run.answered and run.total.total() >= MOST_USELESS and not run.stopped:
+        run.stopped = (
+            f"{implementation.title}: none of the first {MOST_USELESS} answers has a field that can be "
+            "compared, such as nodes: does it answer score requests? "
+            f"The last: {result.problem or 'a JSON object'}"
+        )

@@ -13,14 +13,12 @@ from conformance import report_json as conformance_json
 from docs.generator import (
     commands,
     corpus,
-    crd,
+    deployed,
     documents,
     http,
     installation,
     releases,
-    renames,
     repository,
-    roles,
     rules,
     shop,
     terminal,
@@ -52,7 +50,7 @@ def _files() -> Mapping[Path, str]:
     """Return the content that each generated file should have."""
     reference = {
         "commands.md": commands.page_of_commands(),
-        "renamed.md": renames.page_of_renames(),
+        "renamed.md": commands.page_of_renames(),
         "settings.md": commands.page_of_settings(),
         "documents.md": documents.page_of_documents(),
         "http.md": http.page_of_routes(),
@@ -73,9 +71,9 @@ def _files() -> Mapping[Path, str]:
             (DOCS / "examples" / "shop.json", ROOT / "webhook" / "demo" / "shop.json"), shop.cluster()
         ),
         ROOT / "conformance" / "conformance.schema.json": conformance_json.schema(),
-        **roles.roles(),
+        **deployed.roles(),
         **typescript.files(),
-        **crd.definitions(),
+        **deployed.definitions(),
     }
 
 

@@ -8,8 +8,7 @@ from conformance.case import Operation
 from conformance.corpus import open_corpus
 from conformance.engine import Engine
 from conformance.implementation import DeclinedError
-from conformance.run import CaseOutcome, ConformanceRun
-from conformance.run_cases import run_cases
+from conformance.run import CaseOutcome, ConformanceRun, run_cases
 from tests.recorded import corpus_cases
 
 #: The files of which the tests of the scheduler run every case; here it is every tenth.

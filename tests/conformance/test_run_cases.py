@@ -9,8 +9,7 @@ import pytest
 
 from conformance.case import Operation
 from conformance.implementation import DeclinedError, ImplementationError, NoAnswerError
-from conformance.run import CaseOutcome, ConformanceRun
-from conformance.run_cases import MOST_USELESS, run_cases
+from conformance.run import MOST_USELESS, CaseOutcome, ConformanceRun, run_cases
 from tests.conformance.test_run import CASE
 
 #: More cases than are tried of an implementation that answers nothing.

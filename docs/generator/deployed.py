@@ -1,20 +1,25 @@
-"""The CustomResourceDefinition of SpreadPolicy, as the chart and the kustomization install it."""
+"""What the chart and the kustomization have alike: the definition of SpreadPolicy, and rights to watch."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
 import yaml
 
-from docs.generator.roles import DEPLOY
 from policies.config.crd import CEL, build_crd
+from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 
+DEPLOY: Final = Path(__file__).parents[2] / "deploy"
 CHART: Final = DEPLOY / "helm/evenkeel/templates/crd.yaml"
 BASE: Final = DEPLOY / "kustomize/base/crd.yaml"
+ROLES: Final = (DEPLOY / "helm/evenkeel/templates/rbac.yaml", DEPLOY / "kustomize/base/rbac.yaml")
+#: The rules behind the comment that says that they are generated, up to the next comment.
+_RULES = re.compile(r"(?<=`make generate` writes these rules\.\n)(?:[- ] .*\n)+")
 
 _NOTE: Final = "# SpreadPolicy. `make generate` writes this file.\n"
 _BEFORE: Final = """\
@@ -67,3 +72,18 @@ def _conditional(lines: list[str]) -> Iterator[str]:
             indent = depth
             yield f"{' ' * depth}{{{{- if $rules }}}}\n"
         yield line
+
+
+def roles() -> Mapping[Path, str]:
+    """Return the files of the roles with the rights of today."""
+    return {file: _RULES.sub(_rules(), file.read_text("utf-8"), count=1) for file in ROLES}
+
+
+def _rules() -> str:
+    """Return a rule for each group of watched resources."""
+    named = sorted((resource.group, resource.plural) for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES))
+    return "".join(
+        f"- apiGroups: [{group or chr(34) * 2}]\n  resources: [{', '.join(plural for _, plural in found)}]\n"
+        "  verbs: [list, watch]\n"
+        for group, found in groupby(named, key=lambda entry: entry[0])
+    )
