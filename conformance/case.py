@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import orjson
 
 from conformance.feature import FEATURES_BY_ID
-from policies.manifests.fields import (
-    ErrorList,
-    FieldError,
-    FieldPath,
-    required_value,
-    unsupported_value,
-    wrong_type,
-)
+from policies.manifests.fields import VALUE_INVALID, ErrorList, FieldPath, required_value, unsupported_value
+from policies.manifests.wire import Keywords, Received, members
+from policies.manifests.wire_reader import Checked, Needed, read
 
 #: The version of the form of cases and of ``corpus.json``; a newer one needs a newer program.
 FORMAT_VERSION: Final = 1
 
-_ROOT: Final = FieldPath()
-_CASE_INVALID: Final = "case-invalid"
-#: The fields of a case that are texts, and those that are objects.
-_TEXTS: Final = ("id", "release", "source")
-_BODIES: Final = ("request", "expected")
+_NEEDED: Final = Needed("every case has it")
+_Text: TypeAlias = Annotated[str, Keywords(minLength=1), _NEEDED]
+_Body: TypeAlias = Annotated[dict[str, Any], Keywords(minProperties=1), _NEEDED]
+
+
+def _check_feature(feature: str, path: FieldPath, found: ErrorList) -> None:
+    if feature not in FEATURES_BY_ID:
+        found.add(unsupported_value(path, feature, FEATURES_BY_ID, VALUE_INVALID))
+
+
+_Features: TypeAlias = Annotated[
+    tuple[Annotated[str, Checked(_check_feature)], ...], Keywords(minItems=1), _NEEDED
+]
 
 
 class Operation(StrEnum):
@@ -37,7 +39,7 @@ class Operation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConformanceCase:
+class ConformanceCase(Received):
     """One case.
 
     Attributes:
@@ -50,48 +52,31 @@ class ConformanceCase:
         expected: What of the answer is known; ``comparison`` says how it is compared.
     """
 
-    id: str
-    features: frozenset[str]
-    release: str
-    source: str
-    operation: Operation
-    request: dict[str, Any]
-    expected: dict[str, Any]
+    id: _Text
+    features: _Features
+    release: _Text
+    source: _Text
+    operation: Annotated[Operation, _NEEDED]
+    request: _Body
+    expected: _Body
 
     @classmethod
     def parse(cls, line: bytes, found: ErrorList) -> ConformanceCase | None:
-        """Read a line of the corpus; None if it is no case, with ``found`` saying why."""
+        """Read a line of the corpus; None if it is no case, with ``found`` saying why.
+
+        Fields of a later version of the form are passed over.
+        """
         before = found.count
         try:
             raw = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            found.add(required_value(_ROOT, f"must be one JSON object: {error}", _CASE_INVALID))
+            found.add(required_value(FieldPath(), f"must be one JSON object: {error}", VALUE_INVALID))
             return None
-        case = found.mapping(raw, _ROOT)
-        if found.count == before:
-            found.extend(_errors(case))
-        texts: dict[str, Any] = {name: found.text(case.get(name), _ROOT.child(name)) for name in _TEXTS}
-        bodies: dict[str, Any] = {name: found.mapping(case.get(name), _ROOT.child(name)) for name in _BODIES}
-        if found.count > before:
-            return None
-        return cls(
-            features=frozenset(case["features"]), operation=Operation(case["operation"]), **texts, **bodies
-        )
+        if isinstance(raw, dict):
+            raw = {name: raw[name] for name in _NAMES if name in raw}
+        case = read(cls, raw, FieldPath(), found)
+        return case if found.count == before else None
 
 
-def _errors(case: dict[str, Any]) -> Iterator[FieldError]:
-    """Yield the fields that a case lacks, and the features and operations that do not exist."""
-    for name in (*_TEXTS, *_BODIES, "features", "operation"):
-        if not case.get(name):
-            yield required_value(_ROOT.child(name), "every case has it", _CASE_INVALID)
-    features = case.get("features") or []
-    if not isinstance(features, list):
-        yield wrong_type(_ROOT.child("features"), "a list", features)
-        return
-    for position, feature in enumerate(features):
-        if not isinstance(feature, str) or feature not in FEATURES_BY_ID:
-            path = _ROOT.child("features").index(position)
-            yield unsupported_value(path, feature, FEATURES_BY_ID, _CASE_INVALID)
-    operation = case.get("operation")
-    if operation and operation not in list(Operation):
-        yield unsupported_value(_ROOT.child("operation"), operation, list(Operation), _CASE_INVALID)
+#: The names of the fields of a case.
+_NAMES: Final = tuple(member.name for member in members(ConformanceCase))

@@ -184,7 +184,7 @@ def _chosen(
     return (
         (line, case)
         for line, case in corpus.cases()
-        if (not features or features & case.features) and (not ids or case.id in ids)
+        if (not features or features.intersection(case.features)) and (not ids or case.id in ids)
     )
 
 

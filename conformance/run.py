@@ -68,9 +68,8 @@ class CaseResult:
         declined: bool = False,
     ) -> CaseResult:
         """Return a result without the request, which may be large."""
-        return cls(
-            id=case.id, features=case.features, comparison=comparison, problem=problem, declined=declined
-        )
+        features = frozenset(case.features)
+        return cls(id=case.id, features=features, comparison=comparison, problem=problem, declined=declined)
 
     def outcome(self, feature: Feature | None = None) -> CaseOutcome:
         """Return the outcome of the case for a feature; for None, of all fields."""

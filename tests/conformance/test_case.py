@@ -35,12 +35,12 @@ def test_a_case() -> None:
     ("fields", "paths"),
     [
         pytest.param({"id": ""}, ["id"], id="no id"),
-        pytest.param({"id": 3, "source": None}, ["source", "id"], id="a number, nothing"),
+        pytest.param({"id": 3, "source": None}, ["id", "source"], id="a number, nothing"),
         pytest.param({"features": []}, ["features"], id="no feature"),
         pytest.param({"features": "KEP-895"}, ["features"], id="features that are no list"),
         pytest.param({"features": ["KEP-895", "KEP-1", 3]}, ["features[1]", "features[2]"], id="unknown"),
         pytest.param({"operation": "explain"}, ["operation"], id="an unknown operation"),
-        pytest.param({"request": [1], "expected": {}}, ["expected", "request"], id="bodies"),
+        pytest.param({"request": [1], "expected": {}}, ["request", "expected"], id="bodies"),
     ],
 )
 def test_what_is_wrong(fields: dict[str, Any], paths: list[str]) -> None:

@@ -11,7 +11,7 @@ from conformance.run import CaseOutcome, CaseResult, ConformanceRun, compare_ans
 
 CASE = ConformanceCase(
     id="a",
-    features=frozenset({"KEP-895", "profile"}),
+    features=("KEP-895", "profile"),
     release="1.36",
     source="measured",
     operation=Operation.SCORE,
