@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.packed_domains import Domain, FirstRejection, PodTally, SkewLimit, first_rejection
+from policies.autoscaler.packed_cluster import Domain, FirstRejection, PodTally, SkewLimit, first_rejection
 from policies.autoscaler.pod_groups import PodGroup
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.interpod_terms import InterPodTerm

@@ -15,9 +15,8 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from policies.autoscaler.cluster_facts import ClusterFacts, PodGroupFacts
-from policies.autoscaler.filtered_cluster import FilteredCluster
 from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.packed_domains import FirstRejection, PackedDomains
+from policies.autoscaler.packed_cluster import FilteredCluster, FirstRejection, PackedDomains
 from policies.model.node import Node
 from policies.scheduler.node_table import PODS
 from policies.scheduler.plugins.noderesources import TOO_MANY_PODS, insufficient

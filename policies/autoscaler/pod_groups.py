@@ -17,7 +17,7 @@ MOST_GROUPS: Final = 10
 #: The lowest priority for which nodes are added: the default of ``--expendable-pods-priority-cutoff``.
 LOWEST_PRIORITY: Final = -10
 #: Constraints that the pod has itself, whoever wrote them.
-_OF_POD: Final = frozenset({ConstraintOrigin.POD, ConstraintOrigin.POLICY})
+OF_POD: Final = frozenset({ConstraintOrigin.POD, ConstraintOrigin.POLICY})
 
 
 class PendingPod(NamedTuple):
@@ -77,5 +77,5 @@ def filtered_request(request: SchedulingRequest) -> SchedulingRequest:
     ScheduleAnyway constraints filter nothing, and the scheduler's default constraints are not known to it.
     """
     pod = replace(request.pod, name="", uid="", nominated_node="")
-    constraints = tuple(each for each in request.constraints if each.is_hard and each.origin in _OF_POD)
+    constraints = tuple(each for each in request.constraints if each.is_hard and each.origin in OF_POD)
     return replace(request, pod=pod, constraints=constraints, profile=DEFAULT_PROFILE)

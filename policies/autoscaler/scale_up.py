@@ -15,7 +15,7 @@ from typing import Final
 from policies.autoscaler.balancing import balance, similar
 from policies.autoscaler.estimator import ExpansionOption, estimate
 from policies.autoscaler.node_group import ScaledGroup
-from policies.autoscaler.packed_domains import FirstRejection
+from policies.autoscaler.packed_cluster import FirstRejection
 from policies.autoscaler.packing import Packing
 from policies.autoscaler.pod_groups import LOWEST_PRIORITY, PodGroup
 from policies.config.node_groups import AutoscalerSettings, Expander, GroupPriority, matches

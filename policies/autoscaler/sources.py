@@ -8,7 +8,7 @@ from typing import Any, Final
 from policies.autoscaler import cluster_api
 from policies.autoscaler.autoscaler import ClusterAutoscaler
 from policies.autoscaler.cluster_api import MAX_SIZE, MIN_SIZE, nodes_with, read_scaled_object
-from policies.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, KarpenterReader
+from policies.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, NOT_MODELED, KarpenterReader
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.node_group import ScaledGroup, described_amounts
 from policies.config.node_groups import AutoscalerSettings, GroupEntry, NodeGroups, read_node_groups
@@ -32,8 +32,6 @@ from policies.model.taints import Taint
 from policies.model.topology_keys import ZONE
 from policies.scheduler.index import ClusterIndex
 
-#: The rules that documents break.
-NOT_MODELED: Final = "not-modeled"
 #: The kinds of documents that describe the nodes of an autoscaler, and nothing else.
 DESCRIBED: Final = (OwnKind.NODE_GROUPS, NODE_POOL, OwnKind.INSTANCE_TYPES)
 #: What is said of documents without a node group.
@@ -96,17 +94,13 @@ class AutoscalerReader:
             if scaled is not None:
                 self._add(scaled, NAME, found)
         elif api_group == KARPENTER_GROUP or kind == OwnKind.INSTANCE_TYPES:
-            found.extend(self._karpenter.take(value, NOT_MODELED))
+            self._karpenter.take(value, found)
         elif not is_node_class(value):
             kinds = (*DESCRIBED, *cluster_api.KINDS)
             found.add(unsupported_value(FieldPath(("kind",)), value.get("kind"), kinds, NOT_MODELED))
-        self._check_one(kind, found)
-        return found.errors
-
-    def _check_one(self, kind: str, found: ErrorList) -> None:
-        """Record that there are documents of both autoscalers."""
         if self._karpenter.has_pools and self._groups:
             found.add(invalid_value(FieldPath(("kind",)), kind, BOTH, NOT_MODELED))
+        return found.errors
 
     def _add(self, group: ScaledGroup, path: FieldPath, found: ErrorList) -> None:
         if any(group.name == other.name for other in self._groups):

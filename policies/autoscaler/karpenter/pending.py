@@ -17,6 +17,7 @@ from policies.autoscaler.karpenter.requirements import (
     of_labels,
 )
 from policies.autoscaler.karpenter.topology import CountedNodes
+from policies.autoscaler.pod_groups import OF_POD
 from policies.manifests.cached_property import cached_property
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.interpod_terms import InterPodTerm
@@ -24,12 +25,10 @@ from policies.model.node_affinity import NodeRequirement
 from policies.model.pod import Pod
 from policies.model.taints import TaintEffect, Toleration
 from policies.scheduler.node_table import PODS
-from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
+from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 
 #: What tolerates all taints that are mere preferences.
 NO_PREFERENCE: Final = Toleration(operator="Exists", effect=TaintEffect.PREFER_NO_SCHEDULE)
-#: Constraints that the pod has itself, whoever wrote them.
-OF_POD: Final = frozenset({ConstraintOrigin.POD, ConstraintOrigin.POLICY})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -21,7 +21,6 @@ from policies.autoscaler.node_group import read_template_taints
 from policies.config.node_groups import label_errors
 from policies.manifests.fields import (
     METADATA,
-    NAME,
     SPEC,
     VALUE_INVALID,
     ErrorList,
@@ -100,9 +99,7 @@ def read_pool(value: Mapping[str, Any], found: ErrorList) -> PoolDocument:
     metadata = found.mapping(value.get("metadata"), METADATA)
     for field in ("labels", "annotations"):
         found.labels(metadata.get(field), METADATA.child(field))
-    name = found.text(metadata.get("name"), NAME)
-    if metadata.get("name") in (None, ""):
-        found.add(required_value(NAME, "", VALUE_INVALID))
+    name = _needed(metadata, "name", METADATA, found)
     spec = _object(value, SPEC, found, _SPEC_FIELDS)
     template = _object(spec, _TEMPLATE, found, _TEMPLATE_FIELDS)
     own = _object(template, _OF_NODES, found, _NODE_FIELDS)
@@ -130,6 +127,13 @@ def _object(
     read = found.mapping(parent.get(str(path.segments[-1])), path)
     found.unknown(read, path, known=field_names(*known))
     return read
+
+
+def _needed(parent: Mapping[str, Any], field: str, path: FieldPath, found: ErrorList) -> str:
+    """Return a text that must be there."""
+    if parent.get(field) in (None, ""):
+        found.add(required_value(path.child(field), "", VALUE_INVALID))
+    return found.text(parent.get(field), path.child(field))
 
 
 def _number(
@@ -225,10 +229,7 @@ def _requirements(raw: object, path: FieldPath, found: ErrorList) -> Iterator[tu
     for where, entry in found.objects(raw, path):
         before = found.count
         found.unknown(entry, where, known=_REQUIREMENT_FIELDS)
-        key = found.text(entry.get("key"), where.child("key"))
-        if entry.get("key") in (None, ""):
-            found.add(required_value(where.child("key"), "", VALUE_INVALID))
-        elif key:
+        if key := _needed(entry, "key", where, found):
             found.extend(label_key_errors(key, where.child("key"), VALUE_INVALID))
         if entry.get("operator") is None:
             found.add(required_value(where.child("operator"), "", VALUE_INVALID))

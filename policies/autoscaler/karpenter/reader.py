@@ -23,7 +23,6 @@ from policies.manifests.fields import (
     NAME,
     NAME_TAKEN,
     ErrorList,
-    FieldError,
     FieldPath,
     duplicate_value,
     text_member,
@@ -34,6 +33,8 @@ from policies.model.scaling import CAPACITY_TYPE, KARPENTER_GROUP, KARPENTER_LAB
 from policies.model.topology_keys import INSTANCE_TYPE, REGION, ZONE
 from policies.scheduler.index import ClusterIndex
 
+#: The rule that a document breaks which describes nothing that is modeled.
+NOT_MODELED: Final = "not-modeled"
 #: The kind of a NodePool, and the version of it that is read.
 NODE_POOL: Final = "NodePool"
 VERSION: Final = f"{KARPENTER_GROUP}/v1"
@@ -65,43 +66,33 @@ class KarpenterReader:
         """Whether a NodePool was read."""
         return bool(self._pools or self._static)
 
-    def _take_types(self, value: Mapping[str, Any]) -> list[FieldError]:
-        if self._types is not None:
-            return [duplicate_value(FieldPath(("kind",)), text_member(value, "kind"), NAME_TAKEN)]
-        found = ErrorList()
-        types = read_instance_types(value, found)
-        if not found.errors:
-            self._types = types
-        return found.errors
-
-    def take(self, value: Mapping[str, Any], rule: str) -> list[FieldError]:
-        """Take a document in, unless something is wrong with it, which is returned.
+    def take(self, value: Mapping[str, Any], found: ErrorList) -> None:
+        """Take in an InstanceTypes document, or an object of Karpenter, unless something is wrong with it.
 
         Args:
-            value: An InstanceTypes document, or an object of Karpenter.
-            rule: The rule that an object breaks which is no NodePool.
+            value: The document.
+            found: Takes what is wrong with it; without any error yet.
         """
         kind, version = text_member(value, "kind"), text_member(value, "apiVersion")
         if kind == OwnKind.INSTANCE_TYPES:
-            return self._take_types(value)
-        found = ErrorList()
-        if kind != NODE_POOL:
-            found.add(unsupported_value(FieldPath(("kind",)), kind, [NODE_POOL], rule))
+            types = read_instance_types(value, found)
+            if self._types is not None:
+                found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
+            elif not found.errors:
+                self._types = types
+        elif kind != NODE_POOL:
+            found.add(unsupported_value(FieldPath(("kind",)), kind, [NODE_POOL], NOT_MODELED))
         elif version != VERSION:
-            found.add(unsupported_value(FieldPath(("apiVersion",)), version, [VERSION], rule))
+            found.add(unsupported_value(FieldPath(("apiVersion",)), version, [VERSION], NOT_MODELED))
         else:
-            self._take(value, found)
-        return found.errors
+            self._take_pool(read_pool(value, found), found)
 
-    def _take(self, value: Mapping[str, Any], found: ErrorList) -> None:
-        pool = read_pool(value, found)
+    def _take_pool(self, pool: PoolDocument, found: ErrorList) -> None:
         if any(pool.name == other.name for other in self._pools) or pool.name in self._static:
             found.add(duplicate_value(NAME, pool.name, NAME_TAKEN))
-        if found.errors:
-            return
-        if pool.is_static:
+        elif not found.errors and pool.is_static:
             self._static.append(pool.name)
-        else:
+        elif not found.errors:
             self._pools.append(pool)
 
     def karpenter(self, cluster: ClusterIndex) -> Karpenter:

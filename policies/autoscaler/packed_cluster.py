@@ -1,6 +1,7 @@
-"""The matching pods of domains, and the domains that anti-affinity closes, counted on as pods come.
+"""What changes of a cluster as pods come to it, and so why a node takes no further one.
 
-It is what the filters PodTopologySpread and InterPodAffinity compute of a whole cluster.
+The matching pods of domains and the domains that anti-affinity closes are counted on, which is what the
+filters PodTopologySpread and InterPodAffinity compute of a whole cluster; for some pods all filters are run.
 """
 
 from __future__ import annotations
@@ -9,8 +10,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+import numpy as np
+
+from policies.model.node import Node
+from policies.model.pod import Pod
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.plugin_registry import filter_nodes, pre_filter
 from policies.scheduler.plugins.interpodaffinity import ANTI_AFFINITY, EXISTING
 from policies.scheduler.plugins.podtopologyspread.filtering import MISSING_KEY, SKEW_TOO_LARGE
+from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Rejections
 
 #: A domain, by its topology key and its value.
@@ -183,3 +192,54 @@ class PackedDomains:
         if running and not running.isdisjoint(labels.items()):
             return _EXISTING
         return None
+
+
+class FilteredCluster:
+    """A cluster that is copied, and gets what came, once the filters are run of it.
+
+    Args:
+        cluster: The cluster as it was, which stays so.
+    """
+
+    def __init__(self, cluster: ClusterIndex) -> None:
+        self._cluster, self._changed = cluster, False
+        self._nodes: list[Node] = []
+        self._pods: list[tuple[Pod, Sequence[str], str]] = []
+
+    def fork(self) -> FilteredCluster:
+        """Return a copy that goes its own way."""
+        twin = FilteredCluster(self._cluster.fork("") if self._changed else self._cluster)
+        twin._changed, twin._nodes, twin._pods = self._changed, list(self._nodes), list(self._pods)
+        return twin
+
+    def add(self, node: Node) -> None:
+        """Add a node."""
+        self._nodes.append(node)
+
+    def bind(self, pod: Pod, names: Sequence[str], node: str) -> None:
+        """Put pods that are alike on a node, by their names."""
+        self._pods.append((pod, names, node))
+
+    def rejection(self, request: SchedulingRequest, node: str) -> FirstRejection | None:
+        """Return why a node takes no pod of a request; None if it does."""
+        return first_rejection(self._rejections(request), self._cluster.nodes.positions()[node])
+
+    def feasible(self, request: SchedulingRequest) -> set[str]:
+        """Return the names of the nodes that all filters let pass."""
+        feasible = np.logical_and.reduce([each.of_node == 0 for each in self._rejections(request)])
+        names = self._cluster.nodes.names()
+        return {names[position] for position in np.flatnonzero(feasible).tolist()}
+
+    def _rejections(self, request: SchedulingRequest) -> tuple[Rejections, ...]:
+        """Return what the filters reject, of the cluster with all nodes and pods that came."""
+        if not self._changed:
+            self._cluster, self._changed = self._cluster.fork(""), True
+        for node in self._nodes:
+            self._cluster.nodes.put(node)
+        for pod, names, place in self._pods:
+            for name in names:
+                self._cluster.bind(pod, f"/{name}", place)
+        self._nodes, self._pods = [], []
+        with self._cluster.reading():
+            view = NodeView(self._cluster, request.pod)
+            return filter_nodes(view, request, pre_filter(view, request)).rejections
