@@ -118,7 +118,7 @@ class Packing:
             but: A spot that is left out.
         """
         if self.facts.pods[number].by_filters:
-            return self._after_last(spot for spot in self._feasible(number) if spot >= since and spot != but)
+            return self._filter(number, since, but)
         if self._parked[number]:
             self._unpark(number)
         found, gone, skewed = self._search(number, self._spots(number, since), but)
@@ -202,9 +202,11 @@ class Packing:
                 found.append((key, counts, least + most, (position, least)))
         return found
 
-    def _after_last(self, spots: Iterable[int]) -> int | None:
-        """Return the first of some spots after the one found last, which it then is; None of none."""
-        may = list(spots)
+    def _filter(self, number: int, since: int, but: int) -> int | None:
+        """Return what ``find`` does for a pod that goes through all filters."""
+        feasible = self._filtered.feasible(self.facts.pods[number].group.request)
+        nodes = enumerate(chain(self.facts.nodes, (node for node, _ in self.added)))
+        may = [spot for spot, node in nodes if spot >= since and spot != but and node.name in feasible]
         if not may:
             return None
         self._last[0] = may[bisect_right(may, self._last[0]) % len(may)]
@@ -296,12 +298,6 @@ class Packing:
         if spot < len(self.facts.nodes):
             return self.facts.pods[number].counted[position][spot]
         return self.facts.on(number, self._group(spot)).counted[position]
-
-    def _feasible(self, number: int) -> list[int]:
-        """Return the spots that all filters let pass."""
-        found = self._filtered.feasible(self.facts.pods[number].group.request)
-        nodes = chain(self.facts.nodes, (node for node, _ in self.added))
-        return [spot for spot, node in enumerate(nodes) if node.name in found]
 
     def new_names(self, group: ScaledGroup) -> Iterator[str]:
         """Yield names for nodes of a group that no node has."""

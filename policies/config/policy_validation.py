@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Final
 
 from policies.config.policy_document import SpreadPolicyDocument
 from policies.config.read_document import read_document
@@ -30,11 +31,10 @@ from policies.manifests.fields import (
     shown,
     shown_name,
     type_name,
-    unknown_field,
     unsupported_value,
-    wrong_type,
 )
-from policies.manifests.wire import document_name
+from policies.manifests.wire import DocumentFields
+from policies.manifests.wire_reader import read
 from policies.model.api_rules import ApiRule
 from policies.model.labels import (
     label_key_errors,
@@ -57,9 +57,6 @@ _CONSTRAINTS = SPEC.child("defaults", "constraints")
 _FIELD_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 #: Deduced for each workload, so a default has none.
 _DEDUCED = ("labelSelector", "matchLabelKeys")
-
-#: The types of settings, as a message names them.
-_WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "a boolean", str: "a string"}
 
 #: Entries of one list or map: more namespaces than people list one by one.
 MAX_ITEMS: Final = 1_000
@@ -205,37 +202,22 @@ def _defaults_errors(value: object) -> Iterator[FieldError]:
         yield required_value(_CONSTRAINTS, "must not be empty when source is policy", FIELD_MISSING)
 
 
-def settings_errors(rule: Rule, settings: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
-    """Yield the errors in settings of a rule.
+@dataclass(frozen=True)
+class _NoSettings(DocumentFields):
+    """The settings of a rule without any."""
+
+
+def settings_errors(rule: Rule, settings: Mapping[str, Any], path: FieldPath) -> list[FieldError]:
+    """Return the errors in settings of a rule, by the type that it declares for them.
 
     Args:
         rule: The rule.
         settings: The settings, by the names of the attributes of ``Params`` in camelCase.
         path: Where they are written.
     """
-    hints = get_type_hints(rule.params) if rule.params is not None else {}
-    known = {document_name(name): hint for name, hint in hints.items()}
-    for name, value in settings.items():
-        where = path.child(shown_name(name))
-        if name not in known:
-            yield unknown_field(path, name, known)
-        elif not _fits(value, known[name]):
-            yield wrong_type(where, _wanted(known[name]), value)
-
-
-def _fits(value: object, hint: Any) -> bool:
-    if get_origin(hint) in (tuple, list, frozenset):
-        (item, *_) = get_args(hint)
-        return isinstance(value, list) and all(_fits(entry, item) for entry in value)
-    if hint in (int, float) and isinstance(value, bool):
-        return False
-    return isinstance(value, int | float) if hint is float else isinstance(value, hint)
-
-
-def _wanted(hint: Any) -> str:
-    if get_origin(hint) in (tuple, list, frozenset):
-        return f"a list, each entry {_WORDS.get(get_args(hint)[0], 'of its own type')}"
-    return _WORDS.get(hint, getattr(hint, "__name__", "of another type"))
+    found = ErrorList()
+    read(rule.params or _NoSettings, settings, path, found)
+    return found.errors
 
 
 def limit_errors(document: object) -> list[FieldError]:

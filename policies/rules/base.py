@@ -15,7 +15,7 @@ The constants say the rest:
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
 - ``DECIDABLE``: whether the nodes that an autoscaler adds decide it, where its node groups are known.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
-- ``Params``: a frozen dataclass of settings with defaults; its docstring names each.
+- ``Params``: a frozen dataclass of settings (``DocumentFields``) with defaults; its docstring names each.
 
 A rule of the API server (``ApiRule``) is its manual and ``SEE``: it is an error, found in reading the object.
 """
@@ -23,7 +23,6 @@ A rule of the API server (``ApiRule``) is its manual and ``SEE``: it is an error
 from __future__ import annotations
 
 import pkgutil
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
@@ -36,8 +35,9 @@ from typing import Any, Final
 from policies import rules
 from policies.manifests.edits import Edit
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldPath, shown
+from policies.manifests.fields import ErrorList, FieldPath, shown
 from policies.manifests.findings import Severity
+from policies.manifests.wire import DocumentFields
 from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.repository import Repository
 from policies.model.scaling import ScaleUps, Tool
@@ -159,7 +159,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolParams:
+class ToolParams(DocumentFields):
     """Settings of a rule about a tool.
 
     Attributes:
@@ -245,11 +245,10 @@ class Rule:
         """Return settings as the rule's own ``Params``; None for a rule without."""
         if self.params is None:
             return None
-        values = {
-            _attribute(name): tuple(value) if isinstance(value, list) else value
-            for name, value in settings.items()
-        }
-        return self.params(**values)
+        # Only a program with a policy that has settings pays for reading them.
+        from policies.manifests.wire_reader import read  # noqa: PLC0415
+
+        return read(self.params, settings, FieldPath(), ErrorList())
 
 
 #: The types of what the module of a rule declares.
@@ -367,14 +366,18 @@ def _wrong_declarations(rule_id: str, module: ModuleType) -> Iterator[str]:
         elif given is not None and not isinstance(given, wanted):
             yield f"{name}: must be of type {wanted.__name__}, got {shown(given)}"
     params = getattr(module, "Params", None)
-    if params is not None and not (is_dataclass(params) and all(map(_has_default, fields(params)))):
-        yield "Params: must be a dataclass whose fields all have defaults"
+    if params is not None and not (_is_settings(params) and all(map(_has_default, fields(params)))):
+        yield "Params: must be a dataclass of DocumentFields whose fields all have defaults"
     check = getattr(module, "check", None)
     has_none = is_api_rule or getattr(module, "TARGET", RuleTarget.WORKLOAD) in _WITHOUT_CHECK
     if check is None and not has_none:
         yield "check is missing: must be a function of the target and the context that yields problems"
     elif check is not None and not callable(check):
         yield f"check: must be a function, got {shown(check)}"
+
+
+def _is_settings(params: object) -> bool:
+    return is_dataclass(params) and isinstance(params, type) and issubclass(params, DocumentFields)
 
 
 def _has_default(entry: Field[Any]) -> bool:
@@ -404,7 +407,3 @@ def _rule(rule_id: str, module: ModuleType) -> Rule:
         check=check if tool is None else partial(_where_used, tool, check),
         needs=needs,
     )
-
-
-def _attribute(name: str) -> str:
-    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)

@@ -46,6 +46,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policies.manifests.findings import Severity
+from policies.manifests.wire import DocumentFields
 from policies.manifests.words import IN_PHRASE, listed
 from policies.model.scaling import AS_IT_IS, ReplicaRange, Variation, outcomes
 from policies.model.topology_keys import ZONE
@@ -64,7 +65,7 @@ MIN_DOMAINS_SINCE = KubernetesVersion(1, 27)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Params:
+class Params(DocumentFields):
     """The settings of the rule.
 
     Attributes:

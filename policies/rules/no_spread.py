@@ -36,6 +36,7 @@ from dataclasses import dataclass
 
 from policies.manifests.fields import ErrorList, descend
 from policies.manifests.findings import Severity
+from policies.manifests.wire import DocumentFields
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
@@ -45,7 +46,7 @@ OPT_IN = True
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class Params(DocumentFields):
     """Settings.
 
     Attributes:

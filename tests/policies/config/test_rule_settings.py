@@ -9,11 +9,12 @@ import pytest
 
 from policies.config.policy_validation import settings_errors
 from policies.manifests.fields import FieldPath
+from policies.manifests.wire import DocumentFields
 from policies.rules.base import Context, Rule, all_rules
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(DocumentFields):
     """Settings of a rule that does not exist."""
 
     in_use: bool = False
@@ -36,7 +37,7 @@ def a_rule(params: type[Params] | None = Params) -> Rule:
         pytest.param(
             {"inUse": 1, "most": True, "knownKeys": "a"}, ["inUse", "most", "knownKeys"], id="3 types"
         ),
-        pytest.param({"knownKeys": [1]}, ["knownKeys"], id="a type in a list"),
+        pytest.param({"knownKeys": [1]}, ["knownKeys[0]"], id="a type in a list"),
     ],
 )
 def test_errors(raw: dict[str, Any], expected: list[str]) -> None:

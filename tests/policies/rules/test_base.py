@@ -130,7 +130,7 @@ HALF_WRITTEN = {
     ),
     "settings": (
         NEW_RULE % "WARN" + "\n\nclass Params:\n    most: int\n",
-        ["Params: must be a dataclass whose fields all have defaults"],
+        ["Params: must be a dataclass of DocumentFields whose fields all have defaults"],
     ),
     "import": ("from policies.rules.base import Promblem\n", ["ImportError: cannot import name 'Promblem'"]),
     "syntax": ("def check(", ["SyntaxError: '(' was never closed"]),
