@@ -77,9 +77,9 @@ def count_domains(pods: Iterable[QueuedPod], simulation: ClusterSimulation) -> l
 def domain_changes(
     pods: Sequence[QueuedPod],
     before: Sequence[Sequence[Mapping[str, int]]],
-    after: Sequence[Sequence[Mapping[str, int]]],
+    simulation: ClusterSimulation,
 ) -> tuple[DomainChange, ...]:
-    """Return the change of each constraint of each pod, of what was counted before and after."""
+    """Return the change of each constraint of each pod, of what was counted before and is there now."""
     return tuple(
         DomainChange(
             pod=entry.name,
@@ -88,6 +88,6 @@ def domain_changes(
             before=was,
             after=now,
         )
-        for entry, all_before, all_after in zip(pods, before, after, strict=True)
+        for entry, all_before, all_after in zip(pods, before, count_domains(pods, simulation), strict=True)
         for position, (was, now) in enumerate(zip(all_before, all_after, strict=True))
     )

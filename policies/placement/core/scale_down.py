@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
 from policies.autoscaler.autoscaler import NewNode, new_node
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.node_group import AutoscalerName
-from policies.autoscaler.removal import KeptNode, Removal, WhyKept, WhyRemoved
+from policies.autoscaler.removal import Budgets, KeptNode, NodePod, Removal, WhyKept, WhyRemoved
 from policies.config.context import AdmissionContext
 from policies.manifests.wire import INTERNAL, Count, sent
 from policies.model.cluster_kinds import BUDGET
-from policies.model.deletion_facts import seconds_of
+from policies.model.deletion_facts import read_disruption_facts, seconds_of
+from policies.model.eviction_budget import EvictionBudget
 from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
 from policies.placement.core.domain_changes import (
     DomainChange,
@@ -21,7 +22,6 @@ from policies.placement.core.domain_changes import (
     different_pods,
     domain_changes,
 )
-from policies.placement.core.node_pods import NodePods
 from policies.placement.core.placement import PreparedPod
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
@@ -31,6 +31,8 @@ from policies.scheduler.index import PodOnNode
 
 #: What is said where no budget may protect a pod since none is known.
 _NO_BUDGETS: Final = "PodDisruptionBudgets, which are not known"
+#: Kinds that have others make their pods, and those: Knative makes a Deployment of a Service.
+_MADE_BY: Final = {"Service": "ReplicaSet"}
 #: Pods that are tried elsewhere until no further node is looked at: ten seconds where nodes are hundreds.
 MOST_TRIED: Final = 50_000
 #: Rounds after which the simulation ends, of which each takes ten minutes or more.
@@ -101,6 +103,84 @@ class ScaledDown:
     def pending(self) -> int:
         """How many pods get no node again."""
         return sum(entry.outcome is PodOutcome.PENDING for entry in self.evicted)
+
+
+class NodePods:
+    """The pods of the nodes of a simulation, with all that autoscalers look at before they remove a node."""
+
+    def __init__(self, simulation: ClusterSimulation, again: Rescheduling, *, now: float) -> None:
+        """Look at a cluster.
+
+        Args:
+            simulation: The cluster, which may change.
+            again: What schedules its pods again, with what is known of them.
+            now: The time, in seconds since 1970; 0 if it is not known.
+        """
+        self._simulation, self._facts, self._again = simulation, again.facts, again
+        self._now, self._known = now, dict[PodOnNode, NodePod]()
+
+    def by_node(self) -> dict[str, list[NodePod]]:
+        """Return the pods of each node, by their names."""
+        found: dict[str, list[NodePod]] = {}
+        for pod in self.on(self._simulation.cluster.nodes.names()):
+            found.setdefault(pod.pod.node, []).append(pod)
+        return found
+
+    def on(self, nodes: Iterable[str]) -> Iterator[NodePod]:
+        """Yield the pods of some nodes, by their names."""
+        for pod in sorted(self._simulation.cluster.pods_on(nodes)):
+            if pod not in self._known:
+                self._known[pod] = self._node_pod(pod)
+            yield self._known[pod]
+
+    def _node_pod(self, pod: PodOnNode) -> NodePod:
+        known, number = self._facts.object_of(pod), self._facts.own(pod.namespace, pod.name)
+        if known is not None:
+            found = NodePod(
+                pod=pod,
+                owner="" if known.owner is None else known.owner.kind,
+                static=known.static,
+                of_daemon=known.of_daemon_set or known.disruption.as_daemon,
+                priority=known.priority,
+                age=self._now - created if (created := seconds_of(known.created)) else None,
+                facts=known.disruption,
+                request=None,
+            )
+        elif number is not None:
+            prepared = self._facts.workloads[number]
+            owner, template = prepared.pod.owner, prepared.pod.template
+            facts = read_disruption_facts({"annotations": template.annotations}, template.spec)
+            found = NodePod(
+                pod=pod,
+                owner="" if owner is None else _MADE_BY.get(owner.kind, owner.kind),
+                static=False,
+                of_daemon=facts.as_daemon,
+                priority=prepared.request.pod.priority,
+                age=0.0,
+                facts=facts,
+                request=None,
+            )
+        else:
+            return NodePod.unknown(pod)
+        return found if found.static else found._replace(request=self._again.replacement(pod))
+
+    def budgets(self) -> Budgets:
+        """Return the disruptions that budgets allow now: less by the pods that wait for a node again."""
+        waiting = [pod.request.pod for pod, _ in self._again.pending]
+
+        def allowed(budget: EvictionBudget) -> int:
+            selector = budget.selector
+            if selector is None:
+                return 0
+            pending = sum(
+                pod.namespace == budget.namespace and selector.matches(pod.labels) for pod in waiting
+            )
+            running = self._simulation.count_pods(budget.namespace, selector)
+            if budget.allowed is None:
+                return budget.evictions(running, running + pending)
+            return budget.allowed - pending
+
+        return Budgets((budget, allowed(budget)) for budget in self._simulation.cluster.budgets)
 
 
 def is_undone(change: DomainChange) -> bool:
@@ -195,9 +275,7 @@ class _Run:
                 *(KeptNode(name=e.name, group=e.group, why=WhyKept.UNNEEDED) for e in found.nodes),
             ),
             evicted=evicted,
-            domains=domain_changes(
-                counted, count_domains(counted, start), count_domains(counted, self._simulation)
-            ),
+            domains=domain_changes(counted, count_domains(counted, start), self._simulation),
             all_domains=all_counted,
             complete=not found.nodes and rounds.left > 0 and not stopped,
             stopped=stopped,

@@ -100,11 +100,10 @@ def rebalance(
     found = RebalancePlan(before=start.counts, after=start.counts, least=start.least or 0, budgets=budgets)
     if why := _refusal(prepared, search, start, budgets):
         return replace(found, why_none=why)
-    greedy = search.greedy(start)
-    if isinstance(greedy, _Stuck):
-        return replace(
-            found, evictions=greedy.evictions, after=greedy.counts, why_none=greedy.why, stuck=greedy.last
-        )
+    greedy, stuck = search.greedy(start)
+    if greedy.least != 0:
+        found = replace(found, evictions=greedy.evictions, after=greedy.counts, stuck=stuck)
+        return replace(found, why_none=search.why_stuck(greedy))
     shortest = search.shortest(start, greedy)
     return replace(
         found,
@@ -152,16 +151,6 @@ class _Look:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Stuck:
-    """A search that came to no end, with the eviction that brought nothing."""
-
-    why: NoPlan
-    evictions: tuple[Eviction, ...]
-    counts: Mapping[int, Mapping[str, int]]
-    last: Eviction | None = None
-
-
 class _Search:
     """Tries evictions on forks of the cluster."""
 
@@ -198,12 +187,14 @@ class _Search:
             total=sum(known),
         )
 
-    def greedy(self, start: _Look) -> _Look | _Stuck:
-        """Evict a pod in excess whose replacement goes elsewhere, until nothing is in excess."""
+    def greedy(self, start: _Look) -> tuple[_Look, Eviction | None]:
+        """Evict a pod in excess whose replacement goes elsewhere, until nothing is in excess, or none does.
+
+        Returns:
+            The cluster then, and the first eviction that brought nothing; None where none did so.
+        """
         state = start
-        while state.least != 0:
-            if len(state.evictions) == MOST_EVICTIONS:
-                return _Stuck(NoPlan.TOO_MANY, state.evictions, state.counts)
+        while state.least != 0 and len(state.evictions) < MOST_EVICTIONS:
             before = (state.least or 0, state.total)
             last = None
             own = self._own(state.simulation)
@@ -213,9 +204,14 @@ class _Search:
                     state = after
                     break
             else:
-                why = NoPlan.UNDECIDED if self.exhausted else NoPlan.STUCK
-                return _Stuck(why, state.evictions, state.counts, last)
-        return state
+                return state, last
+        return state, None
+
+    def why_stuck(self, state: _Look) -> NoPlan:
+        """Return why no further eviction was found."""
+        if len(state.evictions) == MOST_EVICTIONS:
+            return NoPlan.TOO_MANY
+        return NoPlan.UNDECIDED if self.exhausted else NoPlan.STUCK
 
     def shortest(self, start: _Look, known: _Look) -> _Look:
         """Return a plan with fewer evictions than a known one, or that one if none is found."""

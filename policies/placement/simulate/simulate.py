@@ -92,12 +92,11 @@ def simulate(
         again.replace_preempted()
         if scaling is not None and len(steps) == len(queue):
             scaling.schedule_again(again)
-    after = count_domains(counted, simulation)
     of_queue = (name for entry in queue for name in entry.request.unmodeled)
     return Simulation(
         steps=tuple(steps),
         queued=len(queue),
-        domains=domain_changes(counted, before, after),
+        domains=domain_changes(counted, before, simulation),
         all_counted=all_counted,
         unmodeled=tuple(dict.fromkeys((*of_queue, *(() if again is None else again.unmodeled)))),
         evicted=() if again is None else again.displaced,

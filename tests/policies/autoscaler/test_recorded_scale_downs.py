@@ -20,10 +20,10 @@ from policies.manifests.wire_reader import read
 from policies.model.deletion_facts import seconds_of
 from policies.model.node import Node
 from policies.placement.core.cluster_simulation import ClusterSimulation
-from policies.placement.core.node_pods import NodePods
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.rescheduling import Rescheduling
+from policies.placement.core.scale_down import NodePods
 from policies.scheduler.index import ClusterIndex
 from tests.for_each import for_each
 from tests.recorded import recorded_scale_downs
