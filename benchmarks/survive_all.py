@@ -21,7 +21,8 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.rescheduling import Rescheduling
-from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival
+from policies.placement.survive.cluster_survival import ClusterSurvival
+from policies.placement.survive.loss import LossOptions
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.repeated import BestNodes, RepeatedRequests
@@ -49,7 +50,7 @@ def run(aims: Iterable[tuple[Cluster, float]] = AIMS_S) -> None:
     for cluster, aim in aims:
         read = _read(cluster)
         began = time.process_time()
-        options = ClusterLossOptions(key=ZONE, domain=_ZONE)
+        options = LossOptions(key=ZONE, domain=_ZONE)
         survival = ClusterSurvival(read.workloads, read.context, options, read.running)
         first = time.process_time() - began
         (done,) = survival.losses()

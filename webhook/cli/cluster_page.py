@@ -15,8 +15,9 @@ from webhook.late_imports import late_imports
 if TYPE_CHECKING:
     from policies.placement.audit.workload_audit import WorkloadAudit
     from policies.placement.survive.cluster_loss import ClusterSurvivalReport
-    from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
+    from policies.placement.survive.cluster_survival import ClusterSurvival, Disrupted
     from policies.placement.survive.damage import Damage
+    from policies.placement.survive.loss import LossOptions
     from policies.reports.audit.run import AuditRun
     from webhook.cli.cluster_workloads import ReadCluster
     from webhook.cli.placement_options import PlacementOptions
@@ -76,7 +77,7 @@ class RecordedCluster:
         report = survival.report([done.loss], fail_on=fail_on, unread=self._read.unread, stopped=False)
         self._made.loss(done, replace(report, impacts=(done.loss.impact,)))
 
-    def print_losses(self, report: ClusterSurvivalReport, options: ClusterLossOptions) -> None:
+    def print_losses(self, report: ClusterSurvivalReport, options: LossOptions) -> None:
         """Print losses, opened at the only one, or at the list of all."""
         audits = self._audit()
         if options.domain is None:

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 with late_imports():
     from policies.placement.core import actions, placement, pod_objects, recovery, replicas
-    from policies.placement.survive import survival_report, survive, survive_suggestions
+    from policies.placement.survive import deployed_workloads, survival_report, survive, survive_suggestions
+    from policies.placement.survive import loss as survive_loss
     from policies.reports.survive import cluster_text
     from policies.reports.survive import json as survive_json
     from policies.reports.survive import junit as survive_junit
@@ -150,7 +151,7 @@ def command(
     if is_given("all_namespaces"):
         raise UsageError("-A may only be used with --all: an object has one namespace")
     options = options.with_default_cluster()
-    losing = survive.LossOptions(
+    losing = survive_loss.LossOptions(
         actions.topology_key(key),
         allowed_missing=allowed_missing,
         unreachable=unreachable,
@@ -181,7 +182,7 @@ def command(
 
 
 def _evaluate(
-    given: cli_placement.PlacementInput, options: survive.LossOptions, running: pod_objects.PodObjects
+    given: cli_placement.PlacementInput, options: survive_loss.LossOptions, running: pod_objects.PodObjects
 ) -> survival_report.SurvivalReport:
     """Lose every domain once; return what becomes of the workloads.
 
@@ -237,7 +238,7 @@ def _read_workloads(given: cli_placement.PlacementInput) -> tuple[list[Workload]
             # Whatever Kubernetes refuses is an error, also of what could not be evaluated.
             placement.prepare(workload, given.context)
             replicas.check_replicas(workload)
-            if why := survive.why_unjudged(workload):
+            if why := deployed_workloads.why_unjudged(workload):
                 unjudged.append((workload, why))
                 continue
         except placement.PlacementError as error:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 with late_imports():
     from policies.placement.core import actions, pod_objects
     from policies.placement.survive import cluster_survival
+    from policies.placement.survive import loss as survive_loss
     from policies.reports.survive import cluster_text, junit
     from policies.reports.survive import json as survive_json
     from webhook.cli import cluster_page, cluster_workloads, placement
@@ -69,7 +70,7 @@ def run(
     if own_only:
         raise UsageError("--all may not be combined with --displaced own: every pod is scheduled again")
     name, equals, domain = key.partition("=")
-    losing = cluster_survival.ClusterLossOptions(
+    losing = survive_loss.LossOptions(
         key=actions.topology_key(name),
         domain=domain if equals else None,
         allowed_missing=allowed_missing,
@@ -103,7 +104,7 @@ def run(
 
 def _evaluate(
     read: cluster_workloads.ReadCluster,
-    options: cluster_survival.ClusterLossOptions,
+    options: survive_loss.LossOptions,
     running: pod_objects.PodObjects,
     fail_on: Damage,
     recorded: cluster_page.RecordedCluster | None,

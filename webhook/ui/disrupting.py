@@ -12,8 +12,9 @@ from policies.manifests.wire import Count, dumps
 from policies.placement.core.actions import Action, ChangedNodes, LoseDomain
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.survive.cluster_loss import ClusterSurvivalReport
-from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival, Disrupted
+from policies.placement.survive.cluster_survival import ClusterSurvival, Disrupted
 from policies.placement.survive.damage import Damage, DomainImpact
+from policies.placement.survive.loss import LossOptions
 from policies.reports.actions import disruption
 from policies.reports.survive.cluster_text import about, notes, verdict_on
 from policies.reports.survive.json import LossResult, loss_result
@@ -100,7 +101,7 @@ def disrupt(cluster: PageCluster, body: DisruptBody) -> bytes:
         raise ProblemsError([request_problem("actions", text)])
     actions, found = actions_of(body.actions, ACTIONS), ErrorList()
     scaling = None if cluster.autoscale is None else cluster.autoscale.documents
-    options = ClusterLossOptions(key="", autoscaler=autoscaler_of(scaling, cluster.index, found))
+    options = LossOptions(key="", autoscaler=autoscaler_of(scaling, cluster.index, found))
     survival = ClusterSurvival(cluster.objects.workloads, cluster.context, options, cluster.objects.running)
     done = survival.disrupt(actions, found)
     if found.errors:

@@ -34,7 +34,7 @@ from policies.placement.core.actions import domains_of
 from policies.placement.core.given_up import GivenUp
 from policies.placement.core.placement import read_workload
 from policies.placement.core.suggestion_edits import EditSearch
-from policies.placement.survive.survive import why_unjudged
+from policies.placement.survive.deployed_workloads import why_unjudged
 
 #: Sets that are tried at most.
 MOST_TRIED: Final = 200

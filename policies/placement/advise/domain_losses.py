@@ -12,7 +12,8 @@ from policies.manifests.fields import FieldPath
 from policies.manifests.wire import Count, SentAs
 from policies.model.workload import Workload
 from policies.placement.core.placement import read_workload
-from policies.placement.survive.survive import LossOptions, Survival
+from policies.placement.survive.loss import LossOptions
+from policies.placement.survive.survive import Survival
 
 #: Losses that are tried, those of most replicas first.
 MOST_LOSSES: Final = 12

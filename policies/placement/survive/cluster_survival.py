@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.cluster_kinds import BUDGET
@@ -31,6 +30,7 @@ from policies.placement.survive.damage import (
     DomainImpact,
     WorkloadDamage,
 )
+from policies.placement.survive.loss import LossOptions
 from policies.placement.survive.running_workloads import BudgetsBelow, RunningWorkloads
 from policies.scheduler.binding import Step
 from policies.scheduler.evaluate import count_spread
@@ -39,26 +39,6 @@ from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.skew import skew
 
 _NOWHERE: Final = FieldPath()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterLossOptions:
-    """Options: the domains that are lost, and how.
-
-    Attributes:
-        key: The topology key; empty where no domain is lost, but something else happens.
-        domain: The only domain that is lost; None for each in turn.
-        allowed_missing: How many pods of each workload may be missing in the end.
-        unreachable: Whether lost nodes stay in the API, as in an outage.
-        autoscaler: What adds nodes for pods that are pending after a loss; None for nothing. No damage counts
-            these nodes.
-    """
-
-    key: str
-    domain: str | None = None
-    allowed_missing: int = 0
-    unreachable: bool = False
-    autoscaler: NodeAutoscaler | None = None
 
 
 class Disrupted(NamedTuple):
@@ -92,7 +72,7 @@ class ClusterSurvival:
         self,
         workloads: ClusterWorkloads,
         context: AdmissionContext,
-        options: ClusterLossOptions,
+        options: LossOptions,
         running: PodObjects,
         *,
         stop: Callable[[], bool] = lambda: False,

@@ -7,11 +7,34 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Self
 
+from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
 from policies.model.pod_volumes import LostVolume
 from policies.placement.core.autoscaling import Autoscaled
-from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.core.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
 from policies.scheduler.binding import Step
+
+
+@dataclass(frozen=True, slots=True)
+class LossOptions:
+    """Options: the domains that are lost, and the replicas and pods that count.
+
+    Attributes:
+        key: The topology key; empty where no domain of a cluster is lost, but something else happens.
+        allowed_missing: How many replicas of each workload may be missing after a loss.
+        unreachable: Whether lost nodes stay in the API, as in an outage.
+        others: How many pods of other workloads are scheduled again, too; of a whole cluster all are.
+        autoscaler: What adds nodes for pods that are pending after a loss; None for nothing. No verdict
+            or damage counts these nodes.
+        domain: The only domain of a cluster that is lost; None for each in turn.
+    """
+
+    key: str
+    allowed_missing: int = 0
+    unreachable: bool = False
+    others: int = MOST_OTHERS
+    autoscaler: NodeAutoscaler | None = None
+    domain: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

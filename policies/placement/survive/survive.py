@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
-from typing import Annotated, Final
+from typing import Final
 
-from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.manifests.wire import INLINE, INTERNAL, Count, SentAs, sent
-from policies.model.labels import LabelSelector
-from policies.model.replica_number import ReplicaNumber
 from policies.model.workload import Workload
 from policies.placement.core.actions import LoseDomain, apply_actions, domains_of
 from policies.placement.core.autoscaling import Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
-from policies.placement.core.placement import DAEMON_SET, PreparedPod, prepare
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.core.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
-from policies.placement.core.replicas import replicas_of, revision_selector
+from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.rescheduling import MadeRequests, Rescheduling
+from policies.placement.survive.deployed_workloads import Deployment
 from policies.placement.survive.loss import (
     Loss,
+    LossOptions,
     LossWithNewNodes,
     OtherPods,
-    PendingMessages,
     WorkloadLoss,
 )
 from policies.scheduler.binding import Step
@@ -40,100 +35,6 @@ MOST_MARGIN: Final = 100
 MOST_LOST: Final = 100
 
 _NOWHERE = FieldPath()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeployedWorkload:
-    """A workload as it runs before anything is lost.
-
-    Attributes:
-        prepared: Its next pod.
-        wanted: How many replicas it wants.
-        required: How many must run.
-        used: Pods of the cluster that were taken as they are.
-        placed: Replicas that were placed besides, as its controller and the scheduler would.
-        pending: The first replica that fits nowhere even before a loss; None if all fit.
-        untried: Replicas that were not placed, because the work was ended.
-        evicted: How many of its pods were evicted for those of other workloads and fit nowhere then.
-        replaced: Pods of other revisions that were left out, as after a rollout.
-        domains: Its pods by domain of the key; those on nodes without it are left out.
-    """
-
-    prepared: Annotated[PreparedPod, INTERNAL]
-    wanted: Annotated[Count, SentAs("replicas")]
-    required: Count
-    used: Count
-    placed: Count
-    pending: Annotated[Step | None, INTERNAL]
-    replaced: Count
-    untried: Annotated[Count, SentAs("notTried")] = 0
-    evicted: Annotated[int, INTERNAL] = 0
-    domains: Annotated[dict[str, int], INTERNAL] = field(default_factory=dict)
-
-    @property
-    @sent
-    def workload(self) -> Annotated[Workload, INLINE]:
-        """The workload."""
-        return self.prepared.workload
-
-    @property
-    @sent
-    def replicas_from(self) -> ReplicaNumber | None:
-        """The source of the number of replicas that it wants."""
-        return self.workload.replica_number
-
-    @property
-    @sent
-    def running(self) -> Count:
-        """How many replicas run before a loss."""
-        return self.used + self.placed - self.evicted
-
-    @property
-    @sent
-    def messages(self) -> Annotated[PendingMessages, INLINE]:
-        """The scheduler's messages on the first replica that fits nowhere even before a loss."""
-        return PendingMessages.of(self.pending)
-
-    @property
-    def runs(self) -> bool:
-        """Whether as many run as must before anything is lost."""
-        return self.running >= self.required
-
-    @property
-    def lacks(self) -> bool:
-        """Whether fewer run than must, however many more would fit that were not tried."""
-        return self.running + self.untried < self.required
-
-
-@dataclass(frozen=True, slots=True)
-class LossOptions:
-    """Options: the domains that are lost, and the replicas and pods that count.
-
-    Attributes:
-        key: The topology key.
-        allowed_missing: How many replicas of each workload may be missing after a loss.
-        unreachable: Whether lost nodes stay in the API, as in an outage.
-        others: How many pods of other workloads are scheduled again, too.
-        autoscaler: What adds nodes for pods that are pending after a loss; None for nothing. No verdict
-            counts these nodes.
-    """
-
-    key: str
-    allowed_missing: int = 0
-    unreachable: bool = False
-    others: int = MOST_OTHERS
-    autoscaler: NodeAutoscaler | None = None
-
-
-def why_unjudged(workload: Workload) -> str:
-    """Return why there is no number of replicas that could survive; empty if there is one."""
-    if workload.kind.is_pod:
-        return "no controller recreates a Pod" if workload.owner is None else "its controller decides"
-    if workload.kind.kind == DAEMON_SET:
-        return "it runs one pod on each node, which is lost with it"
-    if workload.replicas is None or workload.replicas < 0:
-        return "it has no number of replicas"
-    return "" if workload.selector is not None else "its pods cannot be distinguished from others"
 
 
 class Survival:
@@ -182,12 +83,9 @@ class Survival:
         self.without_key = self.cluster.node_count - sum(map(len, self.domains.values()))
         # What replaces pods of other workloads, whatever is lost.
         self._made: MadeRequests = {}
-        # Which workload each pod belongs to: selectors may overlap.
-        self._own: dict[tuple[str, str], int] = {}
-        deployed = self._replace_evicted([self._deploy(*each) for each in enumerate(workloads)])
-        # Of each together, so that no one's pods are looked for among all others.
-        domains = self._by_domain(len(deployed))
-        self.deployed = tuple(replace(each, domains=of) for each, of in zip(deployed, domains, strict=True))
+        deployment = Deployment(self._simulation, self._context, options, running)
+        self.deployed = deployment.deploy(workloads, self.domains)
+        self._own = deployment.own
         self._margins = [MOST_MARGIN] * len(self.deployed)
 
     def losses(self) -> Iterator[Loss]:
@@ -240,73 +138,6 @@ class Survival:
     def after(self, domain: str) -> ClusterIndex:
         """Return the cluster after a loss, with everything that was scheduled again until it was to stop."""
         return self._lost(domain)[0].cluster
-
-    def _deploy(self, number: int, workload: Workload) -> DeployedWorkload:
-        prepared = prepare(workload, self._context)
-        own, namespace = workload.selector, workload.namespace
-        if own is None or workload.replicas is None:
-            raise ValueError("why_unjudged tells why this has no replicas to place")
-        everything = self.cluster.count_pods(namespace, own)
-        used = self._use(number, prepared, own)
-        replaced = everything - self.cluster.count_pods(namespace, own)
-        queue = replicas_of(prepared, max(workload.replicas - used, 0), self.cluster)
-        steps = tuple(self._simulation.schedule_all(queue))
-        self._own |= {(step.namespace, step.name): number for step in steps if step.node is not None}
-        return DeployedWorkload(
-            prepared=prepared,
-            wanted=workload.replicas,
-            required=max(workload.replicas - self.options.allowed_missing, 0),
-            used=used,
-            placed=count_bound(steps),
-            pending=next((step for step in steps if step.node is None), None),
-            replaced=replaced,
-            untried=len(queue) - len(steps),
-        )
-
-    def _replace_evicted(self, deployed: list[DeployedWorkload]) -> list[DeployedWorkload]:
-        """Schedule again what was evicted for replicas that were placed; return the workloads with that."""
-        prepared = [each.prepared for each in deployed]
-        facts = PodFacts(self.cluster, prepared, self._running, self._own)
-        again = Rescheduling(self._simulation, facts, self._context, others=self.options.others)
-        again.replace_preempted()
-        for entry in again.displaced:
-            if entry.workload is not None and entry.outcome is not PodOutcome.RECOVERED:
-                known = deployed[entry.workload]
-                deployed[entry.workload] = replace(
-                    known, evicted=known.evicted + 1, pending=known.pending or entry.step
-                )
-        return deployed
-
-    def _use(self, number: int, prepared: PreparedPod, own: LabelSelector) -> int:
-        """Remove the pods of a workload that a rollout would replace; return how many are left.
-
-        Those of workloads that were deployed before are not its own, though its selector may select them.
-        """
-        namespace, of_revision = prepared.workload.namespace, revision_selector(prepared)
-        if of_revision is None:
-            return 0
-        is_new = prepared.revision is not None and prepared.revision.is_new
-        kept = set() if is_new else set(self.cluster.selected_names(namespace, of_revision))
-        used = 0
-        for name in self.cluster.selected_names(namespace, own):
-            if (namespace, name) in self._own:
-                continue
-            if name in kept:
-                self._own[namespace, name] = number
-                used += 1
-            else:
-                self._simulation.delete(namespace, name)
-        return used
-
-    def _by_domain(self, workloads: int) -> list[dict[str, int]]:
-        """Return how many pods of each workload each domain has."""
-        counts = [dict.fromkeys(self.domains, 0) for _ in range(workloads)]
-        domain_of = {name: domain for domain, names in self.domains.items() for name in names}
-        for pod in self.cluster.pods_on(domain_of):
-            number = self._own.get((pod.namespace, pod.name))
-            if number is not None:
-                counts[number][domain_of[pod.node]] += 1
-        return counts
 
     def _rank(self, domain: str) -> tuple[int, int, str]:
         return -self._replicas_in(domain), -len(self.domains[domain]), domain

@@ -14,9 +14,10 @@ from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
 from policies.placement.survive.cluster_loss import ClusterLoss, ClusterSurvivalReport
 from policies.placement.survive.damage import Damage, DomainImpact
+from policies.placement.survive.deployed_workloads import DeployedWorkload
 from policies.placement.survive.loss import Loss
 from policies.placement.survive.survival_report import SurvivalReport
-from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
+from policies.placement.survive.survive import MOST_MARGIN
 from policies.placement.survive.survive_suggestions import SurvivalHelp
 from policies.reports.suggestion.json import SuggestedChange, suggested_change
 from policies.reports.survive.cluster_text import new_nodes, notes, verdict

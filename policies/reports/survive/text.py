@@ -11,9 +11,10 @@ from rich.text import Text
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, IN_TABLE, listed, plural
+from policies.placement.survive.deployed_workloads import DeployedWorkload
 from policies.placement.survive.loss import Loss, LossWithNewNodes, WorkloadLoss
 from policies.placement.survive.survival_report import SurvivalReport
-from policies.placement.survive.survive import MOST_MARGIN, DeployedWorkload
+from policies.placement.survive.survive import MOST_MARGIN
 from policies.placement.survive.survive_suggestions import SurvivalHelp, SurvivalSuggestion
 from policies.reports import markdown
 from policies.reports.simulate.autoscale_text import uncounted_note, unhelped_text

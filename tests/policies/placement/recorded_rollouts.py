@@ -24,7 +24,8 @@ from policies.placement.simulate.simulated_queue import (
     SimulationSettings,
     simulate_queue,
 )
-from policies.placement.survive.survive import LossOptions, Survival
+from policies.placement.survive.loss import LossOptions
+from policies.placement.survive.survive import Survival
 from policies.scheduler.index import ClusterIndex
 from webhook.requests.simulate import tie_breaker
 

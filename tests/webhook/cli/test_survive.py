@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from policies.model.workload import Workload
+from policies.placement.survive.deployed_workloads import DeployedWorkload, Deployment
 from policies.placement.survive.loss import Loss
-from policies.placement.survive.survive import DeployedWorkload, Survival
+from policies.placement.survive.survive import Survival
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_node, a_pod, a_workload
 from tests.policies.placement.survive.cluster_losses import pods_of
@@ -147,13 +148,13 @@ def test_ctrl_c(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ctrl_c_before_a_loss(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing was lost there is no verdict, and no color of one."""
-    deploy = Survival._deploy
+    deploy = Deployment._deploy
 
-    def interrupted(survival: Survival, number: int, workload: Workload) -> DeployedWorkload:
+    def interrupted(deployment: Deployment, number: int, workload: Workload) -> DeployedWorkload:
         signal.raise_signal(signal.SIGINT)
-        return deploy(survival, number, workload)
+        return deploy(deployment, number, workload)
 
-    monkeypatch.setattr(Survival, "_deploy", interrupted)
+    monkeypatch.setattr(Deployment, "_deploy", interrupted)
     done = _survive(commands, "zone", "-f", "web.yaml")
 
     assert 130 == done.code

@@ -11,8 +11,9 @@ from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.survive.cluster_loss import ClusterSurvivalReport
-from policies.placement.survive.cluster_survival import ClusterLossOptions, ClusterSurvival
+from policies.placement.survive.cluster_survival import ClusterSurvival
 from policies.placement.survive.damage import Damage, WorkloadDamage
+from policies.placement.survive.loss import LossOptions
 from tests.builders import a_constraint, a_node, a_pod
 from tests.policies.placement.clusters import ZONE_KEY
 from tests.policies.scheduler import storage_objects as storage
@@ -78,7 +79,7 @@ def a_report(
         running(obj)
         workloads(obj)
     context = AdmissionContext(policies=(), cluster=index)
-    survival = ClusterSurvival(workloads, context, ClusterLossOptions(key=key, **options), running, stop=stop)
+    survival = ClusterSurvival(workloads, context, LossOptions(key=key, **options), running, stop=stop)
     losses = [done.loss for done in survival.losses()]
     return survival.report(losses, fail_on=fail_on, stopped=stop())
 

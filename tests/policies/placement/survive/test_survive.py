@@ -12,8 +12,9 @@ from policies.config.context import AdmissionContext
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import read_workload
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.survive.loss import Loss, OtherPods, PendingOwner, margin
-from policies.placement.survive.survive import MOST_MARGIN, LossOptions, Survival, why_unjudged
+from policies.placement.survive.deployed_workloads import why_unjudged
+from policies.placement.survive.loss import Loss, LossOptions, OtherPods, PendingOwner, margin
+from policies.placement.survive.survive import MOST_MARGIN, Survival
 from policies.scheduler.binding import schedule
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.policies.placement.clusters import ZONE_KEY

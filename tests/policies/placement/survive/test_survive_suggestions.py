@@ -8,7 +8,8 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.placement.core.placement import read_workload
-from policies.placement.survive.survive import LossOptions, Survival
+from policies.placement.survive.loss import LossOptions
+from policies.placement.survive.survive import Survival
 from policies.placement.survive.survive_suggestions import SurvivalHelp, find_help
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from tests.builders import a_constraint, a_node, a_workload

@@ -8,8 +8,10 @@ from typing import Any
 from policies.config.context import AdmissionContext
 from policies.placement.core.placement import read_workload
 from policies.placement.core.pod_objects import PodObjects
+from policies.placement.survive.deployed_workloads import why_unjudged
+from policies.placement.survive.loss import LossOptions
 from policies.placement.survive.survival_report import SurvivalReport
-from policies.placement.survive.survive import LossOptions, Survival, why_unjudged
+from policies.placement.survive.survive import Survival
 from policies.placement.survive.survive_suggestions import find_help
 from tests import builders
 from tests.builders import a_constraint, a_node, a_pod, a_workload
