@@ -20,7 +20,8 @@ from policies.placement.core.given_up import WEAKENING
 from policies.placement.core.placement import Placement, evaluate_workload
 from policies.placement.core.replicas import Replicas, fill
 from policies.placement.core.suggestion_edits import EditSearch, constraint_candidates, edits_of
-from policies.placement.explain.cluster_suggestions import Changed, claim_suggestions, cluster_suggestions
+from policies.placement.explain.claim_suggestions import claim_suggestions
+from policies.placement.explain.cluster_suggestions import Changed, cluster_suggestions
 from policies.scheduler.candidates import find_candidates, max_skew_change
 from policies.scheduler.changes import Change, ChangeKind, ClusterChange
 from policies.scheduler.evaluate import evaluate

@@ -10,22 +10,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
-from policies.autoscaler.node_group import AutoscalerName
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldError, text_member
-from policies.manifests.wire import INLINE, SentAs
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.core.autoscaling import Autoscaled
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare
-from policies.placement.core.recovery import DisplacedPod, PodOutcome
+from policies.placement.plan.placement_plan import PlacementPlan, PlannedWorkload, PodChange
 from policies.placement.plan.plan_differences import (
     NO_SOURCE,
     BuiltWorkload,
@@ -44,9 +41,7 @@ from policies.placement.plan.plan_domains import (
     planned_domains,
     with_end,
 )
-from policies.placement.plan.plan_pods import PodChange, PodChanger
-from policies.placement.rollout.courses import Outcome
-from policies.scheduler.binding import Step
+from policies.placement.plan.plan_pods import PodChanger
 from policies.scheduler.index import ClusterIndex
 
 #: The order in which workloads are applied.
@@ -73,121 +68,6 @@ class ManifestSet:
     def built(self) -> list[BuiltWorkload]:
         """The workloads, each with what it is built from."""
         return list(zip(self.workloads, chain(self.sources, repeat(NO_SOURCE)), strict=False))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedWorkload:
-    """The plan for one workload.
-
-    Attributes:
-        key: Which it is.
-        action: What is done.
-        differences: What differs; empty for one that is added or removed.
-        policy: The SpreadPolicy that gives its constraints; None if none does.
-        pods: What becomes of its pods.
-        domains: Of each constraint that is in force, or was.
-        errors: Why Kubernetes refuses the workload or its pods; nothing was placed then.
-        unmodeled: What else a scheduler looks at in its pods, as the API names it.
-        builds: The files that it is built from, such as the kustomizations of overlays that come to the same;
-            empty for the cluster's own.
-        alternative: Whether other builds describe the object otherwise: each is planned without the others.
-    """
-
-    key: Annotated[WorkloadRef, INLINE]
-    action: PlanAction
-    differences: tuple[Difference, ...] = ()
-    policy: str | None = None
-    pods: PodChange
-    domains: tuple[PlannedDomains, ...] = ()
-    errors: tuple[FieldError, ...] = ()
-    unmodeled: Annotated[tuple[str, ...], SentAs("notModeled")] = ()
-    builds: tuple[str, ...] = ()
-    alternative: bool = False
-
-    @property
-    def pending(self) -> tuple[Step, ...]:
-        """The pods that stay pending."""
-        return tuple(step for step in self.pods.steps if step.node is None)
-
-    @property
-    def fails(self) -> bool:
-        """Whether pods stay pending, a rollout may not complete, or Kubernetes refuses the workload."""
-        stuck = self.pending or self.evicted_pending
-        return bool(stuck or self.errors or self.outcome is not Outcome.COMPLETE)
-
-    @property
-    def evicted_pending(self) -> int:
-        """How many of the pods of other workloads that are evicted for its pods stay pending."""
-        return sum(entry.outcome is PodOutcome.PENDING for entry in self.pods.evicted)
-
-    @property
-    def outcome(self) -> Outcome:
-        """How the rollout ends where it ends worst; complete where there is none."""
-        return Outcome.COMPLETE if self.pods.rollout is None else self.pods.rollout.outcome
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementPlan:
-    """The effect of a change of manifests.
-
-    Attributes:
-        workloads: Those that are removed, replaced, changed or added, in the order in which it is done.
-        unchanged: How many others there are.
-        stopped: Workloads that were not applied, because the work was ended.
-        assumed: Whether the cluster has no pods, so that those of the first set were placed there first.
-        autoscaler: What adds nodes for pods that would stay pending; None for nothing.
-    """
-
-    workloads: tuple[PlannedWorkload, ...]
-    unchanged: int
-    stopped: tuple[WorkloadRef, ...] = ()
-    assumed: bool = False
-    autoscaler: AutoscalerName | None = None
-
-    def count(self, action: PlanAction) -> int:
-        """Return to how many workloads something is done."""
-        return sum(workload.action is action for workload in self.workloads)
-
-    @property
-    def pending(self) -> int:
-        """How many pods stay pending."""
-        return sum(len(workload.pending) for workload in self.workloads)
-
-    @property
-    def autoscaled(self) -> tuple[Autoscaled, ...]:
-        """The steps of the autoscaler for the workloads whose pods would stay pending without it."""
-        each = (workload.pods.autoscaled for workload in self.workloads)
-        return tuple(scaled for scaled in each if scaled is not None)
-
-    @property
-    def new_nodes(self) -> int:
-        """How many nodes it adds."""
-        return sum(len(scaled.nodes) for scaled in self.autoscaled)
-
-    @property
-    def evicted(self) -> tuple[DisplacedPod, ...]:
-        """The pods of other workloads that are evicted."""
-        return tuple(chain.from_iterable(workload.pods.evicted for workload in self.workloads))
-
-    @property
-    def evicted_pending(self) -> int:
-        """How many of those stay pending."""
-        return sum(workload.evicted_pending for workload in self.workloads)
-
-    @property
-    def deadlocks(self) -> int:
-        """How many rollouts may deadlock."""
-        return sum(workload.outcome is Outcome.DEADLOCK for workload in self.workloads)
-
-    @property
-    def unplanned(self) -> tuple[WorkloadRef, ...]:
-        """Workloads that something is done to of which it was not tried, or not to the end."""
-        return (*self.stopped, *(workload.key for workload in self.workloads if workload.pods.untried))
-
-    @property
-    def fails(self) -> bool:
-        """Whether a workload fails."""
-        return any(workload.fails for workload in self.workloads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Final
+from typing import Final
 
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import member
-from policies.manifests.wire import INTERNAL, Count, SentAs, sent
 from policies.model.labels import Operator, Requirement
 from policies.model.workload import Workload
-from policies.placement.core.autoscaling import Autoscaled, Autoscaling
+from policies.placement.core.autoscaling import Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod
 from policies.placement.core.pod_facts import PodFacts
-from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.replicas import replicas_of
 from policies.placement.core.rescheduling import Rescheduling
+from policies.placement.plan.placement_plan import PodChange
 from policies.placement.plan.plan_differences import rolls_out
 from policies.placement.rollout.rollout import Rollout, simulate_rollout, with_nodes
 from policies.placement.rollout.rollout_start import RolloutSettings
@@ -35,58 +34,6 @@ MOST_ROLLOUTS: Final = 50
 _CHANGED: Final = "its workload is changed afterwards"
 #: The labels with which controllers mark revisions, in the order in which a pod is searched for one.
 _REVISION_LABELS: Final = tuple(sorted(REVISION_LABELS))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodChange:
-    """The changes of the pods of a workload.
-
-    Attributes:
-        running: How many have a node now.
-        removed: How many of them go.
-        wanted: How many there should be afterwards.
-        steps: Of each pod that is scheduled, in order.
-        untried: How many more should be, which were not tried: there are too many, or the work was ended.
-        stay: Whether pods that run stay as they are though something differs.
-        next_only: Whether only one pod was tried, because the kind has no number.
-        recreated: Whether all pods were taken to be deleted first: how the kind, or so many pods, are rolled
-            out is not simulated.
-        rollout: How its controller replaces or deletes pods; None where it does neither, or not simulated.
-        evicted: The pods of other workloads that are evicted for its pods, or for what replaces others of
-            them, and what becomes of them.
-        autoscaled: The nodes that an autoscaler adds for its pods that would stay pending; null where none
-            would, or no autoscaler is given.
-    """
-
-    running: Annotated[Count, SentAs("now")] = 0
-    removed: Annotated[Count, SentAs("deleted")] = 0
-    wanted: Count = 0
-    steps: Annotated[tuple[Step, ...], INTERNAL] = ()
-    untried: Annotated[Count, SentAs("notTried")] = 0
-    stay: Annotated[bool, INTERNAL] = False
-    next_only: bool = False
-    recreated: bool = False
-    rollout: Annotated[Rollout | None, INTERNAL] = None
-    evicted: tuple[DisplacedPod, ...] = ()
-    autoscaled: Autoscaled | None = None
-
-    @property
-    @sent
-    def scheduled(self) -> Count:
-        """How many pods get a node."""
-        return count_bound(self.steps)
-
-    @property
-    @sent
-    def pending(self) -> Count:
-        """How many pods stay pending."""
-        return len(self.steps) - self.scheduled
-
-    def then(self, other: PodChange) -> PodChange:
-        """Return this change and another one after it."""
-        return replace(
-            other, running=self.running, removed=self.removed, evicted=(*self.evicted, *other.evicted)
-        )
 
 
 @dataclass(slots=True)

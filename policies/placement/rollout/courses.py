@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
 
-from policies.manifests.wire import INTERNAL, Count, SentAs, sent
+from policies.manifests.wire import INTERNAL, OPTIONAL, Count, SentAs, sent
 from policies.model.pod_volumes import LostVolume
 from policies.placement.core.recovery import DisplacedPod, PodOutcome
 from policies.placement.rollout.choices import (
@@ -16,7 +16,7 @@ from policies.placement.rollout.choices import (
     ScriptedChoices,
     SkewingChoices,
 )
-from policies.placement.rollout.replica_pods import RolloutStep
+from policies.scheduler.binding import Step
 from policies.scheduler.index import ClusterIndex
 
 #: Courses that a search takes at most, and steps of all of them together, each as dear as so many nodes more
@@ -39,6 +39,50 @@ class Outcome(StrEnum):
 
 
 _ORDER: Final = {outcome: order for order, outcome in enumerate(Outcome)}
+
+
+class PodAction(StrEnum):
+    """The action on a pod."""
+
+    CREATED = "created"
+    SCHEDULED = "scheduled"
+    DELETED = "deleted"
+    EVICTED = "evicted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutStep:
+    """One step of a rollout: the action on one pod.
+
+    Attributes:
+        action: What happens.
+        pod: The pod's name.
+        new: Whether it is of the new revision.
+        skews: The skew of each constraint of the new revision after it.
+        node: The node that it was bound to, or deleted or evicted from; None while it is pending.
+        decision: What the scheduler decides; None for a deletion.
+        evicted_for: The pod that it was evicted for, as namespace/name; None if it was not.
+    """
+
+    action: PodAction
+    pod: str
+    new: bool
+    skews: tuple[Count, ...]
+    node: str | None = None
+    decision: Annotated[Step | None, INTERNAL] = None
+    evicted_for: Annotated[str | None, OPTIONAL] = None
+
+    @property
+    @sent
+    def evicted(self) -> Annotated[tuple[str, ...] | None, OPTIONAL]:
+        """The pods that were evicted for it, as namespace/name; None if there are none."""
+        return None if self.decision is None else self.decision.evicted or None
+
+    @property
+    @sent
+    def message(self) -> Annotated[str | None, OPTIONAL]:
+        """The scheduler's FitError of a pod that stays pending."""
+        return None if self.decision is None or self.node is not None else self.decision.message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

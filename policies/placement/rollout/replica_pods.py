@@ -10,66 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import Annotated
+from dataclasses import replace
 
-from policies.manifests.wire import INTERNAL, OPTIONAL, Count, sent
 from policies.model.controller_labels import PLACEHOLDER
 from policies.model.pod_volumes import LostVolume
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.rollout.choices import Choices
+from policies.placement.rollout.courses import Peak, PodAction, RolloutStep
 from policies.placement.rollout.victims import Replica, find_victims
 from policies.scheduler.binding import Step
 from policies.scheduler.domain_tally import DomainTally
 from policies.scheduler.index import PodOnNode
 from policies.scheduler.request import SchedulingRequest
-
-
-class PodAction(StrEnum):
-    """The action on a pod."""
-
-    CREATED = "created"
-    SCHEDULED = "scheduled"
-    DELETED = "deleted"
-    EVICTED = "evicted"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutStep:
-    """One step of a rollout: the action on one pod.
-
-    Attributes:
-        action: What happens.
-        pod: The pod's name.
-        new: Whether it is of the new revision.
-        skews: The skew of each constraint of the new revision after it.
-        node: The node that it was bound to, or deleted or evicted from; None while it is pending.
-        decision: What the scheduler decides; None for a deletion.
-        evicted_for: The pod that it was evicted for, as namespace/name; None if it was not.
-    """
-
-    action: PodAction
-    pod: str
-    new: bool
-    skews: tuple[Count, ...]
-    node: str | None = None
-    decision: Annotated[Step | None, INTERNAL] = None
-    evicted_for: Annotated[str | None, OPTIONAL] = None
-
-    @property
-    @sent
-    def evicted(self) -> Annotated[tuple[str, ...] | None, OPTIONAL]:
-        """The pods that were evicted for it, as namespace/name; None if there are none."""
-        return None if self.decision is None else self.decision.evicted or None
-
-    @property
-    @sent
-    def message(self) -> Annotated[str | None, OPTIONAL]:
-        """The scheduler's FitError of a pod that stays pending."""
-        return None if self.decision is None or self.node is not None else self.decision.message
 
 
 class ReplicaPods:
@@ -129,8 +83,11 @@ class ReplicaPods:
         self._numbers: dict[str, int] = {}
         self._are_named = False
         self.before = self.tally.counts()
-        #: Of each constraint its largest skew, after how many steps it was reached, and the counts then.
-        self.peaks = [(skew, 0, counts) for skew, counts in zip(self.tally.skews(), self.before, strict=True)]
+        #: The worst moment of each constraint.
+        self.peaks = [
+            Peak(step=0, skew=skew, counts=counts)
+            for skew, counts in zip(self.tally.skews(), self.before, strict=True)
+        ]
         self.bounds = self.tally.skews()
         choices.begin(self)
 
@@ -356,5 +313,6 @@ class ReplicaPods:
         )
         self._bound(skews)
         for position, skew in enumerate(skews):
-            if skew > self.peaks[position][0]:
-                self.peaks[position] = (skew, len(self.steps), self.tally.counts()[position])
+            if skew > self.peaks[position].skew:
+                counts = self.tally.counts()[position]
+                self.peaks[position] = Peak(step=len(self.steps), skew=skew, counts=counts)

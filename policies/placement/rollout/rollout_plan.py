@@ -14,9 +14,9 @@ from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.recovery import DisplacedPod
 from policies.placement.core.rescheduling import MadeRequests, Rescheduling
 from policies.placement.rollout.choices import Choices, UsualChoices
-from policies.placement.rollout.courses import Course, Courses, Outcome, Peak, find_courses
+from policies.placement.rollout.courses import Course, Courses, Outcome, PodAction, find_courses
 from policies.placement.rollout.deployment_controller import DeploymentController
-from policies.placement.rollout.replica_pods import PodAction, ReplicaPods
+from policies.placement.rollout.replica_pods import ReplicaPods
 from policies.placement.rollout.stateful_set_controller import StatefulSetController, stateful_update
 from policies.placement.rollout.victims import Replica
 from policies.scheduler.binding import TieBreaker
@@ -155,7 +155,7 @@ def _course(plan: RolloutPlan, choices: Choices) -> Course:
         old_pending=sum(pod.revision != plan.new for pod in pods.pending),
         running=sum(pod.node is not None for pod in pods),
         before=pods.before,
-        peaks=tuple(Peak(skew=skew, step=step, counts=counts) for skew, step, counts in pods.peaks),
+        peaks=tuple(pods.peaks),
         after=pods.tally.counts(),
         skews=pods.tally.skews(),
         bounds=pods.bounds,

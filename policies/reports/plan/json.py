@@ -11,10 +11,9 @@ from policies.manifests.skipped import Skipped, SkipReason, SourceKind, in_order
 from policies.manifests.wire import INLINE, Count, Keywords, dumps
 from policies.model.version import KubernetesVersion
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.plan.plan import PlannedWorkload
+from policies.placement.plan.placement_plan import PlannedWorkload
 from policies.placement.plan.plan_differences import PlanAction
-from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.replica_pods import RolloutStep
+from policies.placement.rollout.courses import Outcome, RolloutStep
 from policies.placement.rollout.rollout import Rollout
 from policies.reports.lint.json import ToolVersion
 from policies.reports.plan.run import PlanRun

@@ -9,7 +9,8 @@ from policies.lint.baseline import RaisedFinding
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KubernetesVersion
-from policies.placement.plan.plan import PlacementPlan, UnfinishedWorkload
+from policies.placement.plan.placement_plan import PlacementPlan
+from policies.placement.plan.plan import UnfinishedWorkload
 from policies.reports.lint.run import in_order
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import ON_SCREEN, more, plural
-from policies.placement.plan.plan import PlannedWorkload
+from policies.placement.plan.placement_plan import PlannedWorkload
 from policies.placement.plan.plan_differences import PlanAction
 from policies.reports import markdown
 from policies.reports.lint.summary import message

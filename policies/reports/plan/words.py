@@ -10,7 +10,7 @@ from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_SENTENCE, listed, more, plural
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.plan.plan import PlacementPlan, PlannedWorkload
+from policies.placement.plan.placement_plan import PlacementPlan, PlannedWorkload
 from policies.placement.plan.plan_differences import Difference, PlanAction
 from policies.placement.plan.plan_domains import PlannedDomains
 from policies.placement.plan.plan_pods import MOST_SCHEDULED

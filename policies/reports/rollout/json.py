@@ -9,8 +9,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from policies.manifests.wire import INLINE, Count
 from policies.placement.core.given_up import GivenUp
-from policies.placement.rollout.courses import Course, Courses, Outcome, Peak
-from policies.placement.rollout.replica_pods import RolloutStep
+from policies.placement.rollout.courses import Course, Courses, Outcome, Peak, RolloutStep
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.reports.rollout.words import assumptions, strategy, suggestion_cost

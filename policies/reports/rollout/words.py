@@ -14,8 +14,7 @@ from policies.manifests.fields import member
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import IN_PHRASE, listed, plural
 from policies.placement.core.recovery import DisplacedPod
-from policies.placement.rollout.courses import Course
-from policies.placement.rollout.replica_pods import PodAction, RolloutStep
+from policies.placement.rollout.courses import Course, PodAction, RolloutStep
 from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion, StrategyChange
 from policies.placement.rollout.simulated_rollout import SimulatedRollout

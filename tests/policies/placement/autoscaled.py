@@ -8,7 +8,8 @@ from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.sources import AutoscalerReader
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.pod_objects import PodObjects
-from policies.placement.plan.plan import PlacementPlan, make_plan
+from policies.placement.plan.placement_plan import PlacementPlan
+from policies.placement.plan.plan import make_plan
 from policies.scheduler.index import ClusterIndex
 from tests.builders import ZONE, a_node
 from tests.policies.placement.planned import a_cluster, a_set

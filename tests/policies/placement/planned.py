@@ -7,7 +7,8 @@ from typing import Any
 from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
 from policies.placement.core.placement import read_workload
-from policies.placement.plan.plan import ManifestSet, PlacementPlan, make_plan
+from policies.placement.plan.placement_plan import PlacementPlan
+from policies.placement.plan.plan import ManifestSet, make_plan
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.policies.reports.verdicts import an_index

@@ -13,8 +13,7 @@ from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import read_workload
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.rebalance.deletion_costs import deletion_costs
-from policies.placement.rollout.courses import Outcome
-from policies.placement.rollout.replica_pods import PodAction
+from policies.placement.rollout.courses import Outcome, PodAction
 from policies.placement.rollout.rollout import simulate_rollout
 from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.simulate.scheduling_queue import queue_replicas

@@ -6,8 +6,7 @@ from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.model.deletion_facts import DeletionFacts
-from policies.placement.rollout.courses import Course
-from policies.placement.rollout.replica_pods import PodAction
+from policies.placement.rollout.courses import Course, PodAction
 from policies.placement.rollout.rollout import Rollout, simulate_rollout
 from policies.placement.rollout.rollout_start import RolloutSettings
 from tests.builders import a_constraint, a_node, a_pod, a_workload

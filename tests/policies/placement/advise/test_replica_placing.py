@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policies.placement.advise.replica_placing import Chooser, ReplicaPlacing, free_nodes
+from policies.placement.advise.goal_simulator import Chooser, ReplicaPlacing, free_nodes
 from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.placement import prepare
 from tests.builders import a_constraint, a_node

@@ -9,13 +9,8 @@ import pytest
 
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_ref import with_namespace
-from policies.placement.plan.plan import (
-    ManifestSet,
-    PlacementPlan,
-    PlannedWorkload,
-    make_plan,
-    unfinished_workloads,
-)
+from policies.placement.plan.placement_plan import PlacementPlan, PlannedWorkload
+from policies.placement.plan.plan import ManifestSet, make_plan, unfinished_workloads
 from policies.placement.plan.plan_differences import Difference, PlanAction, Source
 from policies.placement.rollout.courses import Outcome
 from policies.scheduler.request import ConstraintOrigin

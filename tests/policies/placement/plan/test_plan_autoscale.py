@@ -9,7 +9,8 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.placement.core.recovery import PodOutcome
 from policies.placement.plan import plan_pods
-from policies.placement.plan.plan import PlacementPlan, PlannedWorkload, make_plan
+from policies.placement.plan.placement_plan import PlacementPlan, PlannedWorkload
+from policies.placement.plan.plan import make_plan
 from policies.placement.rollout.courses import Outcome
 from policies.placement.simulate.scheduling_queue import queue_replicas
 from policies.placement.simulate.simulated_queue import PLAIN, PlannedActions, simulate_queue

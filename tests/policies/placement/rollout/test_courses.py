@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from policies.placement.rollout import rollout_plan
 from policies.placement.rollout.choices import Choices, Explored, ScriptedChoices
-from policies.placement.rollout.courses import Course, Courses, Outcome, Runner, find_courses
-from policies.placement.rollout.replica_pods import PodAction
+from policies.placement.rollout.courses import Course, Courses, Outcome, PodAction, Runner, find_courses
 from policies.placement.rollout.rollout import Rollout
 from policies.scheduler.evaluate import evaluate
 from tests.builders import a_constraint, a_node

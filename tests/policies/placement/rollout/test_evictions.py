@@ -20,9 +20,9 @@ from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import PodOutcome
 from policies.placement.core.rescheduling import Rescheduling
 from policies.placement.rollout.choices import UsualChoices
-from policies.placement.rollout.courses import Course, Outcome
+from policies.placement.rollout.courses import Course, Outcome, PodAction
 from policies.placement.rollout.deployment_controller import DeploymentController
-from policies.placement.rollout.replica_pods import PodAction, ReplicaPods
+from policies.placement.rollout.replica_pods import ReplicaPods
 from policies.placement.rollout.rollout import Rollout, simulate_rollout
 from policies.placement.rollout.rollout_start import RolloutSettings
 from policies.placement.rollout.victims import Replica, find_victims

@@ -11,7 +11,8 @@ from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.plan.plan import PlacementPlan, UnfinishedWorkload
+from policies.placement.plan.placement_plan import PlacementPlan
+from policies.placement.plan.plan import UnfinishedWorkload
 from policies.placement.plan.plan_differences import Source
 from policies.reports.plan.run import PlanRun
 from policies.scheduler.binding import Step
