@@ -12,6 +12,7 @@ import click
 
 from conformance.feature import FEATURES_BY_ID
 from policies.manifests.errors import UsageError
+from policies.manifests.file_name import STDIN
 from policies.manifests.sanitize import one_line
 from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
@@ -27,7 +28,6 @@ with late_imports():
     from conformance import corpus as conformance_corpus
     from conformance import endpoint, engine, line_command, report_json, report_text
     from conformance import run as conformance_run
-    from webhook.cli import manifest
 
 
 #: Bytes of a token; tokens of Kubernetes have about a thousand.
@@ -212,7 +212,7 @@ def _token(path: str) -> str:
     """
     if not path:
         return ""
-    raw = sys.stdin.buffer.read(_MOST_TOKEN_BYTES) if path == manifest.STDIN else _read(path)
+    raw = sys.stdin.buffer.read(_MOST_TOKEN_BYTES) if path == STDIN else _read(path)
     token = raw.strip()
     if not token or not all(0x21 <= byte <= 0x7E for byte in token):
         raise UsageError(f"--token-file: {path}: must have one token, without spaces")

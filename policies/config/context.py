@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from policies.config.controllers import BUILT_IN_CONTROLLERS, NODE, OWN_GROUPS, TRUSTED_CONTROLLERS
 from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import SpreadPolicy
+from policies.manifests.file_name import shown_file
 from policies.model.constraint import ReleaseFields
 from policies.model.replica_sources import ReplicaSources
 from policies.model.repository import Repository
@@ -231,7 +232,7 @@ def load_context(
     kinds = WorkloadKinds(map(parse_workload_kind, workload_kinds))
     return AdmissionContext(
         policies=_load_policies(tuple(policies), read),
-        scheduler=load_scheduler_config(read(scheduler_config), scheduler_config)
+        scheduler=load_scheduler_config(read(scheduler_config), shown_file(scheduler_config))
         if scheduler_config
         else None,
         kubernetes_version=parse_release(kubernetes_version) if kubernetes_version else default_version,

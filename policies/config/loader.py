@@ -14,6 +14,7 @@ from policies.config.spread_policy import BUILTIN_PREFIX, KIND, SpreadPolicy
 from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import NAME, ErrorList, FieldError, duplicate_value
+from policies.manifests.file_name import shown_file
 from policies.rules.base import RENAMED
 
 #: The rule that a second policy of one name breaks.
@@ -37,13 +38,13 @@ def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[S
     first_places: dict[str, str] = {}
     for name in names:
         try:
-            documents = load_strictly(_content(name, read), name)
+            documents = load_strictly(_content(name, read), shown_file(name))
         except DocumentError as error:
             problems += (with_builtin_names(name, problem) for problem in error.problems)
             continue
         found = [manifest for document in documents for manifest in objects_or_itself(document)]
         if not found:
-            problems.append(f"{name}: holds no document")
+            problems.append(f"{shown_file(name)}: holds no document")
         for manifest in found:
             # The built-in documents have no errors, and most runs have no others.
             own = [] if name.startswith(BUILTIN_PREFIX) else _errors(manifest)

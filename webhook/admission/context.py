@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from policies.config.context import AdmissionContext, load_context
 from policies.config.spread_policy import DefaultsSource, InjectAt, SpreadPolicy
 from policies.manifests.errors import UsageError
+from policies.manifests.file_name import STDIN
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def build_context(
         # Only who has a cluster pays for numpy.
         from webhook.kube.snapshot import SnapshotFile  # noqa: PLC0415
 
-        source = SnapshotFile(Path(settings.cluster), seen)
+        source = SnapshotFile(settings.cluster, seen)
         for problem in source.problems:
             warn(problem)
         return replace(context, cluster=source.index)
@@ -121,4 +122,4 @@ def check_sources(policies: Iterable[SpreadPolicy], context: AdmissionContext) -
 
 
 def _read(name: str) -> bytes:
-    return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
 import click
 
 from policies.manifests.fields import member, text_member
+from policies.manifests.file_name import shown_file
 from webhook.cli.options import DATA_FORMATS, HTML
 from webhook.cli.terminal import ExitCode
 from webhook.late_imports import late_imports
@@ -92,9 +93,9 @@ def report_about(
         name = f"live cluster {options.context}".rstrip()
         read_at = now.strftime(_TIME)
     elif options is not None and options.cluster:
-        name = options.cluster
+        name = shown_file(options.cluster)
         with suppress(OSError):
-            read_at = datetime.fromtimestamp(Path(name).stat().st_mtime, UTC).strftime(_TIME)
+            read_at = datetime.fromtimestamp(Path(options.cluster).stat().st_mtime, UTC).strftime(_TIME)
     return {
         "title": title,
         "action": action,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.file_name import shown_file
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Autoscale:
             return sources.read_autoscaler(self._objects(self.source), cluster)
         except DocumentError as error:
             # The others have their file and line.
-            file = f"{files.shown_file(self.source)}: "
+            file = f"{shown_file(self.source)}: "
             raise DocumentError(
                 [f"{file if text == sources.NO_GROUP else ''}{text}" for text in error.problems]
             ) from error
@@ -81,12 +82,12 @@ class Autoscale:
         if self.source == DEDUCED:
             return cluster_of_page.PageAutoscaler(self.source, DEDUCED)
         documents = [found.value for found in self._objects(self.source)]
-        return cluster_of_page.PageAutoscaler(files.shown_file(self.source), documents)
+        return cluster_of_page.PageAutoscaler(shown_file(self.source), documents)
 
     @staticmethod
     def _objects(file: str) -> list[manifests_documents.ManifestObject]:
         documents = manifests_documents.load_strictly(
-            files.read_text(file, named=True).content, files.shown_file(file)
+            files.read_text(file, named=True).content, shown_file(file)
         )
         return [found for document in documents for found in manifests_documents.objects_or_itself(document)]
 
@@ -108,7 +109,7 @@ def scale_ups(source: str, context: AdmissionContext) -> SimulatedScaleUps:
     if autoscaler is None:
         raise ValueError("no autoscaler is given")
     groups = "NodePools" if autoscaler.name is node_group.AutoscalerName.KARPENTER else "node groups"
-    given = "of the nodes" if source == DEDUCED else f"of {files.shown_file(source)}"
+    given = "of the nodes" if source == DEDUCED else f"of {shown_file(source)}"
     return core_scale_ups.SimulatedScaleUps(autoscaler, f"the {groups} {given}", context)
 
 

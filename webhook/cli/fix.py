@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.words import plural
 from webhook.cli import lint
 from webhook.cli.command import Command
@@ -109,7 +110,7 @@ def command(*, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: A
     2 bad usage, a file that cannot be read or written, or a skipped input that --fail-on-skipped does not
     allow (the rest is fixed all the same), 3 could not run.
     """
-    piped = lint_files.STDIN in paths
+    piped = STDIN in paths
     if piped and len(paths) > 1:
         raise UsageError("- may not be combined with other paths")
     options = lint.read_options(paths, given)
@@ -197,7 +198,7 @@ def _is_incomplete(read: _Read, config: lint_config.LintConfig) -> bool:
 
 def _is_piped(text: lint_files.Text) -> bool:
     """Return whether a text came by a pipe: it goes on, whatever it holds."""
-    return text.file == lint_files.shown_file(lint_files.STDIN)
+    return text.file == shown_file(STDIN)
 
 
 def _left(result: fix.FixResult, config: lint_config.LintConfig) -> list[findings.Finding]:
@@ -205,9 +206,7 @@ def _left(result: fix.FixResult, config: lint_config.LintConfig) -> list[finding
     if not config.baseline:
         return result.left.findings
     content = lint_files.read_text(config.baseline, named=True).content
-    return baseline.read_baseline(content, lint_files.shown_file(config.baseline)).new(result.left.findings)[
-        0
-    ]
+    return baseline.read_baseline(content, shown_file(config.baseline)).new(result.left.findings)[0]
 
 
 def _write(read: _Read, result: fix.FixResult) -> None:

@@ -17,6 +17,7 @@ import orjson
 
 from policies.config.lint_config import FailOn, LintConfig
 from policies.manifests.errors import UsageError
+from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.words import plural
 from webhook.cli.answers import report_about
@@ -201,7 +202,7 @@ def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> lint_options.
     options = replace(options, config=lint_options.with_given(options.config, **given), release=release)
     lint_options.check_all_rules(options.config)
     inputs = [*options.paths, options.config.cluster, *options.config.policies]
-    if inputs.count(files.STDIN) > 1:
+    if inputs.count(STDIN) > 1:
         raise UsageError("standard input may be used only once")
     return options
 
@@ -229,12 +230,12 @@ def _run(
     result.cut = as_named(result.cut, result)
     if config.baseline:
         baseline = lint_baseline.read_baseline(
-            files.read_text(config.baseline, named=True).content, files.shown_file(config.baseline)
+            files.read_text(config.baseline, named=True).content, shown_file(config.baseline)
         )
         new, gone = baseline.new(result.findings)
         known = len(result.findings) - len(new)
         if gone:
-            note(f"{files.shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
+            note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it again")
         result.findings[:] = new
     return lint_run.LintRun(
         result=result,
@@ -297,7 +298,7 @@ def _write_baseline(file: str, run: lint_run.LintRun, problems: list[Finding]) -
     for problem in problems:
         click.echo(str(problem), err=True)
     click.echo(lint_text.skipped(run), nl=False, err=True)
-    click.echo(f"{plural(len(run.result.findings), 'finding')} written to {files.shown_file(file)}", err=True)
+    click.echo(f"{plural(len(run.result.findings), 'finding')} written to {shown_file(file)}", err=True)
 
 
 def _version() -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
+from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.words import IN_SENTENCE, listed
 from webhook.cli.terminal import reading_progress
 from webhook.late_imports import late_imports
@@ -25,8 +26,6 @@ with late_imports():
     from webhook.lint import files as lint_files
 
 
-#: The name that means standard input.
-STDIN: Final = "-"
 #: Bytes from which reading a file is shown: packed, they may take half a second.
 LONG_FILE: Final = 2**18
 
@@ -44,9 +43,9 @@ def read_objects(files: tuple[str, ...]) -> list[manifests_documents.ManifestObj
     problems: list[str] = []
     for file in _with_files_of_folders(files):
         try:
-            documents = manifests_documents.load(read_content(file), lint_files.shown_file(file))
+            documents = manifests_documents.load(read_content(file), shown_file(file))
         except OSError as error:
-            problems.append(f"{lint_files.shown_file(file)}: {_why_unopened(file, error)}")
+            problems.append(f"{shown_file(file)}: {_why_unopened(file, error)}")
         except DocumentError as error:
             problems += error.problems
         else:
@@ -59,7 +58,7 @@ def read_objects(files: tuple[str, ...]) -> list[manifests_documents.ManifestObj
             ]
             problems += broken
             if not entries and not broken:
-                problems.append(f"{lint_files.shown_file(file)}: holds no Kubernetes object")
+                problems.append(f"{shown_file(file)}: holds no Kubernetes object")
     if problems:
         raise DocumentError(problems)
     return found
@@ -90,7 +89,7 @@ def snapshot_progress(file: str) -> AbstractContextManager[Callable[[str], None]
     """Show how far reading a snapshot is, unless that takes no time; of a pipe it is unknown."""
     path = Path(file)
     long = not path.is_file() or path.stat().st_size >= LONG_FILE
-    return reading_progress(lint_files.shown_file(file), long=long)
+    return reading_progress(shown_file(file), long=long)
 
 
 def read_content(file: str) -> bytes:
@@ -128,7 +127,7 @@ def choose(
     Raises:
         DocumentError: There is none, or more than one.
     """
-    shown_files = ", ".join(lint_files.shown_file(file) for file in dict.fromkeys(files))
+    shown_files = ", ".join(shown_file(file) for file in dict.fromkeys(files))
     several = len(set(files)) > 1
     holds = f"{shown_files}: hold{'' if several else 's'}"
     making = [entry for entry in found if _makes_pods(entry, kinds)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import ErrorList, descend, shown, text_member
+from policies.manifests.file_name import shown_file
 from policies.manifests.words import IN_SENTENCE, listed
 from webhook.cli.placement_options import PlacementOptions, bound_to, choose_all_by, choose_by
 from webhook.cli.terminal import note
@@ -26,10 +27,6 @@ with late_imports():
     from webhook.admission import context as admission_context
     from webhook.cli import live, live_placement, manifest, targets
     from webhook.kube import watched_resources
-    from webhook.lint import files
-
-#: Standard input as a file that can be opened.
-STDIN_FILE: Final = "/dev/stdin"
 
 #: What is found out of an object.
 _Found = TypeVar("_Found", covariant=True)  # noqa: PLC0105  # the usual suffix says less
@@ -71,8 +68,6 @@ def read_context(
             advance(snapshot.kind_of(obj)[1])
             seen(obj)
 
-        if options.cluster == manifest.STDIN:
-            options = replace(options, cluster=STDIN_FILE)
         return admission_context.build_context(options, warn, seen=look)
 
 
@@ -290,7 +285,7 @@ def _objects(
         chosen = choose_all_by(options, found, kinds) if every else [choose_by(options, found, kinds)]
         return chosen, found, ""
     if finder is not None:
-        entry = finder.entry(files.shown_file(options.cluster))
+        entry = finder.entry(shown_file(options.cluster))
         if finder.note:
             note(finder.note)
     else:

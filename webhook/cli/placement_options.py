@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from policies.manifests.errors import UsageError
+from policies.manifests.file_name import STDIN
 from webhook.cli.command import SharedOption
 from webhook.cli.completing_cluster import complete_object
 from webhook.cli.options import (
@@ -113,7 +114,7 @@ class PlacementOptions:
             )
         if needs_cluster:
             self.require_cluster()
-        if self.cluster == manifest.STDIN and manifest.STDIN in self.files:
+        if self.cluster == STDIN and STDIN in self.files:
             raise UsageError("only one of --file and --cluster may be standard input")
 
     def check_lines(self) -> None:
@@ -124,7 +125,7 @@ class PlacementOptions:
         """
         if self.files or self.words:
             raise UsageError("--jsonl may not be combined with --file or KIND/NAME")
-        if self.cluster == manifest.STDIN:
+        if self.cluster == STDIN:
             raise UsageError("--cluster must be a file: standard input has the requests")
         self.check_cluster()
 

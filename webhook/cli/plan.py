@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.file_name import STDIN, shown_file
 from webhook.cli.answers import NamedCluster, report_about
 from webhook.cli.autoscale_option import Autoscale, autoscale_option
 from webhook.cli.command import Command
@@ -148,7 +149,7 @@ def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     cluster_file = cluster_file or ("" if live else options.config.cluster or "")
     if not live and not cluster_file:
         raise UsageError(cli_live.NO_CLUSTER)
-    if files.STDIN in options.paths and cluster_file == files.STDIN:
+    if STDIN in options.paths and cluster_file == STDIN:
         raise UsageError("standard input may be used only once")
     cluster, options = _read_cluster(options, cluster_file, live=live, context=live_context)
     autoscaler = autoscale.read(cluster.index)
@@ -184,7 +185,7 @@ def _read_cluster(
             map(workload_kinds.parse_workload_kind, options.config.workload_kinds)
         )
         workloads = cluster_workloads.ClusterWorkloads(kinds, every_kind=True)
-        known = known_pods.KnownPods(running=kube_snapshot.pod_objects("" if file == files.STDIN else file))
+        known = known_pods.KnownPods(running=kube_snapshot.pod_objects(file))
 
         with manifest.snapshot_progress(file) as advance:
 
@@ -193,10 +194,12 @@ def _read_cluster(
                 workloads(obj)
                 known(obj)
 
-            source = kube_snapshot.SnapshotFile(Path("/dev/stdin" if file == files.STDIN else file), look)
+            source = kube_snapshot.SnapshotFile(file, look)
         for problem in source.problems:
             note(problem)
-        return _Cluster(source.index, known, workloads, file, name=f"the workloads of {file}"), options
+        return _Cluster(
+            source.index, known, workloads, file, name=f"the workloads of {shown_file(file)}"
+        ), options
     api = cli_live.api_server(context)
     release = options.config.kubernetes_version or kube_api_server.known_version(api, note).exact
     known = known_pods.KnownPods(now=datetime.now(UTC).timestamp(), running=core_pod_objects.PodObjects())
@@ -269,7 +272,7 @@ def _compare(
     autoscaler: NodeAutoscaler | None,
 ) -> plan_run.PlanRun:
     """Return the plan."""
-    given = [path for path in options.paths if path == files.STDIN or Path(path).exists()]
+    given = [path for path in options.paths if path == STDIN or Path(path).exists()]
     missing = [path for path in options.paths if path not in given]
     if missing and not isinstance(compared, plan_from.GitRevision):
         gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))

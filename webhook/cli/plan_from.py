@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
+from policies.manifests.file_name import STDIN, shown_file
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ def parse_from(text: str, paths: tuple[str, ...]) -> GitRevision | str:
     Raises:
         UsageError: It is neither, or both.
     """
-    roots = {
-        lint_files.repository_root("." if path == lint_files.STDIN else path) for path in paths or (".",)
-    }
+    roots = {lint_files.repository_root("." if path == STDIN else path) for path in paths or (".",)}
     repository = git_revision.GitRepository(roots.pop()) if len(roots) == 1 else None
     commit = None if repository is None else repository.find_commit(text)
     is_path = os.path.lexists(text)
@@ -132,9 +131,7 @@ def _check_found(missing: Iterable[str], root: Path, folder: Path, name: str) ->
     """
     nowhere = [path for path in missing if not _exists(folder / _below_root(path, root), folder)]
     if nowhere:
-        raise DocumentError(
-            [f"{lint_files.shown_file(path)}: neither here nor in {name}" for path in nowhere]
-        )
+        raise DocumentError([f"{shown_file(path)}: neither here nor in {name}" for path in nowhere])
 
 
 def _exists(path: Path, folder: Path) -> bool:
@@ -163,7 +160,7 @@ def _below_root(path: str, root: Path) -> str:
     Raises:
         UsageError: It is standard input.
     """
-    if path == lint_files.STDIN:
+    if path == STDIN:
         raise UsageError("--from a Git revision may not be combined with standard input")
     found = os.path.relpath(lint_files.absolute(path), root)
     return "" if found == "." else found

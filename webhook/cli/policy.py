@@ -15,6 +15,7 @@ from policies.config.controllers import TRUSTED_CONTROLLERS, parse_trusted_contr
 from policies.emit.emitted import PolicyKind
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, unsupported_value
+from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.words import plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from webhook.cli import policy_preview, policy_samples
@@ -84,7 +85,7 @@ def check(
     scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
     if cluster is not None:
         with manifest.snapshot_progress(cluster) as advance:
-            kube_snapshot.SnapshotFile(Path(cluster), lambda obj: advance(snapshot.kind_of(obj)[1]))
+            kube_snapshot.SnapshotFile(cluster, lambda obj: advance(snapshot.kind_of(obj)[1]))
     documents, unreadable = _read_all(files)
     described = [document for document in documents if sources.is_described(document.value)]
     others = [document for document in documents if policy_advice.is_known(document)]
@@ -142,7 +143,7 @@ def _read(name: str) -> bytes:
 
 
 def _scheduler(name: str) -> configuration.SchedulerConfig:
-    return configuration.load_scheduler_config(_read(name), lint_files.shown_file(name))
+    return configuration.load_scheduler_config(_read(name), shown_file(name))
 
 
 def _inspect_described(
@@ -166,16 +167,14 @@ def _read_all(
     documents: list[manifests_documents.ManifestObject] = []
     unreadable: list[manifests_findings.Finding] = []
     for name in dict.fromkeys(names):
-        folder = name != lint_files.STDIN and _is_folder(name)
+        folder = name != STDIN and _is_folder(name)
         before = len(documents), len(unreadable)
         for file in _files_below(name) if folder else [name]:
             try:
-                read = manifests_documents.load_strictly(_read(file), lint_files.shown_file(file))
+                read = manifests_documents.load_strictly(_read(file), shown_file(file))
             except DocumentError as error:
                 told = (loader.with_builtin_names(file, problem) for problem in error.problems)
-                unreadable += (
-                    webhook_lint_files.unreadable(lint_files.shown_file(file), problem) for problem in told
-                )
+                unreadable += (webhook_lint_files.unreadable(shown_file(file), problem) for problem in told)
                 continue
             loaded = [found for document in read for found in manifests_documents.objects_or_itself(document)]
             documents += filter(_is_known, loaded)
@@ -183,7 +182,7 @@ def _read_all(
         if before == (len(documents), len(unreadable)):
             unreadable.append(
                 webhook_lint_files.unreadable(
-                    lint_files.shown_file(name),
+                    shown_file(name),
                     "holds no SpreadPolicy, KubeSchedulerConfiguration, NodeGroups, NodePool or "
                     "InstanceTypes",
                 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
+from policies.manifests.file_name import shown_file
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ with late_imports():
     from policies.manifests import rewrite
     from policies.reports import patch as reports_patch
     from webhook.cli import manifest
-    from webhook.lint import files as lint_files
 
 
 def suggestion(report: dict[str, Any], number: int) -> tuple[manifests_edits.Edit, ...]:
@@ -57,7 +57,7 @@ def manifest_diff(
         DocumentError: It cannot be edited there; says why.
     """
     name = entry.document.file
-    content = manifest.read_content(next(file for file in files if lint_files.shown_file(file) == name))
+    content = manifest.read_content(next(file for file in files if shown_file(file) == name))
     outcome = rewrite.rewrite_object(content, entry, edits)
     if isinstance(outcome, rewrite.RewriteRefusal):
         where = f"{name}:{outcome.line}" if outcome.line else name

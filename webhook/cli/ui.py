@@ -14,9 +14,10 @@ from typing import Any, Final
 import click
 
 from policies.manifests.errors import UsageError
+from policies.manifests.file_name import STDIN
 from webhook.cli.autoscale_option import DEDUCED, NO_AUTOSCALE, Autoscale, autoscale_option
 from webhook.cli.command import Command
-from webhook.cli.manifest import STDIN, read_content
+from webhook.cli.manifest import read_content
 from webhook.cli.placement_options import PlacementOptions, page_options
 from webhook.cli.terminal import note
 from webhook.late_imports import late_imports, run_late_imports

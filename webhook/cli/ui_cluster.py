@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from policies.manifests.errors import DocumentError
+from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.sanitize import one_line
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import note
@@ -25,12 +26,11 @@ with late_imports():
     from policies.model import workload
     from policies.scheduler import index as scheduler_index
     from webhook.admission import context as admission_context
-    from webhook.cli import live, manifest, placement, targets
+    from webhook.cli import live, placement, targets
     from webhook.http import problems
     from webhook.kube import api_server as kube_api_server
     from webhook.kube import list as kube_list
     from webhook.kube import service_proxy, watched_resources
-    from webhook.lint import files
     from webhook.ui import cluster
 
 
@@ -112,7 +112,7 @@ def page_cluster(
         index=context.cluster,
         objects=objects,
         live=options.live,
-        name=options.context if options.live else files.shown_file(options.cluster),
+        name=options.context if options.live else shown_file(options.cluster),
         read_at=_read_at(options),
         namespace=options.namespace or _default_namespace(options),
         notes=tuple(notes),
@@ -216,7 +216,7 @@ def _fetch(
 
 
 def _read_at(options: PlacementOptions) -> datetime:
-    if options.live or options.cluster == manifest.STDIN:
+    if options.live or options.cluster == STDIN:
         return datetime.now(UTC)
     return datetime.fromtimestamp(Path(options.cluster).stat().st_mtime, UTC)
 

@@ -6,6 +6,7 @@ A file is a ``v1 List``, gzip or not: ``kubectl get nodes,pods,services,rc,rs,st
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, BinaryIO, Final, cast
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import ErrorList, FieldError, FieldPath, and_more, shown_name
+from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.object_stream import stream_objects
 from policies.manifests.sanitize import one_line
 from policies.model.cluster_kinds import LISTS, OPTIONAL_KINDS
@@ -50,21 +52,22 @@ class SnapshotFile:
         problems: A line for each object that was left out because it is broken; for many, only their number.
     """
 
-    def __init__(self, path: Path, seen: Callable[[dict[str, Any]], None] = lambda _obj: None) -> None:
+    def __init__(self, file: str | Path, seen: Callable[[dict[str, Any]], None] = lambda _obj: None) -> None:
         """Read the file.
 
         Args:
-            path: The file.
+            file: The file, or standard input.
             seen: Shown every object that it holds, also of other kinds.
 
         Raises:
             OSError: It cannot be opened.
             DocumentError: It is neither YAML nor JSON, or holds no object that a cluster is made of.
         """
+        name = shown_file(str(file))
         self.index = ClusterIndex()
         self.problems: tuple[str, ...] = ()
         left_out, useful, others = 0, False, dict[tuple[str, str], None]()
-        for entry in snapshot_objects(path):
+        for entry in snapshot_objects(file):
             seen(entry.value)
             if kind_of(entry.value) == kind_of(SNAPSHOT_LISTS):
                 self._take_lists(entry)
@@ -80,11 +83,11 @@ class SnapshotFile:
                     self.problems += (_problem(entry, errors),)
         if not useful and {kind for _, kind in others} != {"List"}:
             text = "is no cluster snapshot, a v1 List as kubectl prints it: it holds"
-            raise DocumentError([f"{path}: {text} {_held(others)}"])
+            raise DocumentError([f"{name}: {text} {_held(others)}"])
         if left_out > MAX_REPORTED:
-            self.problems += (f"{path}: {left_out - MAX_REPORTED:,} more objects are left out",)
+            self.problems += (f"{name}: {left_out - MAX_REPORTED:,} more objects are left out",)
         if unread := self.index.unread:
-            self.problems += (f"{path}: {unread_warning(unread)}",)
+            self.problems += (f"{name}: {unread_warning(unread)}",)
 
     def _take_lists(self, entry: ManifestObject) -> None:
         """Note which kinds are complete, and which could not be read; of lists that are not known nothing."""
@@ -107,20 +110,19 @@ def pod_objects(file: str) -> PodObjects:
     Args:
         file: The snapshot. Of what is no file that can be read twice, what is shown is kept.
     """
-    path = Path(file)
-    if not file or not path.is_file():
+    if file in ("", STDIN) or not Path(file).is_file():
         return PodObjects()
-    return PodObjects(lambda: (entry.value for entry in snapshot_objects(path)))
+    return PodObjects(lambda: (entry.value for entry in snapshot_objects(file)))
 
 
-def snapshot_objects(path: Path) -> Iterator[ManifestObject]:
-    """Yield the objects of a file, gzip or not.
+def snapshot_objects(file: str | Path) -> Iterator[ManifestObject]:
+    """Yield the objects of a file or of standard input, gzip or not.
 
     Raises:
         OSError: It cannot be opened.
         DocumentError: It is neither YAML nor JSON.
     """
-    return stream_objects(_blocks(path), str(path))
+    return stream_objects(_blocks(file), shown_file(str(file)))
 
 
 def _held(kinds: Iterable[tuple[str, str]]) -> str:
@@ -146,24 +148,25 @@ def _title(obj: dict[str, object]) -> str:
     return f"{kind_of(obj)[1]} {named or 'without a name'}"
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        if not file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
-            while block := file.read(BLOCK):
+def _blocks(file: str | Path) -> Iterator[bytes]:
+    name, piped = shown_file(str(file)), file == STDIN
+    with open(sys.stdin.fileno() if piped else file, "rb", closefd=not piped) as opened:
+        if not opened.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
+            while block := opened.read(BLOCK):
                 yield block
             return
         size = 0
         try:
             # It has the methods of a file, but typeshed does not say so.
-            unpacked = cast("BinaryIO", gzip.GzipFile(fileobj=file))
+            unpacked = cast("BinaryIO", gzip.GzipFile(fileobj=opened))
             while block := unpacked.read(BLOCK):
                 size += len(block)
                 if size > MAX_UNPACKED:
                     text = f"unpacks to more than {MAX_UNPACKED >> 30} GiB; such a file is read only unpacked"
-                    raise DocumentError([f"{path}: {text}"])
+                    raise DocumentError([f"{name}: {text}"])
                 yield block
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DocumentError([f"{path}: starts like gzip but cannot be unpacked: {error}"]) from error
+            raise DocumentError([f"{name}: starts like gzip but cannot be unpacked: {error}"]) from error
 
 
 def read_objects(

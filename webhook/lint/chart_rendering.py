@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from policies.config.lint_config import Rendering
+from policies.manifests.file_name import shown_file
 from policies.manifests.findings import Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from webhook.late_imports import late_imports
 from webhook.lint.chart_options import Charts, Release
 from webhook.lint.charts import Helm, render_chart
 from webhook.lint.discovery import CHART, Found
-from webhook.lint.files import Text, absolute, shown_file
+from webhook.lint.files import Text, absolute
 from webhook.lint.gitops import Deployed, find_deployed
 from webhook.lint.tool_error import ToolError
 

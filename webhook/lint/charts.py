@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from policies.manifests.file_name import shown_file
 from policies.manifests.skipped import SkipReason
 from webhook.late_imports import late_imports
 from webhook.lint.chart_options import Release
 from webhook.lint.discovery import CHART
-from webhook.lint.files import Text, is_file, is_special, is_within, shown_file, shown_path
+from webhook.lint.files import Text, is_file, is_special, is_within, shown_path
 from webhook.lint.tool_error import ToolError
 
 with late_imports():

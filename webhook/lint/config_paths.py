@@ -10,7 +10,8 @@ from policies.config.spread_policy import BUILTIN_PREFIX
 from policies.manifests.documents import load_strictly
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import VALUE_INVALID, ErrorKind, FieldError, FieldPath
-from webhook.lint.files import is_below, repository_root, shown_file
+from policies.manifests.file_name import shown_file
+from webhook.lint.files import is_below, repository_root
 
 
 def check_paths(config: LintConfig, content: bytes, file: str) -> None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from policies.manifests.file_name import STDIN
 from webhook.late_imports import late_imports
-from webhook.lint.files import GIT, STDIN, SUFFIXES, is_below, repository_root, shown_path
+from webhook.lint.files import GIT, SUFFIXES, is_below, repository_root, shown_path
 from webhook.lint.gitignore import Ignored, Refused, excluded_from, ignored_in
 from webhook.lint.tool_error import ToolError
 

@@ -19,9 +19,10 @@ from typing import Any, Final
 from policies.manifests.documents import Document, ManifestObject, decoded, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
+from policies.manifests.file_name import shown_file
 from policies.manifests.kustomize_layers import STATING, Inline, Layer
 from policies.manifests.origins import BuiltObject, Origin
-from webhook.lint.files import absolute, read_file, shown_file
+from webhook.lint.files import absolute, read_file
 from webhook.lint.kustomization_fields import is_target
 from webhook.lint.kustomizations import Kustomization, kustomization_in
 

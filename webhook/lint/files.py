@@ -13,12 +13,11 @@ from typing import BinaryIO, Final
 
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldPath, shown
+from policies.manifests.fields import FieldPath
+from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.findings import Finding, Location, Severity
 from webhook.atomic_write import atomic_write
 
-#: The name that means standard input.
-STDIN: Final = "-"
 #: What is read of a folder.
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 #: Bytes of a file that are read; a dump of all that a large cluster holds is a third of it.
@@ -181,13 +180,6 @@ class Text:
     namespace: str = ""
     path: str = ""
     built: Callable[[ManifestObject], ManifestObject] | None = None
-
-
-def shown_file(name: str) -> str:
-    """Return a file's name as messages use it: on one line."""
-    if name == STDIN:
-        return "<stdin>"
-    return name if name.isprintable() else shown(name)
 
 
 def read_text(name: str, *, named: bool) -> Text:

@@ -12,20 +12,11 @@ from typing import Final
 from policies.manifests.documents import Document, load
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, shown
+from policies.manifests.file_name import shown_file
 from policies.manifests.skipped import SkipReason
 from webhook.lint.discovery import KUSTOMIZATIONS
 from webhook.lint.external_tools import run_tool
-from webhook.lint.files import (
-    Text,
-    absolute,
-    is_below,
-    is_file,
-    is_special,
-    is_within,
-    read_text,
-    shown_file,
-    shown_path,
-)
+from webhook.lint.files import Text, absolute, is_below, is_file, is_special, is_within, read_text, shown_path
 from webhook.lint.kustomization_fields import Listed, listed_by, plugin_names, text_errors
 from webhook.lint.tool_error import ToolError
 

@@ -23,6 +23,7 @@ from policies.config.spread_policy import BUILTIN_PREFIX
 from policies.config.spread_policy import KIND as POLICY
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
+from policies.manifests.file_name import STDIN, shown_file
 from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
@@ -31,7 +32,7 @@ from webhook.late_imports import late_imports
 from webhook.lint.chart_options import Charts, Release
 from webhook.lint.config_paths import check_paths
 from webhook.lint.discovery import CHART
-from webhook.lint.files import STDIN, absolute, read_text, shown_file, shown_path
+from webhook.lint.files import absolute, read_text, shown_path
 from webhook.lint.inputs import Tools
 
 with late_imports():

@@ -13,9 +13,10 @@ from policies.config.own_kinds import own_kind_errors
 from policies.manifests.documents import Document, ManifestObject, list_errors, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, member
+from policies.manifests.file_name import STDIN
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.lint.files import STDIN, UNREADABLE, Text, unreadable
+from webhook.lint.files import UNREADABLE, Text, unreadable
 
 #: How encrypted files start, and what encrypts them.
 _STARTS: Final = (

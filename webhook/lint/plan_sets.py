@@ -11,6 +11,7 @@ from typing import Any
 from policies.lint.run import lint
 from policies.lint.workload_loader import ManifestWorkload
 from policies.manifests.documents import ManifestObject
+from policies.manifests.file_name import STDIN
 from policies.manifests.findings import Finding
 from policies.manifests.skipped import Skipped
 from policies.model.cluster_kinds import APPLIED_ALONG
@@ -21,7 +22,6 @@ from policies.placement.core.placement import read_workload
 from policies.placement.plan.plan import ManifestSet
 from policies.placement.plan.plan_differences import BuiltWorkload, Source
 from policies.scheduler.index import ClusterIndex
-from webhook.lint.files import STDIN
 from webhook.lint.inputs import gather_texts
 from webhook.lint.options import LintOptions
 from webhook.lint.run import LintJob, build_job, lint_texts, unreadable_source, without_ignored

@@ -19,6 +19,7 @@ from policies.lint.workload_loader import LoadedManifests, load_manifests
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown_name
+from policies.manifests.file_name import shown_file
 from policies.manifests.findings import Finding, Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.scaling import ScaleUps
@@ -26,7 +27,7 @@ from policies.model.topology import ClusterTopology, KnownStorage
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import newer_than_known
 from webhook.late_imports import late_imports
-from webhook.lint.files import STDIN, UNREADABLE, Text, read_text, shown_file
+from webhook.lint.files import UNREADABLE, Text, read_text
 from webhook.lint.parse import parse, pieces
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def _with_cluster(
 
 
 def _read_cluster(file: str, warn: Callable[[str], None]) -> ClusterIndex:
-    source = snapshot.SnapshotFile(Path("/dev/stdin" if file == STDIN else file))
+    source = snapshot.SnapshotFile(file)
     for problem in source.problems:
         warn(problem)
     return source.index

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from policies.config.spread_policy import BUILTIN_PREFIX, SpreadPolicy
 from policies.manifests.errors import EvenkeelError
-
-#: The name that stands for standard input.
-STDIN: Final = "-"
+from policies.manifests.file_name import STDIN
 
 #: By what a change of a file is noticed: device, inode, size and time; None for one that is not there.
 _Stamp = tuple[int, int, int, int] | None

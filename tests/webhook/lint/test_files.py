@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from policies.manifests.errors import DocumentError
+from policies.manifests.file_name import shown_file
 from webhook.lint import files
 from webhook.lint.files import (
     is_within,
     read_file,
     read_text,
     repository_root,
-    shown_file,
     shown_path,
     unreadable,
     write_back,
