@@ -75,7 +75,8 @@ class FieldPath:
     def __str__(self) -> str:
         text = ""
         for segment in self.segments:
-            if isinstance(segment, _IN_BRACKETS):
+            # Nearly all are plain names, for which the first test is enough.
+            if type(segment) is not str and isinstance(segment, _IN_BRACKETS):
                 text += f"[{segment}]"
             else:
                 text += f".{segment}" if text else segment
@@ -442,7 +443,11 @@ def descend(obj: Mapping[str, Any], way: tuple[str, ...], found: ErrorList) -> d
     node: Any = obj
     for depth, name in enumerate(way):
         value = node.get(name)
-        node = value if isinstance(value, dict) else found.mapping(value, FieldPath(way[: depth + 1]))
+        if isinstance(value, dict):
+            node = value
+        else:
+            # Most of what is no object is not there, and needs no path.
+            node = {} if value is None else found.mapping(value, FieldPath(way[: depth + 1]))
     return node  # type: ignore[no-any-return]  # a dict: obj, or what the loop left
 
 

@@ -135,17 +135,16 @@ class LabelSelector:
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> LabelSelector:
         """Build a selector from a valid API object; see ``label_selector_errors``."""
-        return cls(
-            tuple((key, value or "") for key, value in (raw.get("matchLabels") or {}).items()),
-            tuple(
-                Requirement(
-                    entry["key"],
-                    Operator(entry["operator"]),
-                    tuple(value or "" for value in entry.get("values") or ()),
-                )
-                for entry in raw.get("matchExpressions") or ()
-            ),
-        )
+        labels = [(key, value or "") for key, value in (raw.get("matchLabels") or {}).items()]
+        expressions = [
+            Requirement(
+                entry["key"],
+                Operator(entry["operator"]),
+                tuple(value or "" for value in entry.get("values") or ()),
+            )
+            for entry in raw.get("matchExpressions") or ()
+        ]
+        return cls(tuple(labels), tuple(expressions))
 
     @property
     def empty(self) -> bool:
