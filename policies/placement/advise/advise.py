@@ -31,6 +31,7 @@ from policies.placement.advise.goal_simulator import GoalSimulator
 from policies.placement.advise.goal_trial import Failure, PlacedReplicas, Trial
 from policies.placement.advise.node_groups import NodeGroup
 from policies.placement.core.actions import domains_of
+from policies.placement.core.cluster_simulation import never
 from policies.placement.core.given_up import GivenUp
 from policies.placement.core.placement import read_workload
 from policies.placement.core.suggestion_edits import EditSearch
@@ -128,7 +129,7 @@ def advise(
     goal: Goal,
     groups: Sequence[NodeGroup] = (),
     *,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = never,
     on_trial: Callable[[float], None] = lambda _share: None,
 ) -> Advice | None:
     """Search for the constraints with which a workload reaches a goal.

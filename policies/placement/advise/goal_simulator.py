@@ -19,7 +19,7 @@ from policies.model.workload import Workload
 from policies.placement.advise.goal import Goal
 from policies.placement.advise.goal_trial import PlacedReplicas, RolledOut, Trial, worst
 from policies.placement.advise.node_groups import NodeGroup
-from policies.placement.core.cluster_simulation import ClusterSimulation, may_evict
+from policies.placement.core.cluster_simulation import ClusterSimulation, may_evict, never
 from policies.placement.core.placement import PreparedPod, prepare
 from policies.placement.rollout.courses import Course
 from policies.placement.rollout.rollout import is_rolled_out, simulate_rollout
@@ -193,7 +193,7 @@ class GoalSimulator:
         goal: Goal,
         groups: Sequence[NodeGroup] = (),
         *,
-        stop: Callable[[], bool] = lambda: False,
+        stop: Callable[[], bool] = never,
     ) -> None:
         """Take the pods of a workload away: a new template replaces them.
 

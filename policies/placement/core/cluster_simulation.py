@@ -75,6 +75,15 @@ def count_bound(steps: Iterable[Step]) -> int:
     return sum(step.node is not None for step in steps)
 
 
+def never() -> bool:
+    """Let work go on: it is stopped at no point."""
+    return False
+
+
+def unnoticed(_step: Step) -> None:
+    """Take no note of a step."""
+
+
 def may_evict(pod: Pod, cluster: ClusterIndex) -> bool:
     """Return whether pods of a cluster could be evicted for a pod, if it fits nowhere."""
     return pod.may_preempt and cluster.has_pods_below(pod.priority)
@@ -98,8 +107,8 @@ class ClusterSimulation:
     cluster: ClusterIndex
     choose: TieBreaker = first_by_name
     sampler: NodeSampler | None = None
-    stop: Callable[[], bool] = lambda: False
-    on_step: Callable[[Step], None] = lambda _step: None
+    stop: Callable[[], bool] = never
+    on_step: Callable[[Step], None] = unnoticed
     preempts: bool = False
     preempted: list[PreemptedPod] = field(default_factory=list)
     repeated: RepeatedRequests = field(default_factory=RepeatedRequests)
@@ -110,7 +119,7 @@ class ClusterSimulation:
         cluster: ClusterIndex,
         request: SchedulingRequest | None = None,
         *,
-        stop: Callable[[], bool] = lambda: False,
+        stop: Callable[[], bool] = never,
     ) -> ClusterSimulation:
         """Return a simulation of a cluster, which stays as it is.
 
@@ -141,7 +150,7 @@ class ClusterSimulation:
         With ``preempts`` a pod that fits nowhere has others evicted, which are gone at once, and is tried
         again, first on the node where that makes room.
         """
-        return self._run([QueuedPod(name, request)], lambda: False)[0]
+        return self._run([QueuedPod(name, request)], never)[0]
 
     def schedule_all(self, queue: Iterable[QueuedPod]) -> list[Step]:
         """Schedule pods one after another, each taken from the queue in its turn, until it is to stop.

@@ -176,8 +176,13 @@ def evaluate_workload(
     # All of it is of one state of the cluster.
     with context.reading():
         prepared = prepare(workload, context, revision_of=revision_of)
-        result = evaluate(prepared.request, prepared.cluster)
-    return Placement(result=result, **{name.name: getattr(prepared, name.name) for name in fields(prepared)})
+        return evaluate_pod(prepared, prepared.cluster)
+
+
+def evaluate_pod(prepared: PreparedPod, cluster: ClusterIndex) -> Placement:
+    """Return where a pod could go in a cluster, its own or one that it has become."""
+    known = {each.name: getattr(prepared, each.name) for each in fields(PreparedPod)}
+    return Placement(**known | {"cluster": cluster, "result": evaluate(prepared.request, cluster)})
 
 
 def prepare(

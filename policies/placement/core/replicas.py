@@ -11,7 +11,7 @@ from policies.manifests.wire import INTERNAL, Count
 from policies.model.controller_labels import pod_name
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
-from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, count_bound, never
 from policies.placement.core.limits import MOST_PODS
 from policies.placement.core.placement import Placement, PlacementError, PreparedPod
 from policies.placement.core.replica_names import free_names
@@ -107,7 +107,7 @@ def parallel_pods(workload: Workload) -> int | None:
 
 
 def count_replicas(
-    placement: Placement, stop: Callable[[], bool] = lambda: False
+    placement: Placement, stop: Callable[[], bool] = never
 ) -> tuple[Replicas, ClusterIndex] | None:
     """Return how many replicas of a workload fit, and its cluster with them.
 
@@ -140,7 +140,7 @@ def fill(
     start: Replicas,
     request: SchedulingRequest,
     cluster: ClusterIndex,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = never,
 ) -> tuple[Replicas, ClusterIndex]:
     """Return how many replicas there are once those are placed that a start lacks, and the cluster with them.
 

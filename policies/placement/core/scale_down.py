@@ -15,7 +15,7 @@ from policies.manifests.wire import INTERNAL, Count, sent
 from policies.model.cluster_kinds import BUDGET
 from policies.model.deletion_facts import read_disruption_facts, seconds_of
 from policies.model.eviction_budget import EvictionBudget
-from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, unnoticed
 from policies.placement.core.domain_changes import (
     DomainChange,
     count_domains,
@@ -226,7 +226,7 @@ class _Run:
     ) -> None:
         self._simulation, self._autoscaler = simulation, autoscaler
         # These pods are not those of the queue, of which each step is told.
-        simulation.on_step = lambda _step: None
+        simulation.on_step = unnoticed
         facts = PodFacts(simulation.cluster, workloads, running)
         self._again = Rescheduling(simulation, facts, context)
         created = () if running is None else (known.created for _, known in running.items())

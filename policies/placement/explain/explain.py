@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath, invalid_value
-from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod
+from policies.placement.core.cluster_simulation import ClusterSimulation, QueuedPod, never
 from policies.placement.core.placement import (
     DAEMON_SET,
     Placement,
@@ -80,7 +80,7 @@ def explain_object(
     namespace: str = "",
     examples: int = EXAMPLES,
     autoscaler: NodeAutoscaler | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = never,
 ) -> Explained:
     """Evaluate the next pod of an object as ``evaluate_workload`` does, and explain the result.
 

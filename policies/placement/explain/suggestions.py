@@ -16,6 +16,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, merge_edits
 from policies.manifests.fields import FieldPath
 from policies.model.constraint import Constraint
+from policies.placement.core.cluster_simulation import never
 from policies.placement.core.given_up import WEAKENING
 from policies.placement.core.placement import Placement, evaluate_workload
 from policies.placement.core.replicas import Replicas, fill
@@ -139,7 +140,7 @@ def find_suggestions(
     context: AdmissionContext,
     replicas: Replicas | None = None,
     *,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = never,
 ) -> Suggestions:
     """Return the changes that would make a pod fit; none for one that fits.
 

@@ -19,7 +19,7 @@ from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
 from policies.model.workload_ref import WorkloadRef
-from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.cluster_simulation import ClusterSimulation, never
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import PlacementError, PreparedPod, prepare
 from policies.placement.plan.placement_plan import PlacementPlan, PlannedWorkload, PodChange
@@ -90,7 +90,7 @@ def make_plan(
     known: KnownPods | None = None,
     autoscaler: NodeAutoscaler | None = None,
     progress: Callable[[float], None] = lambda _share: None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = never,
 ) -> PlacementPlan:
     """Return the plan for a cluster where one set of manifests is applied in place of another.
 

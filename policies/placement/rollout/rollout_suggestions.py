@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
@@ -13,7 +13,7 @@ from policies.manifests.fields import FieldPath, member
 from policies.manifests.wire import INTERNAL, Count, SentAs
 from policies.model.workload import Workload
 from policies.placement.core.given_up import GivenUp, given_up_by
-from policies.placement.core.placement import Placement, PreparedPod
+from policies.placement.core.placement import Placement, evaluate_pod
 from policies.placement.core.suggestion_edits import EditSearch, constraint_candidates, edits_of
 from policies.placement.rollout.courses import Outcome
 from policies.placement.rollout.rollout import Rollout, simulate_rollout
@@ -21,7 +21,6 @@ from policies.placement.rollout.rollout_start import PLAIN_ROLLOUT, RolloutSetti
 from policies.scheduler.binding import first_by_name
 from policies.scheduler.candidates import find_candidates, max_skew_change
 from policies.scheduler.changes import Change, ChangeKind
-from policies.scheduler.evaluate import evaluate
 from policies.scheduler.result import FilterResult
 
 #: Changes that are rolled out at most, and those that work after which the search ends.
@@ -221,9 +220,7 @@ def _is_gentler(found: Change | StrategyChange | None, change: Change | Strategy
 
 def _stuck(rollout: Rollout) -> Placement:
     """Return the placement of the next pod in the cluster as it is when nothing goes on."""
-    prepared, cluster = rollout.prepared, rollout.courses.worst.cluster
-    known = {field.name: getattr(prepared, field.name) for field in fields(PreparedPod)}
-    return Placement(**known | {"cluster": cluster, "result": evaluate(prepared.request, cluster)})
+    return evaluate_pod(rollout.prepared, rollout.courses.worst.cluster)
 
 
 def _candidates(

@@ -68,6 +68,11 @@ class SchedulingQueue:
     replaced: ReplacedPods | None = None
 
     @property
+    def workloads(self) -> tuple[PreparedPod, ...]:
+        """The workload, if there is one."""
+        return () if self.prepared is None else (self.prepared,)
+
+    @property
     def may_evict(self) -> bool:
         """Whether pods of the cluster could be evicted for a pod of the queue, if it fits nowhere."""
         return any(may_evict(entry.request.pod, self.cluster) for entry in self.pods)

@@ -10,7 +10,7 @@ from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.placement.core.actions import Action, DrainNode
 from policies.placement.core.alternatives import MOST_COMPARED, alternatives
 from policies.placement.core.autoscaling import Autoscaling
-from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.cluster_simulation import ClusterSimulation, never, unnoticed
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import MOST_OTHERS, DisplacedPod, PodOutcome
@@ -201,8 +201,8 @@ def simulate_queue(
     *,
     planned: PlannedActions = NOTHING_PLANNED,
     choose: TieBreaker = first_by_name,
-    on_step: Callable[[Step], None] = lambda _step: None,
-    stop: Callable[[], bool] = lambda: False,
+    on_step: Callable[[Step], None] = unnoticed,
+    stop: Callable[[], bool] = never,
 ) -> SimulatedQueue:
     """Schedule the pods of a queue: see ``simulate``.
 
@@ -218,66 +218,84 @@ def simulate_queue(
     Raises:
         ActionError: An action names something that the cluster does not have.
     """
-    workloads = () if queue.prepared is None else (queue.prepared,)
+    runs = _Runs(queue, settings, planned, choose, on_step, stop)
+    first, happened = runs.first()
+    return SimulatedQueue(
+        queue=queue,
+        settings=settings,
+        simulation=first,
+        distribution=None if settings.runs is None else runs.distribution(first, settings.runs),
+        what_if=happened,
+    )
 
-    def begin() -> ClusterSimulation:
-        simulation = ClusterSimulation.of(queue.cluster, stop=stop)
-        simulation.choose, simulation.preempts = choose, True
-        if settings.percentage is not None:
-            simulation.sampler = NodeSampler(settings.percentage)
-        return simulation
 
-    def rescheduling(simulation: ClusterSimulation) -> Rescheduling:
-        facts = PodFacts(simulation.cluster, workloads, planned.running)
-        return Rescheduling(simulation, facts, queue.context, others=planned.others)
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Simulations of one queue, each on a copy of the cluster: see ``simulate_queue``."""
 
-    def once(*, is_first: bool = False) -> tuple[Simulation, WhatIf | None]:
-        simulation, happened = begin(), None
-        simulation.on_step = on_step
-        scaling = None if planned.autoscaler is None else Autoscaling(simulation, planned.autoscaler)
-        if planned.actions:
-            happened = what_if(planned.actions, simulation, rescheduling(simulation), scaling)
-        found = simulate(queue.pods, simulation, rescheduling(simulation), scaling)
-        if is_first and planned.scales_down and found.complete and scaling is not None:
+    queue: SchedulingQueue
+    settings: SimulationSettings
+    planned: PlannedActions
+    choose: TieBreaker
+    on_step: Callable[[Step], None]
+    stop: Callable[[], bool]
+
+    def first(self) -> tuple[Simulation, WhatIf | None]:
+        """Return the first one, with nodes that are removed and what would be if something were otherwise."""
+        simulation = self._begin()
+        found, happened, scaling = self._run(simulation)
+        if self.planned.scales_down and found.complete and scaling is not None:
             removed = scale_down(
-                queue.pods,
+                self.queue.pods,
                 simulation,
                 scaling.autoscaler,
-                queue.context,
-                workloads=workloads,
-                running=planned.running,
-                most_tried=planned.most_tried,
+                self.queue.context,
+                workloads=self.queue.workloads,
+                running=self.planned.running,
+                most_tried=self.planned.most_tried,
             )
             found = replace(found, scaled_down=removed)
-        return found, happened
+        return self._with_alternatives(found), happened
 
-    first, happened = once(is_first=True)
-    first = _with_alternatives(first, queue, planned, begin)
-    simulation = first
-    tally = DistributionTally()
-    tally.add(first)
-    for _ in range(1, settings.runs or 1):
-        if not simulation.complete or stop():
-            break
-        simulation, _ = once()
-        if simulation.complete and not stop():
-            tally.add(simulation)
-    distribution = None if settings.runs is None else tally.distribution()
-    return SimulatedQueue(
-        queue=queue, settings=settings, simulation=first, distribution=distribution, what_if=happened
-    )
+    def distribution(self, simulation: Simulation, runs: int) -> Distribution:
+        """Return the ends of so many of them, of which one is the first."""
+        tally = DistributionTally()
+        tally.add(simulation)
+        for _ in range(1, runs):
+            if not simulation.complete or self.stop():
+                break
+            simulation, _, _ = self._run(self._begin())
+            if simulation.complete and not self.stop():
+                tally.add(simulation)
+        return tally.distribution()
 
+    def _begin(self) -> ClusterSimulation:
+        simulation = ClusterSimulation.of(self.queue.cluster, stop=self.stop)
+        simulation.choose, simulation.preempts = self.choose, True
+        if self.settings.percentage is not None:
+            simulation.sampler = NodeSampler(self.settings.percentage)
+        return simulation
 
-def _with_alternatives(
-    first: Simulation, queue: SchedulingQueue, planned: PlannedActions, begin: Callable[[], ClusterSimulation]
-) -> Simulation:
-    """Return a simulation with what would be if something were otherwise, where nodes are added."""
-    scaled, autoscaler = first.autoscaled, planned.autoscaler
-    size = len(queue.pods) * (queue.cluster.node_count + (0 if scaled is None else len(scaled.nodes)))
-    if scaled is None or autoscaler is None or planned.actions or not first.complete:
-        return first
-    if not (scaled.nodes or scaled.unhelped) or size > MOST_COMPARED:
-        return first
-    return replace(
-        first, autoscaled=replace(scaled, alternatives=alternatives(queue.pods, begin, autoscaler))
-    )
+    def _run(self, simulation: ClusterSimulation) -> tuple[Simulation, WhatIf | None, Autoscaling | None]:
+        simulation.on_step = self.on_step
+        planned, happened = self.planned, None
+        scaling = None if planned.autoscaler is None else Autoscaling(simulation, planned.autoscaler)
+        if planned.actions:
+            happened = what_if(planned.actions, simulation, self._again(simulation), scaling)
+        return simulate(self.queue.pods, simulation, self._again(simulation), scaling), happened, scaling
+
+    def _again(self, simulation: ClusterSimulation) -> Rescheduling:
+        """Return what schedules displaced pods again, with the pods that there are now."""
+        facts = PodFacts(simulation.cluster, self.queue.workloads, self.planned.running)
+        return Rescheduling(simulation, facts, self.queue.context, others=self.planned.others)
+
+    def _with_alternatives(self, first: Simulation) -> Simulation:
+        """Return a simulation with what would be if something were otherwise, where nodes are added."""
+        scaled, autoscaler = first.autoscaled, self.planned.autoscaler
+        if scaled is None or autoscaler is None or self.planned.actions or not first.complete:
+            return first
+        size = len(self.queue.pods) * (self.queue.cluster.node_count + len(scaled.nodes))
+        if not (scaled.nodes or scaled.unhelped) or size > MOST_COMPARED:
+            return first
+        found = alternatives(self.queue.pods, self._begin, autoscaler)
+        return replace(first, autoscaled=replace(scaled, alternatives=found))

@@ -16,7 +16,7 @@ from policies.model.cluster_kinds import BUDGET
 from policies.model.workload_ref import WorkloadRef
 from policies.placement.core.actions import Action, Disruption, LoseDomain, apply_actions, domains_of
 from policies.placement.core.autoscaling import Autoscaling
-from policies.placement.core.cluster_simulation import ClusterSimulation
+from policies.placement.core.cluster_simulation import ClusterSimulation, never, unnoticed
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
@@ -75,7 +75,7 @@ class ClusterSurvival:
         options: LossOptions,
         running: PodObjects,
         *,
-        stop: Callable[[], bool] = lambda: False,
+        stop: Callable[[], bool] = never,
     ) -> None:
         """Find out whose the pods are, and what is gone with each domain.
 
@@ -205,7 +205,7 @@ class ClusterSurvival:
             if isinstance(action, LoseDomain):
                 autoscaler = autoscaler.without(action.key, action.value)
         simulation.preempts = False
-        simulation.on_step = lambda _step: None
+        simulation.on_step = unnoticed
         scaling = Autoscaling(simulation, autoscaler)
         scaling.schedule_again(again)
         if scaling.scaled is None:

@@ -12,7 +12,7 @@ from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.workload import Workload
 from policies.placement.core.actions import LoseDomain, apply_actions, domains_of
 from policies.placement.core.autoscaling import Autoscaling
-from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
+from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound, never
 from policies.placement.core.pod_facts import PodFacts
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.recovery import DisplacedPod
@@ -53,7 +53,7 @@ class Survival:
         options: LossOptions,
         running: PodObjects | None = None,
         *,
-        stop: Callable[[], bool] = lambda: False,
+        stop: Callable[[], bool] = never,
         on_step: Callable[[float], None] = lambda _share: None,
     ) -> None:
         """Place the replicas that do not run yet.

@@ -8,6 +8,7 @@ from typing import Final
 
 from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
+from policies.placement.core.cluster_simulation import never
 from policies.placement.core.placement import Placement, evaluate_workload
 from policies.placement.core.pod_objects import PodObjects
 from policies.placement.core.replicas import Replicas, count_replicas
@@ -75,7 +76,7 @@ def find_help(
     context: AdmissionContext,
     running: PodObjects | None = None,
     *,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] = never,
 ) -> Iterator[SurvivalHelp]:
     """Yield the changes that help each workload that does not survive everything.
 
