@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, NamedTuple
 
-from conformance.report_wording import failure_lines
+from conformance.report_text import failure_lines
 from conformance.run import CaseOutcome, ConformanceRun
 from policies.config.schema import schema_text
 from policies.config.type_schema import standalone_schema

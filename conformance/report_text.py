@@ -1,4 +1,7 @@
-"""A conformance run for people: a line a feature, what was not answered, and the first cases that failed."""
+"""A conformance run for people: a line a feature, what was not answered, and the first cases that failed.
+
+The sentences about one case are those of all formats.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from conformance.report_wording import failure_lines
+import orjson
+
+from conformance.comparison import AnswerDifference
 from conformance.run import CaseOutcome, CaseResult, ConformanceRun
 from policies.manifests.sanitize import one_line
 from policies.manifests.words import more, plural
@@ -15,6 +20,9 @@ from policies.manifests.words import more, plural
 MOST_CASES, MOST_LINES = 10, 3
 #: Reasons for declined requests that are shown.
 _MOST_REASONS: Final = 5
+
+#: Characters of a value; the first of them show what differs.
+_VALUE_LENGTH: Final = 200
 
 _COLUMNS: Final = {
     CaseOutcome.PASSED: "PASSED",
@@ -97,3 +105,31 @@ def _failed(failed: list[CaseResult]) -> Iterator[str]:
             yield f"    {line}"
         if len(lines) > MOST_LINES:
             yield f"    {more(len(lines) - MOST_LINES, 'difference')}"
+
+
+def difference_line(difference: AnswerDifference) -> str:
+    """Return a difference as one line."""
+    place = f" of {one_line(difference.place)}" if difference.place else ""
+    return (
+        f"{difference.field}{place}: expected {value_text(difference.expected)}, "
+        f"got {value_text(difference.found)}"
+    )
+
+
+def failure_lines(result: CaseResult) -> list[str]:
+    """Return why a case failed, a line for each difference that was kept."""
+    if result.comparison is None:
+        return [result.problem]
+    return [difference_line(difference) for difference in result.comparison.differences]
+
+
+def value_text(value: object) -> str:
+    """Return a value of an answer as JSON, cut."""
+    if value is None:
+        return "nothing"
+    try:
+        text = orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        # It is read deeper than it is written.
+        text = "a deeply nested value"
+    return one_line(text, _VALUE_LENGTH)
