@@ -142,10 +142,11 @@ class PackedDomains:
         own, running = self._closed[number]
         return own | running
 
-    def add_domain(self, number: int, position: int, domain: str) -> None:
-        """Add a domain to those of a constraint, unless it is there."""
-        if domain not in self.tallies[number][position].counts:
-            self._changing(number, position).add_domain(domain)
+    def add_node(self, counted: Iterable[tuple[int, int, str]], labels: Mapping[str, str]) -> None:
+        """Add the domains of a node, by its labels, to the constraints that count pods on it."""
+        for number, position, key in counted:
+            if labels[key] not in self.tallies[number][position].counts:
+                self._changing(number, position).add_domain(labels[key])
 
     def add_pods(self, number: int, position: int, domain: str, pods: int) -> None:
         """Count pods of a domain for a constraint."""

@@ -83,8 +83,7 @@ class Packing:
         self.added.append((node, group))
         self._filtered.add(node)
         arrival = self.facts.arrival(group)
-        for number, position, key in arrival.counted:
-            self._domains.add_domain(number, position, node.labels[key])
+        self._domains.add_node(arrival.counted, node.labels)
         for number in arrival.open:
             domain = self._grouped(number, node.labels)
             if domain is not None:
@@ -243,13 +242,14 @@ class Packing:
         if spot not in self._own_room:
             self._own_room.add(spot)
             room = self._room[spot] = dict(room)
-        for resource, amount in self.facts.pods[number].taken.items():
+        facts, node = self.facts.pods[number], self._node(spot)
+        for resource, amount in facts.taken.items():
             room[resource] -= amount * count
-        self._filtered.bind(self.facts.pods[number].group.request.pod, names, self._node(spot).name)
+        self._filtered.bind(facts.group.request.pod, names, node.name)
         effect = self.facts.effect(number)
         if not (effect.counted or effect.closes):
             return
-        labels = self._node(spot).labels
+        labels = node.labels
         for other, position in effect.counted:
             if self._counts(other, position, spot):
                 domain = labels[self.facts.pods[other].limits[position].key]
