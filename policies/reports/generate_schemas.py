@@ -17,10 +17,9 @@ from policies.reports.audit.json import AuditAnswer
 from policies.reports.explain.json import ExplainAnswer
 from policies.reports.lint.json import LintReport
 from policies.reports.plan.json import PlanReport
-from policies.reports.policy.check import PolicyCheckReport
+from policies.reports.policy.check import PolicyCheckReport, PolicyTestReport
 from policies.reports.policy.emit import EmitReport
 from policies.reports.policy.preview import PolicyPreviewReport
-from policies.reports.policy.samples import PolicyTestReport
 from policies.reports.rebalance.deletion_costs import DeletionCostsAnswer
 from policies.reports.rebalance.evictions import RebalanceAnswer
 from policies.reports.score.answer import ScoreAnswer

@@ -18,11 +18,11 @@ from webhook.cli.terminal import ExitCode, finish
 from webhook.late_imports import late_imports
 
 if TYPE_CHECKING:
-    from policies.reports.policy.samples import ReviewedObject
+    from policies.reports.policy.check import ReviewedObject
 
 with late_imports():
     from policies.admission import policy_tests
-    from policies.reports.policy import samples as policy_samples
+    from policies.reports.policy import check as policy_check
     from webhook.lint import policy_suites
 
 _EXAMPLES: Final = """\
@@ -71,13 +71,13 @@ def command(*, folders: tuple[str, ...], quiet: bool, form: str) -> None:
                     _print(tested, quiet=quiet)
     for problem in problems:
         click.echo(problem, err=True)
-    report = policy_samples.PolicyTestReport(samples=judged, failed=failed, objects=found, not_read=problems)
+    report = policy_check.PolicyTestReport(samples=judged, failed=failed, objects=found, not_read=problems)
     if form == "text":
         click.echo(f"{plural(judged, 'sample')}: {judged - failed:,} as expected, {failed:,} not")
     elif form == "junit":
-        click.echo(policy_samples.render_junit(report), nl=False)
+        click.echo(policy_check.render_samples_junit(report), nl=False)
     else:
-        print_answer(policy_samples.render_json(report).encode(), form)
+        print_answer(policy_check.render_samples_json(report).encode(), form)
     finish(ExitCode.BAD_INPUT if problems else ExitCode.FINDINGS if failed else ExitCode.CLEAN)
 
 
@@ -87,7 +87,7 @@ def _evaluate(sample: policy_suites.Sample) -> Iterator[ReviewedObject]:
     for manifest, kind in sample.workloads:
         result = policy_tests.run_sample(manifest.value, kind, sample.context, today=today)
         missed = result.misses(sample.expected)
-        yield policy_samples.ReviewedObject(
+        yield policy_check.ReviewedObject(
             file=sample.file,
             object=entry_title(manifest),
             expected=sample.expected,

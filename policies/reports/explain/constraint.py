@@ -1,10 +1,12 @@
-"""One constraint in words: what it counts, the operands of its check, and its domains."""
+"""One constraint in words: what it counts, the operands of its check, and its domains as bars."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from rich.console import RenderableType
+from rich.table import Column, Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
@@ -12,10 +14,14 @@ from policies.manifests.words import plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
-from policies.reports.domains import domain_bars
-from policies.reports.terminal import indented
-from policies.scheduler.domain_stats import ConstraintStats
+from policies.reports.domains import bar, bar_room
+from policies.reports.terminal import indented, numbers, plain_table
+from policies.reports.words import domain_name
+from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
 from policies.scheduler.node_table import MISSING
+
+#: Lines of a histogram on either side of what maxSkew allows.
+MOST_LINES: Final = 4
 
 
 def constraint_text(stats: ConstraintStats, placement: Placement, *, width: int) -> Iterator[RenderableType]:
@@ -29,7 +35,7 @@ def constraint_text(stats: ConstraintStats, placement: Placement, *, width: int)
     for line in _lines(stats, placement):
         yield indented(Text(line))
     if not _is_of_one_node(stats, placement):
-        yield from domain_bars(stats, width=width)
+        yield from _bars(stats, width)
 
 
 def _lines(stats: ConstraintStats, placement: Placement) -> Iterator[str]:
@@ -138,3 +144,91 @@ def _left_out_by(stats: ConstraintStats, placement: Placement) -> Iterator[str]:
     } - {constraint.topology_key}
     if others and (stats.applied.is_hard or request.requires_all_keys):
         yield f"without the label {one_line(', '.join(sorted(others)))} of another constraint"
+
+
+def _bars(stats: ConstraintStats, width: int) -> Iterator[RenderableType]:
+    """Yield every domain with a bar of its matching pods; where they are many, how many are alike, too."""
+    room = bar_room(width)
+    if stats.histogram and not stats.all_listed:
+        yield indented(_histogram(stats, room))
+    if stats.domains:
+        yield indented(_domains(stats, room))
+
+
+def _domains(stats: ConstraintStats, room: int) -> Table:
+    hard = stats.minimum is not None
+    table = _table("DOMAIN" if stats.all_listed else "WORST AND BEST", hard=hard)
+    longest = max(domain.matching for domain in stats.domains)
+    for domain in stats.domains:
+        nodes = f"{domain.nodes:,}" if domain.counted else "not counted"
+        table.add_row(
+            domain_name(domain.value),
+            bar(domain.matching / (longest or 1), room, fits=domain.fits),
+            f"{domain.matching:,}",
+            nodes,
+            *_result(domain),
+        )
+    return table
+
+
+def _result(domain: DomainStats) -> tuple[Text, ...]:
+    if domain.skew is None:
+        return ()
+    return Text(f"{domain.skew:,}"), _fits(
+        fits=bool(domain.fits), domains=1, feasible=min(domain.feasible, 1)
+    )
+
+
+def _histogram(stats: ConstraintStats, room: int) -> Table:
+    """Return how many domains have how many pods, in few lines."""
+    applied, minimum = stats.applied, stats.minimum
+    table = _table("DOMAINS", hard=minimum is not None, nodes=False)
+    above = -1 if minimum is None else applied.constraint.max_skew + minimum - applied.self_match
+    lines = [
+        line
+        for side in (
+            [alike for alike in stats.histogram if minimum is None or alike.matching <= above],
+            [alike for alike in stats.histogram if minimum is not None and alike.matching > above],
+        )
+        for line in _few(side)
+    ]
+    longest = max((sum(alike.domains for alike in line) for line in lines), default=0)
+    for line in lines:
+        domains, least, most = sum(alike.domains for alike in line), line[0].matching, line[-1].matching
+        fits = None if minimum is None else least <= above
+        cells = [
+            Text(f"{domains:,}"),
+            bar(domains / (longest or 1), room, fits=fits),
+            Text(_span(least, most)),
+        ]
+        if minimum is not None:
+            added = applied.self_match - minimum
+            feasible = sum(alike.feasible for alike in line)
+            fitting = _fits(fits=bool(fits), domains=domains, feasible=feasible)
+            cells += [Text(_span(least + added, most + added)), fitting]
+        table.add_row(*cells)
+    return table
+
+
+def _few(alike: list[EqualDomains]) -> list[list[EqualDomains]]:
+    """Return neighbors together, so that few lines remain."""
+    size = -(-len(alike) // MOST_LINES) or 1
+    return [alike[start : start + size] for start in range(0, len(alike), size)]
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _table(first: str, *, hard: bool, nodes: bool = True) -> Table:
+    counts = numbers("MATCHING PODS", *(["NODES"] if nodes else []), *(["SKEW"] if hard else []))
+    return plain_table(first, Column("", no_wrap=True), *counts, *([Column("FITS")] if hard else []))
+
+
+def _fits(*, fits: bool, domains: int, feasible: int) -> Text:
+    """Return whether the pod can go to domains: by the constraint, and by everything else."""
+    if not fits:
+        return Text("no", "red")
+    if not feasible:
+        return Text("no, other reasons", "red")
+    return Text("yes" if feasible == domains else f"{feasible:,} of {domains:,}", "green")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final, NotRequired, TypedDict
+from typing import Annotated, Final, NotRequired, TypeAlias, TypedDict
 
 from policies.config.type_schema import Count, Keywords
 from policies.manifests.findings import Build, Finding, Severity
@@ -11,10 +11,31 @@ from policies.manifests.skipped import Skipped, SkipReason, SourceKind, in_order
 from policies.manifests.wire import dumps
 from policies.reports.lint.rule_manual import how_to_fix
 from policies.reports.lint.run import LintRun
-from policies.reports.policy.check import FindingFields, Line, finding_fields
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/lint/v1"
+#: A line of a file, or None.
+Line: TypeAlias = Annotated[int | None, Keywords(minimum=1)]
+
+
+class FindingFields(TypedDict):
+    """The fields of a finding in every JSON report.
+
+    Attributes:
+        severity: How bad it is, after the policies' settings.
+        rule: The id of the rule; of a file that cannot be read, ``unreadable``.
+        file: The file, as it was named on the command line or found below a folder that was.
+        line: The line of the field or of its nearest ancestor, from 1; null where the whole file is meant.
+        field: The field in its object, as Kubernetes writes paths; empty for the whole object.
+        message: What was found, with its numbers.
+    """
+
+    severity: Severity
+    rule: str
+    file: str
+    line: Line
+    field: str
+    message: str
 
 
 class BuildFinding(TypedDict):
@@ -258,4 +279,16 @@ def _build(build: Build) -> BuildFinding:
         "object": build.title,
         "field": str(build.path),
         "message": build.message,
+    }
+
+
+def finding_fields(finding: Finding) -> FindingFields:
+    """Return the fields of a finding in every JSON report."""
+    return {
+        "severity": finding.severity,
+        "rule": finding.rule,
+        "file": finding.location.file,
+        "line": finding.location.line or None,
+        "field": str(finding.path),
+        "message": finding.message,
     }

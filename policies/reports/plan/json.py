@@ -15,10 +15,9 @@ from policies.placement.plan.placement_plan import PlannedWorkload
 from policies.placement.plan.plan_differences import PlanAction
 from policies.placement.rollout.courses import Outcome, RolloutStep
 from policies.placement.rollout.rollout import Rollout
-from policies.reports.lint.json import ToolVersion
+from policies.reports.lint.json import FindingFields, Line, ToolVersion, finding_fields
 from policies.reports.plan.run import PlanRun
 from policies.reports.plan.words import not_looked_at
-from policies.reports.policy.check import FindingFields, Line, finding_fields
 from policies.reports.rollout.words import assumptions, strategy
 from policies.reports.simulate.autoscale_text import new_node_lines
 

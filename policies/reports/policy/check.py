@@ -1,41 +1,29 @@
-"""Findings of ``evenkeel policy check``: JSON of the form ``policy_check.schema.json``, or a line each."""
+"""Checks of policies: JSON of the form ``policy_check.schema.json``, or a line for each finding.
+
+Of samples, which ``evenkeel policy test`` reviews, it is ``policy_test.schema.json``, or JUnit XML.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Final, TypeAlias, TypedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import PurePath
+from typing import Annotated, Final, TypedDict
 
-from policies.config.type_schema import Count, Keywords
+from policies.admission.decision import AdmissionVerdict
 from policies.manifests.findings import Finding, Severity
-from policies.manifests.wire import dumps
+from policies.manifests.sanitize import one_line
+from policies.manifests.wire import Count, Keywords, dumps
+from policies.reports.junit import add_case, add_error, add_suite, fail, new_report
+from policies.reports.junit import render as write
+from policies.reports.lint.json import FindingFields, finding_fields
 from policies.reports.lint.run import in_order
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/policy-check/v1"
 #: The number of the form's name, from before it had one.
 VERSION: Final = 1
-#: A line of a file, or None.
-Line: TypeAlias = Annotated[int | None, Keywords(minimum=1)]
-
-
-class FindingFields(TypedDict):
-    """The fields of a finding in every JSON report.
-
-    Attributes:
-        severity: How bad it is, after the policies' settings.
-        rule: The id of the rule; of a file that cannot be read, ``unreadable``.
-        file: The file, as it was named on the command line or found below a folder that was.
-        line: The line of the field or of its nearest ancestor, from 1; null where the whole file is meant.
-        field: The field in its object, as Kubernetes writes paths; empty for the whole object.
-        message: What was found, with its numbers.
-    """
-
-    severity: Severity
-    rule: str
-    file: str
-    line: Line
-    field: str
-    message: str
 
 
 class PolicyCheckReport(TypedDict):
@@ -67,18 +55,6 @@ def render_json(findings: Iterable[Finding], documents: int) -> str:
     return dumps(report, indent=True).decode()
 
 
-def finding_fields(finding: Finding) -> FindingFields:
-    """Return the fields of a finding in every JSON report."""
-    return {
-        "severity": finding.severity,
-        "rule": finding.rule,
-        "file": finding.location.file,
-        "line": finding.location.line or None,
-        "field": str(finding.path),
-        "message": finding.message,
-    }
-
-
 def render_text(findings: Iterable[Finding]) -> str:
     """Return one line a finding, ``file:line: field: problem``; what is no error says so after the line.
 
@@ -97,3 +73,75 @@ def _line(finding: Finding) -> str:
         return str(finding)
     where, rest = str(finding.location), str(finding).removeprefix(str(finding.location))
     return f"{where}: {finding.severity}{rest}"
+
+
+#: The form's name; its number changes when a field is renamed, goes away or means something else.
+TEST_SCHEMA: Final = "evenkeel.dev/policy-test/v1"
+#: The suite of what could not be read.
+NOT_READ: Final = "suites that were not read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedObject:
+    """An object of a sample, as the admission webhook would review it.
+
+    Attributes:
+        file: The sample.
+        object: Its kind, namespace and name.
+        expected: The verdict that it must get.
+        verdict: The verdict that it gets.
+        rules: The rules that it breaks.
+        as_expected: Whether both are as the sample says.
+        difference: How they differ; empty if they do not.
+        messages: What a person would read.
+    """
+
+    file: str
+    object: str
+    expected: AdmissionVerdict
+    verdict: AdmissionVerdict
+    rules: Sequence[str]
+    as_expected: bool
+    difference: str
+    messages: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyTestReport:
+    """The result of ``evenkeel policy test``.
+
+    Attributes:
+        schema: The form's name; its number changes when a field is renamed, goes away or means something
+            else.
+        samples: How many samples were tested.
+        failed: How many of them are not as expected.
+        objects: Their objects, in the order of the files.
+        not_read: What is wrong with suites that could not be read.
+    """
+
+    schema: Annotated[str, Keywords(const=TEST_SCHEMA)] = TEST_SCHEMA
+    samples: Count
+    failed: Count
+    objects: Sequence[ReviewedObject]
+    not_read: Sequence[str]
+
+
+def render_samples_json(report: PolicyTestReport) -> str:
+    """Return the report as indented JSON."""
+    return dumps(report, indent=True).decode()
+
+
+def render_samples_junit(report: PolicyTestReport) -> str:
+    """Return the report as XML: a suite a folder, a case an object; what was not read is an error."""
+    root = new_report("policy test")
+    for folder, objects in groupby(report.objects, lambda each: str(PurePath(each.file).parent)):
+        suite = add_suite(root, folder)
+        for each in objects:
+            case = add_case(suite, each.object, each.file)
+            if each.difference:
+                fail(case, each.verdict, each.difference, "\n".join(map(one_line, each.messages)))
+    if report.not_read:
+        suite = add_suite(root, NOT_READ)
+        for problem in report.not_read:
+            add_error(suite, problem.partition(":")[0], NOT_READ, problem)
+    return write(root)
