@@ -150,10 +150,7 @@ def advise_request(body: bytes, server: AdmissionContext) -> Advice:
     context = request.context(server, found)
     autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
     refuse(found)
-    advice = try_placing(partial(_advise, request, context, autoscaler), _WORKLOAD, found)
-    if advice is None:
-        raise RequestError(tuple(found.errors))
-    return advice
+    return try_placing(partial(_advise, request, context, autoscaler), _WORKLOAD, found)
 
 
 def _advise(request: AdviseRequest, context: AdmissionContext, autoscaler: NodeAutoscaler | None) -> Advice:

@@ -29,7 +29,7 @@ from policies.scheduler.configuration import DefaultingType, SchedulerConfig, ar
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.releases import parse_release
 from webhook.requests.cluster import ClusterBody, ClusterList, index_cluster
-from webhook.requests.frame import ApiObject, Release, objects_of
+from webhook.requests.frame import ApiObject, Release, RequestError, objects_of, refuse
 
 #: Where the cluster of a request is.
 CLUSTER: Final = FieldPath(("cluster",))
@@ -123,19 +123,24 @@ class PlacementFields(Received):
         return context
 
 
-def try_placing(place: Callable[[], _Result], at: FieldPath, found: ErrorList) -> _Result | None:
-    """Place an object of a request; None if Kubernetes would refuse it.
+def try_placing(place: Callable[[], _Result], at: FieldPath, found: ErrorList) -> _Result:
+    """Place an object of a request, which may have errors already: those of the object are added to them.
 
     Args:
         place: Places it and returns the result, or raises PlacementError.
         at: Where the object is.
         found: Takes what is wrong with it.
+
+    Raises:
+        RequestError: Kubernetes would refuse it, or the request has errors; holds every one.
     """
     try:
-        return place()
+        placed = place()
     except PlacementError as error:
         found.extend(replace(entry, path=at + entry.path) for entry in error.errors)
-        return None
+        raise RequestError(tuple(found.errors)) from error
+    refuse(found)
+    return placed
 
 
 #: What adds nodes: the documents that the file of ``--autoscale`` has, or what the nodes of the cluster show.

@@ -84,13 +84,9 @@ def evaluate_pod(
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    placed = None
-    if request.pod:
-        # Also with errors, to know what is wrong with the pod.
-        placed = try_placing(lambda: evaluate(filled_in(request.pod), context), _POD, found)
-    if found.errors or placed is None:
+    if not request.pod:
         raise RequestError(tuple(found.errors))
-    return placed
+    return try_placing(lambda: evaluate(filled_in(request.pod), context), _POD, found)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -227,31 +227,27 @@ def _queue(
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    limit, queue = PodLimit(nodes_of(context), groups, request.runs or 1), None
+    limit = PodLimit(nodes_of(context), groups, request.runs or 1)
     if limit.refuses(len(request.queue or ()), _QUEUE, found):
         # To look into each would take long, too.
         refuse(found)
     # Also with errors, to know what is wrong with the pods.
     if request.queue is not None:
         pods = tuple((path, filled_in(pod)) for path, pod in objects_of(request.queue, _QUEUE, found))
-        place = partial(queue_pods, pods, context)
-        queue = try_placing(place, FieldPath(), found)
-    elif request.workload:
-        # With errors the number may be wrong, too.
-        count = 0 if found.errors else request.replicas
-        workload = filled_in(request.workload)
-        place = partial(
-            queue_replicas,
-            workload,
-            context,
-            count=count,
-            changes_nodes=bool(request.actions) or request.autoscale is not None,
-        )
-        queue = try_placing(place, _WORKLOAD, found)
-        if queue is not None:
-            limit.refuses(len(queue.pods), _REPLICAS, found)
-    if found.errors or queue is None:
+        return try_placing(partial(queue_pods, pods, context), FieldPath(), found)
+    if not request.workload:
         raise RequestError(tuple(found.errors))
+    place = partial(
+        queue_replicas,
+        filled_in(request.workload),
+        context,
+        # With errors the number may be wrong, too.
+        count=0 if found.errors else request.replicas,
+        changes_nodes=bool(request.actions) or request.autoscale is not None,
+    )
+    queue = try_placing(place, _WORKLOAD, found)
+    limit.refuses(len(queue.pods), _REPLICAS, found)
+    refuse(found)
     return queue
 
 
@@ -277,10 +273,7 @@ def _roll_out(
         filled_in(request.workload or {}),
     )
     place = partial(roll_out, workload, context, settings, autoscaler=autoscaler)
-    rolled_out = try_placing(place, _WORKLOAD, found)
-    if rolled_out is None:
-        raise RequestError(tuple(found.errors))
-    return rolled_out
+    return try_placing(place, _WORKLOAD, found)
 
 
 def tie_breaker(seed: int | None) -> TieBreaker:
