@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from math import ceil
 from typing import Final
 
+from rich.console import Console, ConsoleOptions
+from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -24,26 +27,39 @@ BESIDES_BAR: Final = 60
 BLOCK: Final = "█"
 
 
-def bar_room(width: int) -> int:
-    """Return the columns of the longest bar in a terminal of a width."""
-    return min(max(width - BESIDES_BAR, SHORTEST_BAR), LONGEST_BAR)
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar that fills a share of the room that a terminal has for it; whatever is not zero can be seen.
+
+    Attributes:
+        share: From 0 to 1.
+        fits: Whether a pod fits there; None where that is not the question.
+    """
+
+    share: float
+    fits: bool | None = None
+
+    def __rich_console__(self, console: Console, _options: ConsoleOptions) -> Iterator[Text]:
+        """Yield the bar in its color."""
+        style = {True: "green", False: "red", None: "cyan"}[self.fits]
+        yield Text(BLOCK * self._columns(console), style)
+
+    def __rich_measure__(self, console: Console, _options: ConsoleOptions) -> Measurement:
+        """Return how many columns it takes, whatever others take."""
+        return Measurement(self._columns(console), self._columns(console))
+
+    def _columns(self, console: Console) -> int:
+        room = min(max(console.width - BESIDES_BAR, SHORTEST_BAR), LONGEST_BAR)
+        return ceil(self.share * room)
 
 
-def bar(share: float, room: int, *, fits: bool | None) -> Text:
-    """Return a bar that fills a share of its room; whatever is not zero can be seen."""
-    return Text(BLOCK * ceil(share * room), {True: "green", False: "red", None: "cyan"}[fits])
-
-
-def domain_table(
-    titles: Iterable[str], columns: Sequence[Mapping[str, int]], *, shown: int, room: int
-) -> Table:
+def domain_table(titles: Iterable[str], columns: Sequence[Mapping[str, int]], *, shown: int) -> Table:
     """Return how many pods each domain has one time after another; of many, how many domains are alike.
 
     Args:
         titles: Of the times.
         columns: The pods of each domain, by time; the domains are those of the last.
-        shown: The time that bars show.
-        room: Columns of the bar of the fullest domain of the last time.
+        shown: The time that bars show; the longest bar is that of the fullest domain of the last time.
     """
     # A domain that came with new nodes had no pods before.
     rows = {value: tuple(column.get(value, 0) for column in columns) for value in columns[-1]}
@@ -55,7 +71,7 @@ def domain_table(
     table = plain_table("DOMAIN" if few else "DOMAINS", *numbers(*titles), Column("", no_wrap=True))
     fullest = max(columns[-1].values()) or 1
     for name, row in chain(*both_ends(lines, IN_TABLE)):
-        table.add_row(name, *(f"{count:,}" for count in row), bar(row[shown] / fullest, room, fits=None))
+        table.add_row(name, *(f"{count:,}" for count in row), Bar(row[shown] / fullest))
     return table
 
 

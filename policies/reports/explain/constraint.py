@@ -14,7 +14,7 @@ from policies.manifests.words import plural
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.core.placement import Placement
-from policies.reports.domains import bar, bar_room
+from policies.reports.domains import Bar
 from policies.reports.terminal import indented, numbers, plain_table
 from policies.reports.words import domain_name
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
@@ -24,18 +24,21 @@ from policies.scheduler.node_table import MISSING
 MOST_LINES: Final = 4
 
 
-def constraint_text(stats: ConstraintStats, placement: Placement, *, width: int) -> Iterator[RenderableType]:
+def constraint_text(stats: ConstraintStats, placement: Placement) -> Iterator[RenderableType]:
     """Yield the lines below a constraint's title.
 
     Args:
         stats: The constraint.
         placement: Of the pod that it is in force for.
-        width: Columns of the terminal.
     """
     for line in _lines(stats, placement):
         yield indented(Text(line))
     if not _is_of_one_node(stats, placement):
-        yield from _bars(stats, width)
+        # Where domains are many, how many are alike, too.
+        if stats.histogram and not stats.all_listed:
+            yield indented(_histogram(stats))
+        if stats.domains:
+            yield indented(_domains(stats))
 
 
 def _lines(stats: ConstraintStats, placement: Placement) -> Iterator[str]:
@@ -146,16 +149,7 @@ def _left_out_by(stats: ConstraintStats, placement: Placement) -> Iterator[str]:
         yield f"without the label {one_line(', '.join(sorted(others)))} of another constraint"
 
 
-def _bars(stats: ConstraintStats, width: int) -> Iterator[RenderableType]:
-    """Yield every domain with a bar of its matching pods; where they are many, how many are alike, too."""
-    room = bar_room(width)
-    if stats.histogram and not stats.all_listed:
-        yield indented(_histogram(stats, room))
-    if stats.domains:
-        yield indented(_domains(stats, room))
-
-
-def _domains(stats: ConstraintStats, room: int) -> Table:
+def _domains(stats: ConstraintStats) -> Table:
     hard = stats.minimum is not None
     table = _table("DOMAIN" if stats.all_listed else "WORST AND BEST", hard=hard)
     longest = max(domain.matching for domain in stats.domains)
@@ -163,7 +157,7 @@ def _domains(stats: ConstraintStats, room: int) -> Table:
         nodes = f"{domain.nodes:,}" if domain.counted else "not counted"
         table.add_row(
             domain_name(domain.value),
-            bar(domain.matching / (longest or 1), room, fits=domain.fits),
+            Bar(domain.matching / (longest or 1), domain.fits),
             f"{domain.matching:,}",
             nodes,
             *_result(domain),
@@ -179,7 +173,7 @@ def _result(domain: DomainStats) -> tuple[Text, ...]:
     )
 
 
-def _histogram(stats: ConstraintStats, room: int) -> Table:
+def _histogram(stats: ConstraintStats) -> Table:
     """Return how many domains have how many pods, in few lines."""
     applied, minimum = stats.applied, stats.minimum
     table = _table("DOMAINS", hard=minimum is not None, nodes=False)
@@ -196,16 +190,16 @@ def _histogram(stats: ConstraintStats, room: int) -> Table:
     for line in lines:
         domains, least, most = sum(alike.domains for alike in line), line[0].matching, line[-1].matching
         fits = None if minimum is None else least <= above
-        cells = [
-            Text(f"{domains:,}"),
-            bar(domains / (longest or 1), room, fits=fits),
-            Text(_span(least, most)),
+        cells: list[RenderableType] = [
+            f"{domains:,}",
+            Bar(domains / (longest or 1), fits),
+            _span(least, most),
         ]
         if minimum is not None:
             added = applied.self_match - minimum
             feasible = sum(alike.feasible for alike in line)
             fitting = _fits(fits=bool(fits), domains=domains, feasible=feasible)
-            cells += [Text(_span(least + added, most + added)), fitting]
+            cells += [_span(least + added, most + added), fitting]
         table.add_row(*cells)
     return table
 

@@ -44,10 +44,10 @@ MOST_GROUPS: Final = 8
 def render(explained: Explained, *, width: int, color: bool, wide: bool = False) -> str:
     """Return the report as text, as ``print_all`` does; ``wide`` lists all groups of nodes."""
     groups = EVERY_NODE if wide else MOST_GROUPS
-    return print_all(_parts(explained, width, groups), width=width, color=color)
+    return print_all(_parts(explained, groups), width=width, color=color)
 
 
-def _parts(explained: Explained, width: int, groups: int) -> Iterator[RenderableType]:
+def _parts(explained: Explained, groups: int) -> Iterator[RenderableType]:
     placement, explanation = explained.placement, explained.explanation
     result = placement.result
     yield headline(explained)
@@ -57,7 +57,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
     yield from replicas_text(placement, explained.replicas)
     if result.message:
         yield sentence(result.message)
-    yield from _constraints(explained, width)
+    yield from _constraints(explained)
     if explained.deadlocks:
         yield from section("Volumes against constraints", map(Text, deadlock_lines(explained)))
     if explanation.rejected:
@@ -129,7 +129,7 @@ def _notices(result: SchedulingResult) -> Iterator[RenderableType]:
         yield from ("", Text(text, "yellow"))
 
 
-def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
+def _constraints(explained: Explained) -> Iterator[RenderableType]:
     placement, all_stats = explained.placement, explained.explanation.constraints
     if placement.why_none:
         yield from ("", Text(f"No constraint is in force: {placement.why_none}."))
@@ -138,7 +138,7 @@ def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
     yield Text("Constraints in force", "bold")
     for number, stats in enumerate(all_stats, start=1):
         yield item(number, constraint_title(stats.applied, placement.policy))
-        yield from constraint_text(stats, placement, width=width)
+        yield from constraint_text(stats, placement)
     yield from dropped(placement)
 
 

@@ -14,7 +14,7 @@ from policies.placement.rollout.courses import Course, Outcome
 from policies.placement.rollout.rollout import Rollout
 from policies.placement.rollout.rollout_suggestions import RolloutSuggestion
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
-from policies.reports.domains import bar_room, domain_table
+from policies.reports.domains import domain_table
 from policies.reports.patch import edit_text
 from policies.reports.rollout.words import (
     assumptions,
@@ -52,16 +52,16 @@ _OTHER_CHOICES: Final = "if other pods or nodes are chosen among equal ones"
 
 def render(simulated: SimulatedRollout, *, width: int, color: bool) -> str:
     """Return the report as text, as ``print_all`` does."""
-    return print_all(_parts(simulated, width), width=width, color=color)
+    return print_all(_parts(simulated), width=width, color=color)
 
 
-def _parts(simulated: SimulatedRollout, width: int) -> Iterator[RenderableType]:
+def _parts(simulated: SimulatedRollout) -> Iterator[RenderableType]:
     rollout, suggestions = simulated.rollout, simulated.suggestions
     yield headline(simulated)
     if not rollout.scaled:
         yield from replica_origin_text(rollout.prepared.workload)
     yield Text(_summary(rollout))
-    yield from _constraints(rollout, width)
+    yield from _constraints(rollout)
     likely, worst = rollout.ends
     yield from _course("What happens", likely, rollout)
     evicts, at_worst = (evictions_text(course.evicted) for course in (likely, worst))
@@ -102,7 +102,7 @@ def _summary(rollout: Rollout) -> str:
     return f"{replicas}, {strategy(rollout)}"
 
 
-def _constraints(rollout: Rollout, width: int) -> Iterator[RenderableType]:
+def _constraints(rollout: Rollout) -> Iterator[RenderableType]:
     prepared = rollout.prepared
     if prepared.why_none:
         yield from ("", Text(f"No constraint is in force: {prepared.why_none}."))
@@ -114,7 +114,7 @@ def _constraints(rollout: Rollout, width: int) -> Iterator[RenderableType]:
         columns = (likely.before[position], likely.peaks[position].counts, likely.after[position])
         if columns[-1]:
             titles = ("BEFORE", "WORST", "AFTER")
-            yield indented(domain_table(titles, columns, shown=2, room=bar_room(width)))
+            yield indented(domain_table(titles, columns, shown=2))
     yield from dropped(prepared)
 
 

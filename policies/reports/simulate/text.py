@@ -15,7 +15,7 @@ from policies.placement.core.recovery import PodOutcome
 from policies.placement.rollout.simulated_rollout import SimulatedRollout
 from policies.placement.simulate.distribution import DomainSpread
 from policies.placement.simulate.simulated_queue import SimulatedQueue
-from policies.reports.domains import bar_room, domain_table
+from policies.reports.domains import domain_table
 from policies.reports.rollout import text as rollout_text
 from policies.reports.simulate.autoscale_text import autoscaled_text
 from policies.reports.simulate.scale_down_text import scaled_down_text
@@ -47,7 +47,7 @@ def render(found: SimulatedQueue | SimulatedRollout, *, width: int, color: bool)
     """Return the report as text, as ``print_all`` does; of a rollout, its own."""
     if isinstance(found, SimulatedRollout):
         return rollout_text.render(found, width=width, color=color)
-    return print_all(_parts(found, width), width=width, color=color)
+    return print_all(_parts(found), width=width, color=color)
 
 
 def verdict(found: SimulatedQueue | SimulatedRollout) -> str:
@@ -68,23 +68,23 @@ def verdict(found: SimulatedQueue | SimulatedRollout) -> str:
     return f"{text}; {plural(len(others), 'pod')} of other workloads {lose}: {stuck:,} stay pending{more}"
 
 
-def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
+def _parts(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     queue = simulated.queue
     yield headline(simulated)
     yield from _replicas(simulated)
     if simulated.what_if is not None:
         yield from what_if_text(simulated.what_if, None if queue.prepared is None else queue.prepared.policy)
     if queue.pods or simulated.what_if is None:
-        yield from _scheduled(simulated, width)
+        yield from _scheduled(simulated)
     yield from evicted_text(simulated.displaced)
     yield from _notes(simulated)
 
 
-def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
+def _scheduled(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     """Yield the outcome for the pods of the queue."""
     simulation = simulated.simulation
     yield from _runs(simulated)
-    yield from _constraints(simulated, width)
+    yield from _constraints(simulated)
     of_first = "" if simulated.distribution is None else " in the first run"
     if simulation.pending < len(simulation.steps):
         yield from section(f"Where they went{of_first}", [_by_node(simulation.steps)])
@@ -161,7 +161,7 @@ def _times(counted: Mapping[int, int], runs: int) -> str:
     return ", ".join(f"{number:,} in {times:,}" for number, times in counted.items()) + " runs"
 
 
-def _constraints(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
+def _constraints(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     prepared, simulation = simulated.queue.prepared, simulated.simulation
     if prepared is not None and prepared.why_none:
         yield from ("", Text(f"No constraint is in force: {prepared.why_none}."))
@@ -175,7 +175,7 @@ def _constraints(simulated: SimulatedQueue, width: int) -> Iterator[RenderableTy
         yield item(position + 1, title)
         yield indented(_skew(change, spread, 1 if found is None else found.runs))
         if change.after:
-            yield indented(_domains(change, spread, bar_room(width)))
+            yield indented(_domains(change, spread))
     if not simulation.all_counted:
         text = f"Of more than {MOST_COUNTED} different pods only the first are counted."
         yield from ("", Text(text, "yellow"))
@@ -192,11 +192,11 @@ def _skew(change: DomainChange, spread: DomainSpread | None, runs: int) -> Text:
     return Text(f"{before}; after: {_times(spread.skews, runs)}")
 
 
-def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Table:
+def _domains(change: DomainChange, spread: DomainSpread | None) -> Table:
     if spread is None:
-        return domain_table(("BEFORE", "AFTER"), (change.before, change.after), shown=1, room=room)
+        return domain_table(("BEFORE", "AFTER"), (change.before, change.after), shown=1)
     columns = (change.before, spread.least, spread.median, spread.most)
-    return domain_table(("BEFORE", "MIN", "MEDIAN", "MAX"), columns, shown=2, room=room)
+    return domain_table(("BEFORE", "MIN", "MEDIAN", "MAX"), columns, shown=2)
 
 
 def _by_node(steps: Iterable[Step]) -> Table:
