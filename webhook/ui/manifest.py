@@ -81,7 +81,8 @@ def read_manifest(text: str, context: AdmissionContext) -> ManifestObject:
     try:
         documents = load(text, FILE)
     except DocumentError as error:
-        raise ProblemsError(unreadable_problems(error)) from error
+        problems = (finding_problem(unreadable(FILE, problem)) for problem in error.problems)
+        raise ProblemsError(problems) from error
     entries = [entry for document in documents for entry in objects(document)]
     making = [entry for entry in entries if context.kind_of(entry.value) is not None]
     if len(making) == 1:
@@ -104,11 +105,6 @@ def as_json(request: object) -> bytes:
         return dumps(request)
     except TypeError as error:
         raise ProblemsError([_problem(0, "", UNREADABLE, f"cannot be sent as JSON: {error}")]) from error
-
-
-def unreadable_problems(error: DocumentError) -> list[ManifestProblem]:
-    """Return why a text cannot be read."""
-    return [finding_problem(unreadable(FILE, problem)) for problem in error.problems]
 
 
 def finding_problem(finding: Finding) -> ManifestProblem:

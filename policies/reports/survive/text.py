@@ -117,7 +117,7 @@ def _would_survive(losses: Sequence[Loss], number: int, failed: int) -> str:
     helped = [loss for loss in _failed(losses, number) if loss.survives_with_nodes(number)]
     if not helped:
         return f", nor with the nodes that {_autoscaler(losses)} adds"
-    most = max(_nodes_added(loss) for loss in helped)
+    most = max(len(loss.autoscaled.scaled.nodes) for loss in helped if loss.autoscaled is not None)
     nodes = "1 node" if most == 1 else f"up to {plural(most, 'node')}"
     which = "all of these" if len(helped) == failed else f"{len(helped):,} of these"
     return f"; it would survive {which} if {_autoscaler(losses)} adds {nodes}"
@@ -130,10 +130,6 @@ def _autoscaler(losses: Iterable[Loss]) -> str:
 
 def _failed(losses: Iterable[Loss], number: int) -> list[Loss]:
     return [loss for loss in losses if not loss.workloads[number].survives]
-
-
-def _nodes_added(loss: Loss) -> int:
-    return 0 if loss.autoscaled is None else len(loss.autoscaled.scaled.nodes)
 
 
 def _before(deployed: DeployedWorkload) -> str:
