@@ -152,7 +152,8 @@ def shown(value: object) -> str:
     if isinstance(value, dict | list) and len(value) > SHOWN_VALUE_LENGTH:
         return f"{type_name(value)} of {len(value)} entries"
     try:
-        text = _VALUE.encode(value)
+        # Most are numbers, for which the writer of JSON takes as long as for an object.
+        text = str(value) if type(value) is int else _VALUE.encode(value)
     except (ValueError, RecursionError):
         # More digits than Python converts, or more levels than it descends.
         return type_name(value)
