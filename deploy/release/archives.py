@@ -30,13 +30,21 @@ from deploy.release.project import ROOT, VERSION
 DIST: Final = ROOT / "dist"
 #: The releases of Python that an archive runs on.
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
-#: For each platform, by krew's words, the tags of the wheels that run on it, the best first. Macs with Intel
-#: are left out, for which cryptography has no wheel since 49, and Windows, where krew wants an .exe.
+#: For each platform, by krew's words, the tags of the wheels that run on it, the best first. Windows is left
+#: out, where krew wants an .exe.
 PLATFORMS: Final = {
     "linux/amd64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
     "linux/arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
     "darwin/arm64": ("macosx_11_0_arm64",),
+    "darwin/amd64": tuple(
+        f"macosx_{release}_{binary}"
+        for release in ("10_15", "10_13", "10_12", "10_9")
+        for binary in ("x86_64", "universal2")
+    ),
 }
+#: Packages without wheels for a platform, and what they need: cryptography has none for Macs with Intel since
+#: 49. `evenkeel certs` and `doctor` need it, and say so there.
+LEFT_OUT: Final = {"darwin/amd64": frozenset({"cryptography", "cffi", "pycparser"})}
 #: What the archives can do besides reading files: not serve, which is the image's.
 EXTRAS: Final = ("live", "ui")
 #: The folder of packages that run on any of these Pythons.
@@ -88,7 +96,8 @@ def pinned(names: Iterable[str]) -> list[str]:
 def download(platform: str, folder: Path) -> None:
     """Fetch the wheels of one platform for every Python."""
     listed = folder / "requirements.txt"
-    listed.write_text("\n".join(pinned(needed())) + "\n", "utf-8")
+    names = needed() - LEFT_OUT.get(platform, frozenset())
+    listed.write_text("\n".join(pinned(names)) + "\n", "utf-8")
     tags = [f"--platform={tag}" for tag in PLATFORMS[platform]]
     for python in PYTHONS:
         abi = f"cp{python.replace('.', '')}"
@@ -158,7 +167,8 @@ def main(arguments: list[str]) -> int:
         return 2
     for platform in arguments or PLATFORMS:
         path = build(platform)
-        print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.0f} MB")
+        left_out = f", without {', '.join(sorted(LEFT_OUT[platform]))}" if platform in LEFT_OUT else ""
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.0f} MB{left_out}")
     return 0
 
 

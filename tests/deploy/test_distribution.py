@@ -140,6 +140,15 @@ def test_the_source_archive_has_no_more(built: Path) -> None:
     }
 
 
+def test_the_base_install_is_small(base: Path) -> None:
+    """At most 130 MB on the disk, with what it requires and with what Python compiles of it."""
+    (packages,) = base.parent.glob("lib/python3*/site-packages")
+    folders = [packages / "evenkeel", *(path.resolve() for path in packages.iterdir() if path.is_symlink())]
+    files = {file for folder in folders for file in (folder, *folder.rglob("*")) if file.is_file()}
+
+    assert sum(file.stat().st_blocks * 512 for file in files) <= 130_000_000
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -147,6 +147,21 @@ def test_every_python_that_is_allowed_is_packed() -> None:
     assert list(range(minors[0], minors[-1] + 1)) == minors
 
 
+def test_what_a_platform_lacks_is_only_for_an_extra_of_it() -> None:
+    """What the archives without those packages cannot do is certificates; all else runs."""
+    of_certificates = closure("certs") - closure()
+
+    assert set(archives.LEFT_OUT) <= set(archives.PLATFORMS)
+    assert all(names <= of_certificates for names in archives.LEFT_OUT.values())
+
+
+def test_a_formula_for_one_processor_requires_it(sums: dict[str, str]) -> None:
+    """Homebrew loads it on the other one, too, where it would find no address."""
+    del sums["darwin/amd64"]
+
+    assert re.search(r'arch: :arm64\n +url ".*darwin_arm64', channels.formula(sums))
+
+
 def test_every_package_is_pinned_by_its_hashes() -> None:
     """The client of Kubernetes and the page are among them, the server is not."""
     names = archives.needed()
@@ -216,12 +231,13 @@ def test_the_manifest_is_what_krew_takes(sums: dict[str, str], tmp_path: Path) -
 def test_the_formula_has_every_platform(sums: dict[str, str]) -> None:
     """With its own address and digest, in the block of its system and processor."""
     text = channels.formula(sums)
-    found = re.findall(r'(on_arm do|on_intel do|arch: :arm64)\n +url "(.*)"\n +sha256 "(.*)"\n', text)
+    found = re.findall(r'(on_arm do|on_intel do)\n +url "(.*)"\n +sha256 "(.*)"\n', text)
 
     assert [
         ("on_intel do", channels.address("linux/amd64"), sums["linux/amd64"]),
         ("on_arm do", channels.address("linux/arm64"), sums["linux/arm64"]),
-        ("arch: :arm64", channels.address("darwin/arm64"), sums["darwin/arm64"]),
+        ("on_arm do", channels.address("darwin/arm64"), sums["darwin/arm64"]),
+        ("on_intel do", channels.address("darwin/amd64"), sums["darwin/amd64"]),
     ] == found
     assert (
         text.index("on_linux do")
