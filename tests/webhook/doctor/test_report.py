@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from importlib import resources
+from pathlib import Path
 
 import click
 import jsonschema
@@ -36,6 +37,16 @@ def test_text(golden: Callable[[str, str], str], change: Change) -> None:
     text = click.unstyle(render_text(diagnosis(change)))
 
     assert golden(f"report_{change.__name__}.txt", stable(text)) == stable(text)
+
+
+def test_the_guide_shows_its_words() -> None:
+    """docs/operate.md begins with lines of a report, in their order."""
+    page = (Path(__file__).parents[3] / "docs/operate.md").read_text()
+    shown = [line for line in page.split("```text\n")[1].split("```")[0].splitlines() if line]
+    report = render_text(diagnosis(lambda cluster: cluster.set_webhooks(timeoutSeconds=20)))
+    lines = click.unstyle(report).splitlines()
+
+    assert [line for line in lines if line in shown] == shown
 
 
 @pytest.mark.parametrize("change", [healthy, broken, hidden])
