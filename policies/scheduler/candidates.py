@@ -21,7 +21,6 @@ from policies.scheduler.changes import Change, ChangeKind
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING, PODS
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.profile import Plugin
 from policies.scheduler.result import FilterResult, SchedulingResult
 
@@ -59,7 +58,7 @@ def find_candidates(result: SchedulingResult, index: ClusterIndex, *, others: in
         index: The cluster that was evaluated, unchanged.
         others: How many more rejections that node may have.
     """
-    if is_gated(result.request):
+    if result.request.is_gated:
         return [Change(what=ChangeKind.SCHEDULING_GATES)]
     with index.reading():
         view = NodeView(index, result.request.pod)

@@ -17,7 +17,6 @@ from policies.scheduler.normalize import MAX_SCORE, NodeScores
 from policies.scheduler.plugin_registry import filter_nodes, pre_filter, score_nodes
 from policies.scheduler.plugins.nodeaffinity import gone_node
 from policies.scheduler.plugins.podtopologyspread import filtering, scoring
-from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.preemption.dry_run import NodeFilter
 from policies.scheduler.preemption.preempt import attempt
 from policies.scheduler.profile import DEFAULT_PREEMPTION
@@ -112,7 +111,7 @@ def _unschedulable(
     checks: list[FilterResult],
 ) -> _Unschedulable:
     message = fit_error(request, view, rejections, stopped)
-    if is_gated(request) or not view.names or gone_node(view, request) is not None:
+    if request.is_gated or not view.names or gone_node(view, request) is not None:
         return _Unschedulable(message, message, None)
     is_stopped = stopped is not None or request.narrowed_to == frozenset()
     preemption = attempt(view, request, rejections, checks)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.nodeaffinity import CONFLICT, LEFT_OUT, gone_node, not_found
-from policies.scheduler.plugins.schedulinggates import GATED, is_gated
+from policies.scheduler.plugins.nodes import GATED
 from policies.scheduler.profile import DEFAULT_PREEMPTION, DYNAMIC_RESOURCES
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Rejections
@@ -43,7 +43,7 @@ def fit_error(
         rejections: What every plugin rejects, in the order of the profile.
         stopped: What rejects all nodes before any filter runs, if that is so.
     """
-    if is_gated(request):
+    if request.is_gated:
         return GATED.texts[0]
     names = view.names
     if not names:

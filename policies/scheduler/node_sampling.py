@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from policies.model.topology_keys import REGION, RENAMED, ZONE
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.request import SchedulingRequest
 
 #: The percentage that means one that falls with the number of nodes: the scheduler's default.
@@ -77,7 +76,7 @@ class NodeSampler:
         named = request.narrowed_to
         if named is not None:
             order = order[view.named(named)[order]]
-        if is_gated(request) or not len(order):
+        if request.is_gated or not len(order):
             # No search was begun.
             return feasible
         turned = np.roll(order, -(self._start % len(order)))

@@ -16,14 +16,12 @@ from policies.model.pod_volumes import NO_VOLUMES
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import NodeScores
 from policies.scheduler.plugins import (
-    imagelocality,
     interpodaffinity,
     nodeaffinity,
     nodeports,
     noderesources,
     nodes,
     nodevolumelimits,
-    schedulinggates,
     volumebinding,
     volumerestrictions,
     volumezone,
@@ -44,7 +42,7 @@ ScorePlugin: TypeAlias = Callable[[NodeView, SchedulingRequest, NDArray[np.bool_
 #: The plugins that filter.
 FILTERS: Final[Mapping[Plugin, FilterPlugin]] = MappingProxyType(
     {
-        Plugin.SCHEDULING_GATES: schedulinggates.filter_nodes,
+        Plugin.SCHEDULING_GATES: nodes.filter_by_gates,
         Plugin.NODE_UNSCHEDULABLE: nodes.filter_unschedulable,
         Plugin.NODE_NAME: nodes.filter_by_name,
         Plugin.TAINT_TOLERATION: nodes.filter_by_taints,
@@ -78,7 +76,7 @@ SCORES: Final[Mapping[Plugin, ScorePlugin | None]] = MappingProxyType(
         Plugin.POD_TOPOLOGY_SPREAD: None,
         Plugin.INTER_POD_AFFINITY: interpodaffinity.score_nodes,
         Plugin.NODE_RESOURCES_BALANCED_ALLOCATION: noderesources.score_by_balance,
-        Plugin.IMAGE_LOCALITY: imagelocality.score_nodes,
+        Plugin.IMAGE_LOCALITY: nodes.score_by_images,
     }
 )
 

@@ -10,7 +10,7 @@ from policies.manifests.wire import Positive
 from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.pod import Pod
-from policies.scheduler.profile import DEFAULT_PROFILE, Profile
+from policies.scheduler.profile import DEFAULT_PROFILE, Plugin, Profile
 from policies.scheduler.release_changes import Behavior
 
 
@@ -126,6 +126,12 @@ class SchedulingRequest:
         )
         if len(acting) != len(self.constraints):
             object.__setattr__(self, "constraints", acting)
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether scheduling gates hold the pod back."""
+        runs = Plugin.SCHEDULING_GATES in self.profile.filters
+        return self.pod.gated and self.behavior.scheduling_gates and runs
 
     @property
     def narrowed_to(self) -> frozenset[str] | None:

@@ -11,7 +11,6 @@ from policies.placement.explain.cluster_suggestions import MOST_TRIED, Changed
 from policies.scheduler.changes import ChangeKind, ClusterChange, RemadeClaims
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.plugins.volumebinding import reaching
 from policies.scheduler.plugins.volumezone import in_zones
 from policies.scheduler.result import SchedulingResult
@@ -27,7 +26,7 @@ def claim_suggestions(result: SchedulingResult, index: ClusterIndex) -> Iterator
         result: On a pod that fits nowhere.
         index: The cluster that it was made on, unchanged.
     """
-    if is_gated(result.request) or not result.names:
+    if result.request.is_gated or not result.names:
         return
     search = _ClaimSearch(result, index)
     with index.reading():

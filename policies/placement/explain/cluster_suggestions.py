@@ -18,7 +18,6 @@ from policies.scheduler.candidates import CONDITION_TAINTS
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
-from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.result import FilterResult, SchedulingResult
@@ -46,7 +45,7 @@ def cluster_suggestions(result: SchedulingResult, index: ClusterIndex) -> Iterat
         result: On a pod that fits nowhere.
         index: The cluster that it was made on, unchanged.
     """
-    if is_gated(result.request) or not result.names:
+    if result.request.is_gated or not result.names:
         return
     search = _Search(result, index)
     yield from search.terminations()

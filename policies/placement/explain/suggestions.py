@@ -27,7 +27,6 @@ from policies.scheduler.candidates import find_candidates, max_skew_change
 from policies.scheduler.changes import Change, ChangeKind, ClusterChange
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.result import FilterResult, SchedulingResult
 
@@ -252,7 +251,7 @@ class _Search:
 
     def _search(self) -> list[_State]:
         start = self._start
-        if is_gated(start.result.request):
+        if start.result.request.is_gated:
             ungated = self._try(start, Change(what=ChangeKind.SCHEDULING_GATES))
             if ungated is None or ungated.fits:
                 return [] if ungated is None else [ungated]
