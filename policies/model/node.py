@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import Any, NamedTuple
 
-from policies.manifests.fields import LABELS, METADATA, NAME, SPEC, STATUS, ErrorList, wrong_type
+from policies.manifests.fields import LABELS, METADATA, SPEC, STATUS, ErrorList, wrong_type
 from policies.model.deletion_facts import kept_by
 from policies.model.quantity import read_amounts
 from policies.model.taints import CORDON_TAINT, TRANSIENT_TAINTS, Taint, read_taints
@@ -66,10 +66,7 @@ def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
     metadata = found.mapping(obj.get("metadata"), METADATA)
     spec = found.mapping(obj.get("spec"), SPEC)
     status = found.mapping(obj.get("status"), STATUS)
-    name = metadata.get("name")
-    if not isinstance(name, str) or not name:
-        found.add(wrong_type(NAME, "a name", name))
-        name = ""
+    name = found.name(metadata, METADATA)
     unschedulable = spec.get("unschedulable")
     if not isinstance(unschedulable, bool | None):
         found.add(wrong_type(_UNSCHEDULABLE, "a boolean", unschedulable))

@@ -9,14 +9,12 @@ from typing import Any, Final, NamedTuple
 from policies.manifests.fields import (
     LABELS,
     METADATA,
-    NAME,
     SPEC,
     STATUS,
     ErrorList,
     FieldPath,
     object_items,
     text_member,
-    wrong_type,
 )
 from policies.model.container_needs import NO_IMAGES, HostPort, Images, host_ports, images_of
 from policies.model.deletion_facts import seconds_of
@@ -176,13 +174,10 @@ def _members(obj: Mapping[str, Any], found: ErrorList) -> tuple[Mapping[str, Any
 
 def _identity(metadata: Mapping[str, Any], found: ErrorList) -> tuple[str, str]:
     """Return the namespace and the name of a pod of the cluster."""
-    namespace, name = metadata.get("namespace"), metadata.get("name")
+    namespace = metadata.get("namespace")
     if type(namespace) is not str:
         namespace = found.text(namespace, _NAMESPACE)
-    if type(name) is not str or not name:
-        found.add(wrong_type(NAME, "a name", name))
-        name = ""
-    return namespace or DEFAULT_NAMESPACE, name
+    return namespace or DEFAULT_NAMESPACE, found.name(metadata, METADATA)
 
 
 def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
