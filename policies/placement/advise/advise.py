@@ -1,6 +1,6 @@
 """From a goal to the constraints that reach it, each tried by simulation, and what becomes of each loss then.
 
-The search is that of all suggestions (``edit_search``); what is tried, and in which order, says
+The search is that of all suggestions (``suggestion_edits``); what is tried, and in which order, says
 ``constraint_sets``. It takes the first set that reaches the goal, or where too few domains could take pods,
 as much of it as so many can.
 """

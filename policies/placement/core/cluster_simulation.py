@@ -23,7 +23,6 @@ from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
 from policies.scheduler.evaluate import count_spread, evaluate
 from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.node_sampling import NodeSampler
-from policies.scheduler.profile import Plugin
 from policies.scheduler.repeated import RepeatedRequests
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import SchedulingResult
@@ -35,10 +34,6 @@ UNREACHABLE: Final = (
 )
 #: How often a pod is tried that others are evicted for, or that waits beside such pods.
 MOST_TURNS: Final = 100
-#: What keeps a DaemonSet's controller from making a pod for a node.
-_NO_POD: Final = frozenset(
-    {Plugin.NODE_NAME, Plugin.NODE_AFFINITY, Plugin.NODE_UNSCHEDULABLE, Plugin.TAINT_TOLERATION}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,24 +270,6 @@ class ClusterSimulation:
                 break
         return steps
 
-    def schedule_on_each_node(self, request: SchedulingRequest, name: str) -> list[Step]:
-        """Bind a pod to each node for which the controller of a DaemonSet makes one, if it fits there.
-
-        Args:
-            request: The pod.
-            name: What the DaemonSet is called; the name of each pod ends in that of its node.
-        """
-        result, steps = self.evaluate(request), []
-        for position in nodes_of_daemon(result):
-            node = result.names[position]
-            step = Step(namespace=request.pod.namespace, name=f"{name}-{node}")
-            if result.feasible[position]:
-                self.bind(request.pod, step.name, node)
-                steps.append(replace(step, node=node, feasible=1, tied=(node,)))
-            else:
-                steps.append(replace(step, message=f"{node}: {_reasons(result, position)}"))
-        return steps
-
     def bind(self, pod: Pod, name: str, node: str) -> None:
         """Bind a pod to a node, whatever the scheduler thinks of it."""
         self.cluster.bind(pod, name, node)
@@ -358,10 +335,6 @@ class ClusterSimulation:
         """Return the matching pods by domain, for each constraint in force."""
         return [result.domains.by_value() for result in count_spread(request, self.cluster)]
 
-    def count_pods(self, namespace: str, selector: LabelSelector) -> int:
-        """Return how many pods with a node are selected."""
-        return self.cluster.count_pods(namespace, selector)
-
 
 def _not_created(entry: QueuedPod, stuck: str) -> Step:
     """Return the outcome of a pod that its controller does not create.
@@ -370,18 +343,3 @@ def _not_created(entry: QueuedPod, stuck: str) -> Step:
     """
     why = f"not created: {stuck} is not ready, and podManagementPolicy is OrderedReady"
     return Step(namespace=entry.request.pod.namespace, name=entry.name, message=why, condition=why)
-
-
-def nodes_of_daemon(result: SchedulingResult) -> list[int]:
-    """Return the positions of the nodes for which a DaemonSet's controller makes a pod."""
-    left_out = np.zeros(len(result.names), np.bool_)
-    for rejected in result.rejections:
-        if rejected.plugin in _NO_POD:
-            left_out |= rejected.of_node != 0
-    return np.flatnonzero(~left_out).tolist()
-
-
-def _reasons(result: SchedulingResult, position: int) -> str:
-    """Return why a node rejects a pod, in the scheduler's words."""
-    numbers = ((rejected, int(rejected.of_node[position])) for rejected in result.rejections)
-    return ", ".join(str(rejected.reasons[number - 1]) for rejected, number in numbers if number)

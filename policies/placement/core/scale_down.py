@@ -175,7 +175,7 @@ class NodePods:
             pending = sum(
                 pod.namespace == budget.namespace and selector.matches(pod.labels) for pod in waiting
             )
-            running = self._simulation.count_pods(budget.namespace, selector)
+            running = self._simulation.cluster.count_pods(budget.namespace, selector)
             if budget.allowed is None:
                 return budget.evictions(running, running + pending)
             return budget.allowed - pending

@@ -13,6 +13,7 @@ from policies.model.labels import Operator, Requirement
 from policies.model.workload import Workload
 from policies.placement.core.autoscaling import Autoscaling
 from policies.placement.core.cluster_simulation import ClusterSimulation, count_bound
+from policies.placement.core.daemon_pods import schedule_on_each_node
 from policies.placement.core.known_pods import KnownPods
 from policies.placement.core.placement import DAEMON_SET, PlacementError, PreparedPod
 from policies.placement.core.pod_facts import PodFacts
@@ -134,7 +135,7 @@ class PodChanger:
         if workload.kind.is_pod:
             return int(workload.name in self._cluster.pod_names(workload.namespace))
         selector = workload.selector
-        return 0 if selector is None else self._simulation.count_pods(workload.namespace, selector)
+        return 0 if selector is None else self._cluster.count_pods(workload.namespace, selector)
 
     def remove(self, workload: Workload) -> PodChange:
         """Remove the pods of a workload."""
@@ -267,7 +268,7 @@ class PodChanger:
         label = next((key for key in _REVISION_LABELS if key in labels), None) if known else None
         if label is not None:
             selector = selector.narrowed(Requirement(label, Operator.NOT_IN, (labels[label],)))
-        return self._simulation.count_pods(before.namespace, selector)
+        return self._cluster.count_pods(before.namespace, selector)
 
     def _fill(self, prepared: PreparedPod, missing: int) -> PodChange:
         missing = max(missing, 0)
@@ -289,5 +290,5 @@ class PodChanger:
         running = 0 if prepared.running is None else prepared.running
         if workload.selector is not None:
             self._simulation.delete_selected(workload.namespace, workload.selector)
-        steps = self._simulation.schedule_on_each_node(prepared.request, workload.name)
+        steps = schedule_on_each_node(self._simulation, prepared.request, workload.name)
         return PodChange(running=running, wanted=len(steps), steps=tuple(steps))

@@ -19,7 +19,8 @@ from policies.manifests.fields import (
 )
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload, controller_of
-from policies.placement.core.cluster_simulation import QueuedPod, may_evict, nodes_of_daemon
+from policies.placement.core.cluster_simulation import QueuedPod, may_evict
+from policies.placement.core.daemon_pods import nodes_of_daemon
 from policies.placement.core.placement import (
     DAEMON_SET,
     PlacementError,

@@ -74,6 +74,6 @@ def test_changes_of_nodes_and_pods() -> None:
     assert selector is not None
 
     assert [False, True] == simulation.evaluate(request).feasible.tolist()
-    assert 2 == simulation.count_pods("shop", selector)
+    assert 2 == simulation.cluster.count_pods("shop", selector)
     simulation.delete_selected("shop", selector)
     assert [{"a": 0, "b": 0}] == simulation.count(request)
