@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,8 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_page import SHOP, answer, counts, open_workload
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
+from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.ui.pages import a_cluster
-
-_RUN = "from webhook.cli.start import run; run()"
 
 
 @pytest.fixture
@@ -209,9 +206,8 @@ def test_a_report_ends_as_the_command_does(page: Page, tmp_path: Path, option: s
     words = ["simulate", "deploy/web", "-n", "shop", option, *filter(None, [value])]
     ends = answer(*words)["ends"]
     report = tmp_path / "report.html"
-    with report.open("wb") as file:
-        command = [sys.executable, "-c", _RUN, *words, "--cluster", str(SHOP), "-o", "html"]
-        subprocess.run(command, stdout=file, check=False)
+    done = evenkeel(*words, "--cluster", str(SHOP), "-o", "html", folder=tmp_path)
+    report.write_bytes(done.stdout)
     page.goto(report.as_uri())
 
     expect(page.get_by_test_id("fact-running").locator("dd")).to_have_text(str(ends["running"]))

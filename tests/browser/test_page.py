@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,17 +12,16 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.waiting import eventually
+from tests.webhook.cli.in_process import evenkeel
 
 ROOT = Path(__file__).parents[2]
 #: Three zones with trouble of each kind.
 SHOP = ROOT / "docs" / "examples" / "shop.json"
-_RUN = "from webhook.cli.start import run; run()"
 
 
 def answer(*words: str, cluster: Path = SHOP) -> Any:
     """Return the JSON answer of a command."""
-    command = [sys.executable, "-c", _RUN, *words, "--cluster", str(cluster), "-o", "json"]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT).stdout)
+    return json.loads(evenkeel(*words, "--cluster", str(cluster), "-o", "json", folder=ROOT).stdout)
 
 
 def open_workload(page: Page, address: str, target: str, tab: str = "spread") -> None:

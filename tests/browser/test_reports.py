@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.webhook.cli.in_process import evenkeel
+
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
-_RUN = "from webhook.cli.start import run; run()"
 
 
 def written(folder: Path, command: str) -> Path:
     """Return the file that a command writes."""
     report = folder / "report.html"
-    words = [sys.executable, "-c", _RUN, *command.split(), "-o", f"html={report}"]
-    subprocess.run(words, cwd=EXAMPLES, check=False)
+    evenkeel(*command.split(), "-o", f"html={report}", folder=EXAMPLES)
     return report
 
 
 def printed(command: str) -> Any:
     """Return what a command prints with -o json."""
-    words = [sys.executable, "-c", _RUN, *command.split(), "-o", "json"]
-    return json.loads(subprocess.run(words, cwd=EXAMPLES, check=False, stdout=subprocess.PIPE).stdout)
+    return json.loads(evenkeel(*command.split(), "-o", "json", folder=EXAMPLES).stdout)
 
 
 @pytest.mark.parametrize(

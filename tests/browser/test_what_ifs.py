@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
@@ -14,9 +12,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_page import SHOP, counts
+from tests.webhook.cli.in_process import evenkeel
 from tests.webhook.ui.pages import a_cluster
 
-_RUN = "from webhook.cli.start import run; run()"
 _ZONE = "topology.kubernetes.io/zone"
 
 
@@ -75,8 +73,7 @@ def test_a_what_if_is_that_of_its_command(
     page.goto(f"{shop}#/workload/Deployment/{workload}?{urlencode([('tab', 'what-if'), *changes])}")
     expect(page.get_by_test_id("after").get_by_test_id("outcome-facts")).to_be_visible()
     words = shlex.split(str(page.get_by_test_id("command").text_content()))
-    command = [sys.executable, "-c", _RUN, *words[1:], "-o", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=SHOP.parent)
+    done = evenkeel(*words[1:], "-o", "json", folder=SHOP.parent)
     answer = json.loads(done.stdout)
 
     after = page.get_by_test_id("after")
@@ -99,8 +96,8 @@ def test_a_what_if_is_that_of_its_command(
         shown = counts(after.get_by_test_id(f"outcome-{constraint}"), 1)
         assert domains == {domain: shown[domain] for domain in domains}
     # Old words would be answered with a note on the new ones.
-    assert "renamed" not in done.stderr
-    assert " is now " not in done.stderr
+    assert b"renamed" not in done.stderr
+    assert b" is now " not in done.stderr
 
 
 def test_nodes_come_by_a_switch(page: Page, shop: str) -> None:
@@ -124,8 +121,7 @@ def test_nodes_come_after_a_loss_of_the_whole_cluster(page: Page, shop: str) -> 
     shown = page.get_by_test_id("new-nodes-text").get_by_role("listitem")
     expect(shown.first).to_be_visible()
     arguments = f"survive {_ZONE}=b --all --cluster shop.json --autoscale deduced -o json".split()
-    command = [sys.executable, "-c", _RUN, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=SHOP.parent)
+    done = evenkeel(*arguments, folder=SHOP.parent)
 
     assert json.loads(done.stdout)["losses"][0]["result"]["newNodes"] == shown.all_inner_texts()
     expect(page.get_by_text("--autoscale deduced").first).to_be_attached()

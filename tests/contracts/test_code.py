@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,10 @@ def _tree(module: Path) -> ast.Module:
     return ast.parse((ROOT / module).read_text())
 
 
+def _dotted(module: Path) -> str:
+    return ".".join(module.with_suffix("").parts)
+
+
 @for_each(MODULES)
 def test_modules_say_their_job(module: Path) -> None:
     """Every module has a docstring, and a package holds nothing else, so a name has one import path."""
@@ -43,6 +49,15 @@ def test_modules_say_their_job(module: Path) -> None:
 
     assert ast.get_docstring(tree)
     assert module.name != "__init__.py" or 1 == len(tree.body)
+
+
+@for_each([module for module in MODULES if ">>> " in (ROOT / module).read_text()])
+def test_examples_in_docstrings(module: Path) -> None:
+    """What a docstring shows at a prompt is what Python answers."""
+    tested = doctest.testmod(import_module(_dotted(module)))
+
+    assert tested.attempted
+    assert 0 == tested.failed
 
 
 @for_each(sorted(path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")))
@@ -125,7 +140,7 @@ def test_a_public_class_name_is_used_once() -> None:
 def test_no_modules_import_each_other(package: str) -> None:
     """Imports go one way between modules too, also those that only types need and those within functions."""
     modules = {
-        ".".join(module.with_suffix("").parts): module
+        _dotted(module): module
         for module in MODULES
         if module.parts[0] == package and module.name != "__init__.py"
     }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.docs.examples_repository import examples_repository
+from tests.forked import ForkedPython, forked_python
+from tests.webhook.cli.in_process import evenkeel
 
 pytestmark = pytest.mark.slow
 
@@ -37,10 +39,16 @@ for name in (
     delattr(os, name)
 for name in ("SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "pthread_sigmask", "setitimer"):
     delattr(signal, name)
-sys.argv = ["evenkeel", *sys.argv[1:]]
 from evenkeel.start import run
 run()
 """
+
+
+@pytest.fixture(scope="module")
+def python() -> Iterator[ForkedPython]:
+    """Return a Python, of which forks lose what only Unix has."""
+    with forked_python(Path(sys.executable), os.environ) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -67,24 +75,19 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda text: text.split()[0],
 )
-def test_a_command_runs(command: str, examples: Path) -> None:
+def test_a_command_runs(command: str, python: ForkedPython, examples: Path) -> None:
     """The answer is the one of this system, letter for letter."""
-    there, here = (
-        subprocess.run(
-            [sys.executable, *start, *command.split()],
-            cwd=examples,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for start in (["-c", WITHOUT_UNIX], ["-m", "evenkeel"])
-    )
+    words = command.split()
+    there = python.run(WITHOUT_UNIX, "evenkeel", *words, folder=examples, environment=os.environ)
+    here = evenkeel(*words, folder=examples)
 
     assert here.returncode in (0, 1), here.stderr
-    assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
+    assert (here.returncode, here.stdout.decode(), here.stderr.decode()) == (
+        there.returncode, there.stdout, there.stderr
+    )  # fmt: skip
 
 
-def test_a_chart_is_not_rendered(tmp_path: Path) -> None:
+def test_a_chart_is_not_rendered(python: ForkedPython, tmp_path: Path) -> None:
     """Where nothing confines a program, none is run for files that anybody may have written; that is said."""
     (tmp_path / "chart/templates").mkdir(parents=True)
     (tmp_path / "chart/Chart.yaml").write_text("apiVersion: v2\nname: a\nversion: 1.0.0\n")
@@ -93,14 +96,8 @@ def test_a_chart_is_not_rendered(tmp_path: Path) -> None:
     helm.parent.mkdir()
     helm.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     helm.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_UNIX, "lint", "chart"],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": f"{helm.parent}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = os.environ | {"PATH": f"{helm.parent}:{os.environ['PATH']}"}
+    done = python.run(WITHOUT_UNIX, "evenkeel", "lint", "chart", folder=tmp_path, environment=environment)
 
     assert 2 == done.returncode
     assert "is not run: nothing confines a program here" in done.stdout

@@ -12,6 +12,7 @@ import tomllib
 import venv
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
@@ -21,11 +22,20 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.forked import BASE_LIBRARIES, forked_python
+from tests.webhook.cli.in_process import evenkeel
 from webhook.cli import main
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXAMPLES = ROOT / "docs/examples"
+#: The libraries of all extras that are slow to import.
+LIBRARIES = (
+    *BASE_LIBRARIES,
+    *("cryptography.x509", "flask", "gunicorn", "kubernetes.client", "prometheus_client", "urllib3"),
+)
+#: Runs a command in an environment.
+Evenkeel = Callable[..., subprocess.CompletedProcess[str]]
 
 pytestmark = pytest.mark.slow
 
@@ -60,45 +70,80 @@ def closure(*extras: str) -> set[str]:
     return {name for name, _ in seen} - {"evenkeel"}
 
 
-@pytest.fixture(scope="module")
-def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that gives the ``bin`` of an environment with the wheel and some of its extras.
+def _environment(folder: Path, *extras: str) -> Path:
+    """Make an environment with what some extras require, as links to what the tests run with.
 
-    Of other packages it has those that these require, as links to the ones that the tests run with, so
-    nothing is downloaded.
+    Nothing is downloaded so.
+
+    Returns:
+        Its ``site-packages``.
     """
-
-    @cache
-    def install(extras: str) -> Path:
-        folder = tmp_path_factory.mktemp("environment")
-        venv.create(folder, with_pip=False, symlinks=True)
-        (packages,) = folder.glob("lib/python3*/site-packages")
-        for name in closure(*extras.split(",")):
-            owned = distribution(name)
-            for top in {
-                path.parts[0] for path in owned.files or () if path.parts[0] not in ("..", "__pycache__")
-            }:
-                (packages / top).symlink_to(Path(str(owned.locate_file(top))).resolve())
-        pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install", "--no-deps"]
-        wheel = str(_wheel(built, "evenkeel"))
-        subprocess.run([*pip, "--no-index", "--quiet", wheel], check=True, capture_output=True)
-        return folder / "bin"
-
-    return install
+    venv.create(folder, with_pip=False, symlinks=True)
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    for name in closure(*extras):
+        owned = distribution(name)
+        for top in {
+            path.parts[0] for path in owned.files or () if path.parts[0] not in ("..", "__pycache__")
+        }:
+            (packages / top).symlink_to(Path(str(owned.locate_file(top))).resolve())
+    return packages
 
 
 @pytest.fixture(scope="module")
-def base(installed: Callable[[str], Path]) -> Path:
-    """Return the ``bin`` of an environment with no extra."""
+def base(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the ``bin`` of an environment with the wheel and no extra."""
+    folder = tmp_path_factory.mktemp("environment")
+    _environment(folder)
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install", "--no-deps"]
+    wheel = str(_wheel(built, "evenkeel"))
+    subprocess.run([*pip, "--no-index", "--quiet", wheel], check=True, capture_output=True)
+    return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def installed(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Evenkeel]]:
+    """Return a function that gives ``evenkeel`` of an environment with some extras."""
+    (wheel,) = base.parent.glob("lib/python3*/site-packages")
+    variables = _variables()
+    with ExitStack() as running:
+
+        @cache
+        def install(extras: str) -> Evenkeel:
+            python = base / "python"
+            if extras:
+                folder = tmp_path_factory.mktemp("environment")
+                packages = _environment(folder, *extras.split(","))
+                for part in wheel.glob("evenkeel*"):
+                    (packages / part.name).symlink_to(part)
+                python = folder / "bin/python"
+            forked = running.enter_context(forked_python(python, variables, LIBRARIES))
+            return lambda *arguments: forked.run(
+                "from evenkeel.start import run; run()",
+                *("evenkeel", *arguments),
+                folder=EXAMPLES,
+                environment=variables,
+            )
+
+        yield install
+
+
+@pytest.fixture(scope="module")
+def base_evenkeel(installed: Callable[[str], Evenkeel]) -> Evenkeel:
+    """Return ``evenkeel`` of the environment with no extra."""
     return installed("")
 
 
-def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+def _variables() -> dict[str, str]:
     # Passed on by name, for readline writes the terminal's size where os.environ does not see it.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     # There is no cluster.
-    environment |= {"KUBECONFIG": os.devnull, "KUBERNETES_SERVICE_HOST": ""}
-    return subprocess.run(command, cwd=EXAMPLES, env=environment, capture_output=True, text=True, check=False)
+    return environment | {"KUBECONFIG": os.devnull, "KUBERNETES_SERVICE_HOST": ""}
+
+
+def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=EXAMPLES, env=_variables(), capture_output=True, text=True, check=False
+    )
 
 
 def test_one_name_in_site_packages(built: Path) -> None:
@@ -165,12 +210,22 @@ def test_the_base_install_is_small(base: Path) -> None:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_the_base_install_answers_from_files(base: Path, arguments: list[str], code: int) -> None:
+def test_the_base_install_answers_from_files(
+    base_evenkeel: Evenkeel, arguments: list[str], code: int
+) -> None:
     """With neither the Kubernetes client nor any part of the server."""
-    here = _run(sys.executable, "-m", "evenkeel", *arguments)
-    done = _run(base / "evenkeel", *arguments)
+    here = evenkeel(*arguments, folder=EXAMPLES)
+    done = base_evenkeel(*arguments)
 
-    assert (code, here.stdout, here.stderr) == (done.returncode, done.stdout, done.stderr)
+    assert (code, here.stdout.decode(), here.stderr.decode()) == (done.returncode, done.stdout, done.stderr)
+
+
+def test_the_installed_program(base: Path) -> None:
+    """It is a program of its own, which needs no Python on the command line."""
+    here = evenkeel("lint", "web.yaml", folder=EXAMPLES)
+    done = _run(base / "evenkeel", "lint", "web.yaml")
+
+    assert (0, here.stdout.decode(), "") == (done.returncode, done.stdout, done.stderr)
 
 
 def _paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -233,9 +288,9 @@ def test_no_command_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - set(main.APART)))
-def test_the_base_install_has_all_help(base: Path, command: str) -> None:
+def test_the_base_install_has_all_help(base_evenkeel: Evenkeel, command: str) -> None:
     """Also of commands that do nothing without an extra."""
-    done = _run(base / "evenkeel", *command.split(), "--help")
+    done = base_evenkeel(*command.split(), "--help")
 
     assert (0, "") == (done.returncode, done.stderr)
     assert f"Usage: evenkeel {command}" in done.stdout
@@ -251,10 +306,10 @@ def fill(tmp_path: Path) -> Iterator[Callable[[str], list[str]]]:
 
 @pytest.mark.parametrize(("line", "extra"), NEEDING.items(), ids=str)
 def test_what_needs_more_names_the_line_to_type(
-    base: Path, fill: Callable[[str], list[str]], line: str, extra: str
+    base_evenkeel: Evenkeel, fill: Callable[[str], list[str]], line: str, extra: str
 ) -> None:
     """In one line, which names an extra that has all that is needed."""
-    done = _run(base / "evenkeel", *fill(line))
+    done = base_evenkeel(*fill(line))
 
     assert 3 == done.returncode
     assert f"pip install 'evenkeel[{extra}]'\n" in done.stderr
@@ -263,10 +318,10 @@ def test_what_needs_more_names_the_line_to_type(
 
 @pytest.mark.parametrize(("line", "extra"), NEEDING.items(), ids=str)
 def test_what_the_line_installs_is_enough(
-    installed: Callable[[str], Path], fill: Callable[[str], list[str]], line: str, extra: str
+    installed: Callable[[str], Evenkeel], fill: Callable[[str], list[str]], line: str, extra: str
 ) -> None:
     """The command gets to what is wrong with its input: no cluster, a port that is in use."""
-    done = _run(installed(extra) / "evenkeel", *fill(line))
+    done = installed(extra)(*fill(line))
 
     assert "is not installed" not in done.stderr
     assert "internal error" not in done.stderr
