@@ -21,8 +21,8 @@ $(SETUP): pyproject.toml conformance/pyproject.toml
 demo: $(SETUP) ## Serve over TLS, send real reviews, show the answers
 	@$(BIN)/python -m webhook.demo
 
-test: $(SETUP) ## Run the tests
-	$(BIN)/python -m pytest -n 2
+test: $(SETUP) ## Run the tests (PROFILE=deep: with four times as many examples of each property)
+	$(BIN)/python -m pytest -n 2 $(if $(PROFILE),--hypothesis-profile=$(PROFILE))
 
 quick: $(SETUP) ## Run the fast tests of rules, model, scheduler, configuration, manifests and contracts
 	$(BIN)/python -m pytest -n 2 -m "not slow" --hypothesis-profile=quick tests/policies tests/contracts

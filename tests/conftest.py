@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import randrange
 from typing import Any
 
@@ -17,7 +18,9 @@ from tests.run_notes import NOTES
 
 # Two busy cores say nothing about speed, so no example has a deadline. In CI the examples are the same each
 # time: a red run must be about the change; new examples are found at every other run.
-settings.register_profile("evenkeel", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("evenkeel", deadline=None, derandomize="CI" in os.environ, max_examples=50)
+# Of `make test PROFILE=deep`: for what is rare.
+settings.register_profile("deep", settings.get_profile("evenkeel"), max_examples=200, derandomize=False)
 # Of `make quick`: enough to run every line of a property, too few to find what is rare.
 settings.register_profile("quick", settings.get_profile("evenkeel"), max_examples=15)
 settings.load_profile("evenkeel")
@@ -42,6 +45,17 @@ def pytest_configure(config: pytest.Config) -> None:
     # Ids may hold sets, whose order is then the same in all workers, and another at every run.
     if config.getoption("numprocesses", None):
         os.environ.setdefault("PYTHONHASHSEED", str(randrange(2**32)))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep Python from looking for garbage among the tests, which all stay until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _folder(nodeid: str, folders: tuple[str, ...]) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import settings
 
-#: Examples of a property that names no number, where all are tried.
+#: The number that those of single properties are given for; profiles have another, and theirs in proportion.
 USUAL = 100
 
 
 def examples(count: int, **others: Any) -> settings:
-    """Return settings with a number of examples, which the profile of ``make quick`` lowers as all others."""
+    """Return settings with a number of examples, which a profile changes as it does that of others."""
     return settings(max_examples=max(1, count * settings().max_examples // USUAL), **others)

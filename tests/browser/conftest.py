@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.chromium import launched, missing_chromium, served_page
 from tests.run_notes import NOTES
@@ -29,11 +29,16 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+@pytest.fixture(scope="package")
+def window(browser: Browser) -> BrowserContext:
+    """Return where all tabs open: to make another takes longer than most tests."""
+    return browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(window: BrowserContext) -> Iterator[Page]:
     """A tab that fails its test for an error on its console, an uncaught exception or a request elsewhere."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    tab = context.new_page()
+    tab = window.new_page()
     tab.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
     tab.on(
@@ -45,7 +50,11 @@ def page(browser: Browser) -> Iterator[Page]:
     tab.on("pageerror", lambda error: wrong.append(str(error)))
     tab.on("request", lambda request: None if _is_local(request.url) else wrong.append(request.url))
     yield tab
-    context.close()
+    # The one thing that the page keeps is the theme.
+    tab.evaluate("if (location.origin !== 'null') localStorage.clear()")
+    window.clear_permissions()
+    for opened in window.pages:
+        opened.close()
     assert [] == wrong
 
 
