@@ -82,7 +82,9 @@ def test_a_report_for_programs_says_it_too() -> None:
 def test_two_commands(tmp_path: Path) -> None:
     """Simulate requests go to a command of their own; without one such cases are not run."""
     corpus = tmp_path / "two.jsonl"
-    corpus.write_text(_run("--print", "--case", "sequence-k1-00000", "--case", "filter 1: no pods").output)
+    sequences = str(Path(TABLES).with_name("sequences.jsonl.gz"))
+    printed = (("sequence-k1-00000", sequences), ("filter 1: no pods", TABLES))
+    corpus.write_text("".join(_run("--print", "--case", case, "--corpus", of).output for case, of in printed))
     sequence = ["--corpus", str(corpus), "-o", "json"]
     evenkeel = f"{sys.executable} -c 'from webhook.cli.main import run; run()'"
     one = json.loads(_run("--against", f"{evenkeel} score --jsonl", *sequence).stdout)

@@ -12,12 +12,14 @@ import pytest
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
+#: Tests that need a browser, and some that need none.
+TESTS = ("tests/browser/test_saved_views.py", "tests/browser/test_chromium.py")
 
 
 @pytest.mark.slow
 def test_what_was_not_tried_is_said_once() -> None:
     """Workers collect the tests, another process reports: it says what they left out, then closes the run."""
-    command = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "tests/browser"]
+    command = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", *TESTS]
     environment = os.environ | {"EVENKEEL_CHROMIUM": "/no/chromium"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
