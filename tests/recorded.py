@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from conformance.case import ConformanceCase
 from conformance.corpus import Corpus, open_corpus
@@ -147,5 +148,5 @@ def recorded_scale_downs() -> tuple[dict[str, Any], ...]:
 
 
 def _lines(name: str) -> Iterator[dict[str, Any]]:
-    with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+    with gzip.open(DATA / name) as lines:
+        yield from map(orjson.loads, lines)

@@ -66,11 +66,34 @@ class EmittedPolicy:
     def _given(self, request: Mapping[str, Any], *, until: str = "") -> dict[str, Any]:
         values = celtypes.MapType({})
         given = _activation(request, values)
+        before: tuple[Any, ...] = ()
         for name, program in self.variables.items():
-            values[celtypes.StringType(name)] = program.evaluate(given)
+            before += (name, id(program))
+            values[celtypes.StringType(name)] = _SEEN.value(request, before, program, given)
             if name == until:
                 break
         return given
+
+
+class _Seen:
+    """The values of the variables of the last request: policies that differ in their effect share most."""
+
+    def __init__(self) -> None:
+        self.request: object = None
+        self.values: dict[tuple[Any, ...], Any] = {}
+
+    def value(
+        self, request: object, definitions: tuple[Any, ...], program: Any, given: dict[str, Any]
+    ) -> Any:
+        """Return the value of the last of some definitions, each a name and what ``_program`` keeps."""
+        if request is not self.request:
+            self.request, self.values = request, {}
+        if definitions not in self.values:
+            self.values[definitions] = program.evaluate(given)
+        return self.values[definitions]
+
+
+_SEEN = _Seen()
 
 
 @cache
