@@ -50,8 +50,9 @@ def page(window: BrowserContext) -> Iterator[Page]:
     tab.on("pageerror", lambda error: wrong.append(str(error)))
     tab.on("request", lambda request: None if _is_local(request.url) else wrong.append(request.url))
     yield tab
-    # The one thing that the page keeps is the theme.
-    tab.evaluate("if (location.origin !== 'null') localStorage.clear()")
+    if not tab.is_closed():
+        # The one thing that the page keeps is the theme.
+        tab.evaluate("if (location.origin !== 'null') localStorage.clear()")
     window.clear_permissions()
     for opened in window.pages:
         opened.close()
