@@ -1,6 +1,6 @@
-"""What a server process does beside its requests: the one protocol of all of it, and the loop of a leader.
+"""The one protocol of all that a server process does beside its requests, and the loop of a leader.
 
-What every controller with a leader needs is here once: a thread that takes a step again and again while its
+Every controller with a leader has the same loop: a thread that takes a step again and again while its
 process stands for election beside others, waking, pausing, ending, and leaving the processor to others.
 """
 

@@ -1,4 +1,4 @@
-"""What objects of an installation say: a webhook as its configuration registers it, and a pod that serves.
+"""Two objects of an installation, read by name: a webhook as its configuration registers it, and a pod.
 
 The API server has set every field that has a default.
 """

@@ -12,6 +12,7 @@ from policies.model.workload_kinds import KNOWN_KINDS
 from policies.model.workload_ref import WorkloadRef
 from webhook.doctor.installed import RegisteredWebhook, ReplicaPod
 from webhook.kube.service_proxy import account_of
+from webhook.rbac import DEFAULT_NAMESPACE, DEFAULT_SERVICE
 from webhook.registration import faults
 
 T_co = TypeVar("T_co", covariant=True)
@@ -58,8 +59,8 @@ Observation = Observed[T_co] | Missing
 class InstallationNames:
     """The names by which an installation is found."""
 
-    namespace: str = "evenkeel"
-    service: str = "evenkeel"
+    namespace: str = DEFAULT_NAMESPACE
+    service: str = DEFAULT_SERVICE
     webhooks: str = "evenkeel"
 
     @property

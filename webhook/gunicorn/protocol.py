@@ -26,17 +26,15 @@ import time
 from collections.abc import Callable
 from enum import Enum
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from gunicorn.asgi.protocol import ASGIProtocol, _get_cached_date_header
 
 from webhook.gunicorn import request_head
 from webhook.gunicorn.listener import shown_address
 from webhook.gunicorn.request_head import MalformedRequestError
+from webhook.gunicorn.turns import Turns
 from webhook.telemetry.logs import LOGGER
-
-if TYPE_CHECKING:
-    from webhook.gunicorn.worker import Worker
 
 #: What a client reads that did not finish its request.
 _TOO_SLOW: Final = "the request did not arrive in time"
@@ -76,6 +74,26 @@ class Stage(Enum):
     SENDING = "sending"
 
 
+class ConnectionOwner(Protocol):
+    """The interface of a worker that a connection uses.
+
+    Attributes:
+        app: gunicorn's application, which writes the bodies of errors and answers at once.
+        connections: Every connection of the worker.
+        draining: Whether the worker must end, so that every answer closes its connection.
+        read_timeout_s: Seconds for a handshake, for a whole request, and for the reading of an answer.
+        keepalive_s: Seconds between two requests.
+        turns: Gives turns to connections that have sent more than one request.
+    """
+
+    app: Any
+    connections: set[Connection]
+    turns: Turns
+    draining: bool
+    read_timeout_s: float
+    keepalive_s: float
+
+
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     """Serves one client.
 
@@ -88,7 +106,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     _callback_parser: Any
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: ConnectionOwner) -> None:
         super().__init__(worker)
         self.stage = Stage.HANDSHAKE
         self.arrived = time.monotonic()

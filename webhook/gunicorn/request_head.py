@@ -9,8 +9,8 @@ from gunicorn.asgi.parser import RFC9112_TARGET_INVALID
 
 #: Bytes of a body up to which a request is answered at once. The reviews of a real API server had 1 to 12 KB.
 _SMALL: Final = 64 * 1024
-#: Digits of a length: the parser in C counts beyond 2^64 from 0 again.
-_MOST_DIGITS: Final = 18
+#: Digits of a length: nobody can send more, and the parser in C counts beyond 2^64 from 0 again.
+MOST_DIGITS: Final = 18
 #: What changes how a request is read or answered; gunicorn knows how.
 _UNUSUAL: Final = frozenset({b"connection", b"expect", b"transfer-encoding", b"upgrade"})
 
@@ -34,7 +34,7 @@ def check(parser: Any) -> None:
     """
     has_host = parser.http_version < (1, 1)
     for name, value in fields(parser):
-        if name == b"content-length" and len(value) > _MOST_DIGITS:
+        if name == b"content-length" and len(value) > MOST_DIGITS:
             raise MalformedRequestError("invalid Content-Length")
         if not name:
             raise MalformedRequestError("a field of the head has no name")

@@ -34,9 +34,10 @@ from typing import Any, Final
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
-from webhook.gunicorn.fairness import BufferedReader, Turns
 from webhook.gunicorn.listener import shown_address
 from webhook.gunicorn.protocol import Connection, Stage, raw_answer
+from webhook.gunicorn.tls_reader import BufferedReader
+from webhook.gunicorn.turns import Turns
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds between two looks at the deadlines of connections; also of heartbeats.

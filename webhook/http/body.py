@@ -15,6 +15,7 @@ from enum import Enum
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from webhook.gunicorn.request_head import MOST_DIGITS
 from webhook.http.problems import JSON, RefusalError
 
 #: Bytes of a body that may be gathered for any number of clients at once. Bounds the memory that slow uploads
@@ -27,8 +28,6 @@ _HUGE: Final = 4 * 1024 * 1024
 #: Bytes of a review that are taken and thrown away, so that its sender reads the answer, in so many times the
 #: limit. Beyond it no API server can store the objects.
 _TIMES_THE_LIMIT: Final = 8
-#: Digits of a length: more is none that anybody can send.
-_MOST_DIGITS: Final = 18
 
 #: The ASGI callables of a request.
 Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -184,7 +183,7 @@ def announced_length(headers: Headers) -> int | None:
     length = headers.get(b"content-length")
     if length is None:
         return None
-    if not length.isdigit() or len(length) > _MOST_DIGITS:
+    if not length.isdigit() or len(length) > MOST_DIGITS:
         raise RefusalError(HTTPStatus.BAD_REQUEST, "invalid Content-Length")
     return int(length)
 

@@ -1,4 +1,4 @@
-"""The text of a snapshot, and what of an object is kept where nothing secret may be."""
+"""The text of a snapshot, and the part of an object that is kept where nothing secret may be."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from webhook.gunicorn.fairness import BufferedReader
 from webhook.gunicorn.protocol import Connection
+from webhook.gunicorn.tls_reader import BufferedReader
 
 #: Bytes of the buffer.
 SIZE = 16 * 1024

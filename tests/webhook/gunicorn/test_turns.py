@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from webhook.gunicorn.fairness import Turns
+from webhook.gunicorn.turns import Turns
 
 
 def test_one_in_each_turn() -> None:

@@ -1,4 +1,4 @@
-"""Who sends a request and what they may do, as the API server says.
+"""The caller of a request and their rights, as the API server says.
 
 The bearer token of a request, which reads no body; the reviews of its owner, and the texts for the caller.
 """

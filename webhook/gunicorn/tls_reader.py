@@ -1,13 +1,8 @@
-"""What one connection may have of the event loop: how much is read of it at once, and when its turn comes.
-
-No client waits for all that another one sends, and one that sends TLS records of a byte each pays for them.
-"""
+"""How much is read from one connection, and what a client pays that sends TLS records of a byte each."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -59,25 +54,3 @@ class BufferedReader(asyncio.BufferedProtocol):
             self._connection.abort()
             return
         self._connection.data_received(bytes(memoryview(self._buffer)[:nbytes]))
-
-
-class Turns:
-    """Each that waits has a turn, one in each turn of the event loop, in which all others are served, too."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[Callable[[], None]] = deque()
-
-    def wait(self, go_on: Callable[[], None]) -> None:
-        """Have something called when its turn comes."""
-        self._waiting.append(go_on)
-        if len(self._waiting) == 1:
-            asyncio.get_running_loop().call_soon(self._next)
-
-    def _next(self) -> None:
-        # It stays first meanwhile, so that a newcomer does not begin a second series of turns.
-        try:
-            self._waiting[0]()
-        finally:
-            self._waiting.popleft()
-            if self._waiting:
-                asyncio.get_running_loop().call_soon(self._next)
