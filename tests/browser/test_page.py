@@ -49,7 +49,7 @@ def shop(serve: Callable[[Path], str]) -> str:
 
 
 def test_the_demo_cluster_is_shown_and_the_token_leaves_the_address(page: Page, address: str) -> None:
-    """What a person copies from the address bar or sends as a screenshot opens nothing."""
+    """An address that a person copies, or sends in a screenshot, opens nothing."""
     page.goto(address)
 
     expect(page.get_by_test_id("size")).to_contain_text("12 nodes")
@@ -93,7 +93,7 @@ def test_more_replicas(page: Page, shop: str) -> None:
 
 
 def test_a_lost_zone(page: Page, shop: str) -> None:
-    """What remains and what pends is what simulate --lose says."""
+    """Running and pending replicas are those of simulate --lose."""
     simulated = answer("simulate", "deploy/web", "-n", "shop", "--lose", "topology.kubernetes.io/zone=a")
     open_workload(page, shop, "web", "what-if")
     page.get_by_test_id("verb").select_option("lose")

@@ -22,7 +22,7 @@ def written(folder: Path, command: str) -> Path:
 
 
 def printed(command: str) -> Any:
-    """Return what a command prints with -o json."""
+    """Return the answer of a command with -o json."""
     return json.loads(evenkeel(*command.split(), "-o", "json", folder=EXAMPLES).stdout)
 
 

@@ -68,5 +68,5 @@ def test_a_patch_touches_only_stale_webhooks() -> None:
 
 
 def test_nothing_is_patched_for_another_order() -> None:
-    """What trusts the same certificates is as it should be."""
+    """A bundle of the same certificates in another order is not patched."""
     assert plan_injection(a_configuration(encode_bundle([OTHER, OURS])), [OURS, OTHER]) == []

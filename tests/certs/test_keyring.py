@@ -41,7 +41,7 @@ def test_what_is_written_is_read() -> None:
     ],
 )  # fmt: skip
 def test_broken_parts(broken: dict[str, bytes], lost: set[str], words: str) -> None:
-    """What is broken is reported and left out, and what is not stays usable."""
+    """Broken parts are reported and left out, the others stay usable."""
     parsed = parse_keyring(WHOLE.data() | broken, "Secret a/b")
     fields = {"serving", "ca", "trusted"}
 

@@ -25,7 +25,7 @@ from certs.names import LABEL, MAX_DNS_NAME_LENGTH, Service, SubjectNames, parse
     ],
 )
 def test_valid_dns_names(name: str) -> None:
-    """What DNS allows is allowed."""
+    """Names that DNS allows are allowed."""
     assert (name.lower(),) == parse_names([name]).dns
 
 
@@ -51,7 +51,7 @@ def test_valid_dns_names(name: str) -> None:
     ],
 )
 def test_invalid_dns_names(name: str) -> None:
-    """What DNS or clients refuse is refused."""
+    """Names that DNS or clients refuse are refused."""
     with pytest.raises(CertificateError, match="DNS name: Invalid value"):
         parse_names([name])
 

@@ -53,7 +53,7 @@ def test_what_is_wrong(fields: dict[str, Any], paths: list[str]) -> None:
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b"3", b"\xff"])
 def test_no_case(line: bytes) -> None:
-    """What is no JSON object is one error."""
+    """A line that is no JSON object is one error."""
     found = ErrorList()
 
     assert ConformanceCase.parse(line, found) is None

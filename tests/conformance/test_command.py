@@ -45,7 +45,7 @@ def _wrong(*arguments: str) -> click.testing.Result:
 
 
 def test_this_engine() -> None:
-    """What is recorded of a feature is answered; only the chosen features are reported."""
+    """Every recorded case of a feature is answered; only the chosen features are reported."""
     result = _run("--feature", "KEP-5471", "-o", "json")
     report = json.loads(result.output)
 
@@ -54,7 +54,7 @@ def test_this_engine() -> None:
 
 
 def test_a_wrong_implementation(golden: Callable[[str, str], str]) -> None:
-    """What it answers wrongly fails, what it does not answer does not."""
+    """Wrong answers fail, missing ones do not."""
     result = _wrong("--feature", "releases", "--feature", "KEP-3022", "--corpus", TABLES)
     text = "\n".join(["... against a wrong implementation", *result.output.splitlines()[1:], ""])
 
@@ -64,7 +64,7 @@ def test_a_wrong_implementation(golden: Callable[[str, str], str]) -> None:
 
 @pytest.mark.parametrize("program", ["echo", "ends at once", "without end"])
 def test_rubbish(program: str) -> None:
-    """What answers no score requests cannot be tested; the report says why."""
+    """A program that answers no score requests cannot be tested; the report says why."""
     result = _run("--against", command_of(program), "--corpus", TABLES)
 
     assert 3 == result.exit_code

@@ -154,7 +154,7 @@ def _hard(**fields: Any) -> dict[str, Any]:
 def test_compare(
     expected: dict[str, Any], answer: dict[str, Any], different: list[str], unanswered: list[str]
 ) -> None:
-    """What is answered must be the same; what is not answered is no difference."""
+    """Answers must be the same; a missing one is no difference."""
     found = compare(expected, answer)
 
     assert different == sorted(map(str, found.different))

@@ -69,7 +69,7 @@ def test_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_manifest(manifest: object, said: str, tmp_path: Path) -> None:
-    """What is wrong is said with the file and the field."""
+    """Errors are reported with the file and the field."""
     with pytest.raises(DocumentError) as caught:
         open_corpus(_a_corpus(tmp_path, manifest))
 

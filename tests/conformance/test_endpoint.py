@@ -147,7 +147,7 @@ def test_a_closed_port() -> None:
     ["http://", "http://a:b@c/", "http://x y/", "http://x:0/", "http://x:99999/", "http://[::1", "http://é/"],
 )
 def test_no_url(url: str) -> None:
-    """What is no URL is a mistake of usage."""
+    """A text that is no URL is a usage error."""
     with pytest.raises(UsageError, match="--against"):
         Endpoint(url, token="", ca_file=None, timeout_s=1)
 

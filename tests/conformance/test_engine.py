@@ -26,6 +26,6 @@ def test_the_engine_conforms(name: str) -> None:
 
 
 def test_a_bad_request() -> None:
-    """What the engine refuses is said with its field."""
+    """A rejected request is reported with its field."""
     with pytest.raises(DeclinedError, match=r"^pod: "):
         Engine().answer(Operation.SCORE, b"{}")

@@ -87,6 +87,6 @@ def test_unasked(program: str) -> None:
 
 @pytest.mark.parametrize("command", ["/no/such/program", "'", " ", "{folder}"])
 def test_no_command(command: str, tmp_path: Path) -> None:
-    """What cannot be started is a mistake of usage."""
+    """A command that cannot be started is a usage error."""
     with pytest.raises(UsageError, match="cannot run"):
         _started(command.format(folder=tmp_path))

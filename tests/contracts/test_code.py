@@ -53,7 +53,7 @@ def test_modules_say_their_job(module: Path) -> None:
 
 @for_each([module for module in MODULES if ">>> " in (ROOT / module).read_text()])
 def test_examples_in_docstrings(module: Path) -> None:
-    """What a docstring shows at a prompt is what Python answers."""
+    """Python answers the examples of a docstring as it shows."""
     tested = doctest.testmod(import_module(_dotted(module)))
 
     assert tested.attempted
@@ -68,7 +68,7 @@ def test_tests_stand_where_their_package_is(tests: Path) -> None:
 
 @for_each([module for module in MODULES if module.parts[0] != "certs" and module != WORDS])
 def test_lists_and_numbers_are_worded_in_one_module(module: Path) -> None:
-    """What is left out of a list is counted, and nouns agree with numbers, by ``WORDS``, not by hand."""
+    """Omitted items of a list are counted, and nouns agree with numbers, by ``WORDS``, not by hand."""
     assert [] == [
         ast.unparse(node) for node in ast.walk(_tree(module)) if _counts_rest(node) or _adds_s(node)
     ]
@@ -93,7 +93,7 @@ def _adds_s(node: ast.AST) -> bool:
 
 
 def test_an_option_of_several_commands_is_declared_once() -> None:
-    """What ``webhook.cli.options`` declares, no command declares again."""
+    """Options that ``webhook.cli.options`` declares are declared by no command."""
     options = Path("webhook/cli/options.py")
     declared = {module: set(_declared_options(module)) for module in COMMANDS}
 

@@ -129,7 +129,7 @@ def _texts(argument: ast.expr) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_metrics_alerts_and_options_exist(page: str) -> None:
-    """What a page names can be found under that name."""
+    """Metrics, alerts and options that a page names exist."""
     text = PAGES[page]
     metrics = set(re.findall(r"\bevenkeel_[a-z_]+\b", text))
     alerts = set(re.findall(r"\bEvenkeel[A-Z]\w+", text))
@@ -163,7 +163,7 @@ def _options(group: click.Command) -> list[str]:
     ),
 )
 def test_values_of_the_chart_exist(value: str) -> None:
-    """What a page sets with --set is a value."""
+    """Values that a page sets with --set exist."""
     assert value in {name for name, _, _ in installation.values()}
 
 

@@ -133,7 +133,7 @@ def test_the_action_uses_the_inputs_that_it_has() -> None:
 
 
 def test_the_example_workflow_gives_known_inputs() -> None:
-    """What the example gives to the action, and takes from it, exists."""
+    """Inputs and outputs of the action that the example uses exist."""
     text = (EXAMPLES / "github-workflow.yaml").read_text()
     (given,) = (
         step["with"]
@@ -147,7 +147,7 @@ def test_the_example_workflow_gives_known_inputs() -> None:
 
 @pytest.fixture
 def lint(tmp_path: Path) -> Lint:
-    """Give what runs the action's lint step in a folder with a good and a bad manifest."""
+    """Return a function that runs the action's lint step in a folder with a good and a bad manifest."""
     work, temporary = tmp_path / "work", tmp_path / "temporary"
     work.mkdir()
     temporary.mkdir()

@@ -93,7 +93,7 @@ def _in_all(folder: Path, forms: Iterable[str], *arguments: str, root: Path) -> 
 
 
 def _reported(text: str, form: str) -> Iterator[str]:
-    """Yield what of a report of lint says that nothing was judged."""
+    """Yield the messages of a lint report that nothing was evaluated."""
     if form in {"json", "yaml"}:
         report = json.loads(text) if form == "json" else yaml.safe_load(text)
         assert report["summary"]["failed"]

@@ -27,7 +27,7 @@ class Told:
 
     @property
     def warnings(self) -> list[str]:
-        """What kubectl passed on of the API server's warnings."""
+        """The warnings of the API server that kubectl printed."""
         return re.findall(r"^Warning: (.*)$", self.err, re.MULTILINE)
 
 

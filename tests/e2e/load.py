@@ -149,7 +149,7 @@ class DryRuns:
 
 
 class Trust:
-    """What the API server trusts at the moment: it follows its webhook configurations, and so does this."""
+    """The CAs that the API server trusts now: it follows its webhook configurations, and so does this."""
 
     def __init__(self, control_plane: ControlPlane, path: str) -> None:
         self._control_plane = control_plane

@@ -98,7 +98,7 @@ def _deployment(name: str, priority: str, **limits: Any) -> Manifest:
 
 
 def _simulated(kubectl: Kubectl, config: Path, folder: Path, space: str, *words: str) -> dict[str, Any]:
-    """Return what a command of evenkeel says about the cluster as it is."""
+    """Return the answer of an evenkeel command about the cluster as it is."""
     cluster = folder / "cluster.json"
     cluster.write_text(kubectl.do("get", LISTS, "-A", "-o", "json"))
     options = [*words, "-n", space, f"--cluster={cluster}", "-o", "json", f"--scheduler-config={config}"]

@@ -28,7 +28,7 @@ ZONES, PODS_A_NODE = 3, 2
 
 
 class Answer(NamedTuple):
-    """What a review cost and said.
+    """The cost and the response of a review.
 
     Attributes:
         seconds: The processor's time, without reading the JSON.
@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 
     @property
     def not_judged(self) -> str:
-        """What the audit log says was not judged; empty if all was."""
+        """The parts that the audit log names as not evaluated; empty if there are none."""
         return str(self.response.get("auditAnnotations", {}).get("not-judged", ""))
 
 

@@ -37,7 +37,7 @@ class RecordedCluster:
 
 
 def read_case(case: Mapping[str, Any]) -> RecordedCluster:
-    """Return what a recording starts with."""
+    """Return the cluster and the pending pods that a recording starts with."""
     index = ClusterIndex()
     for obj in (*case["nodes"], *case["pods"]):
         assert not index.apply(obj)
@@ -84,7 +84,7 @@ def kinds(pods: Iterable[PendingPod]) -> dict[str, int]:
 
 
 def one_loop(cluster: RecordedCluster) -> dict[str, Any]:
-    """Return what one loop does, in the shape of a recording."""
+    """Return the result of one loop, in the shape of a recording."""
     autoscaler, settings = cluster.autoscaler, cluster.autoscaler.settings
     grouped = group_pods(cluster.pods)
     found = consider(Packing(ClusterFacts(cluster.index, grouped)), grouped, autoscaler.groups, settings)

@@ -118,7 +118,7 @@ def put(document: dict[str, Any], way: Way, value: object) -> dict[str, Any]:
 
 
 def errors(document: dict[str, Any]) -> set[str]:
-    """Return what is wrong with a document."""
+    """Return the errors of a document."""
     return {str(error) for error in AutoscalerReader(ClusterIndex()).take(document)}
 
 

@@ -108,7 +108,7 @@ def provision(
     types: Sequence[dict[str, Any]] = (),
     cluster: Sequence[dict[str, Any]] = (),
 ) -> tuple[Provisioned, Karpenter]:
-    """Return what one round does, and Karpenter."""
+    """Return the result of one round, and Karpenter."""
     index = ClusterIndex()
     for obj in cluster:
         assert not index.apply(obj)
@@ -595,7 +595,7 @@ def test_lost_zone() -> None:
     ],
 )
 def test_errors(requirement: dict[str, Any], field: str) -> None:
-    """What is wrong with a requirement is told by its field."""
+    """Errors of a requirement are reported with its field."""
     with pytest.raises(DocumentError) as caught:
         provision(pods(1), a_pool(requirements=[requirement]))
 

@@ -135,7 +135,7 @@ def test_nodes_of_cluster_api(labels: str, nodes: set[str]) -> None:
     ],
 )
 def test_errors_of_disruption(disruption: object, field: str) -> None:
-    """What is wrong with the disruption of a NodePool is told with its field."""
+    """Errors in the disruption of a NodePool are reported with their fields."""
     spec = yaml.safe_dump({"spec": {"disruption": disruption}})
     with pytest.raises(DocumentError) as caught:
         _read(f"{NODE_POOL}{spec}")

@@ -125,7 +125,7 @@ def test_workloads(request: dict[str, Any]) -> None:
     "name", [name for name in recorded_reviews() if phase_of(name) is Phase.MUTATE and ".CREATE-" in name]
 )
 def test_recorded_reviews(name: str) -> None:
-    """What a real API server sent gets what the webhook gives it."""
+    """Recorded reviews of a real API server get the constraints that the webhook injects."""
     request = orjson.loads(recorded_reviews()[name])["request"]
     if "subResource" not in request:
         agree(request)

@@ -34,7 +34,7 @@ ONE = Finding(
     ],
 )
 def test_new(now: list[Finding], expected: int) -> None:
-    """What is known is left out, as often as it is known."""
+    """Known findings are left out, as often as they are known."""
     known = Baseline.of([ONE, ONE])
     read = read_baseline(json.dumps(known.document()).encode(), "base.json")
 

@@ -54,7 +54,7 @@ def linted(
     cluster: Sequence[dict[str, Any]],
     given: Mapping[str, Any],
 ) -> LintResult:
-    """Return what a rule finds with node groups; without a node there is no cluster."""
+    """Return the findings of a rule with node groups; without a node there is no cluster."""
     index = an_index(*cluster) if cluster else None
     context = AdmissionContext(policies=(), cluster=index)
     text = yaml.safe_dump_all(manifests)

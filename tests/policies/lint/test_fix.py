@@ -76,7 +76,7 @@ def test_rounds() -> None:
 
 
 def test_one_in_the_way_stops_no_other() -> None:
-    """What cannot be written safely is left and told; the rest of the file is mended."""
+    """Edits that cannot be written safely are reported and left out; the rest of the file is fixed."""
     objects = [spread(a_constraint(topologyKey=OLD_ZONE), name=name) for name in "abc"]
     text = yaml.safe_dump_all(objects).replace(OLD_ZONE, f"&zone {OLD_ZONE}", 2).replace("&zone ", "", 1)
     result = a_fixing().fix({"f.yaml": text.encode()})
@@ -87,7 +87,7 @@ def test_one_in_the_way_stops_no_other() -> None:
 
 
 def test_exempt() -> None:
-    """What an annotation takes out of force is not mended, until its last day is over."""
+    """Findings that an annotation exempts are not fixed, until its last day is over."""
     ignored = {"evenkeel.dev/ignore": f"{EXEMPTION} (until 2027-01-31)"}
     web = spread(a_constraint(topologyKey=OLD_ZONE), annotations=ignored)
     days = [date(2027, 1, 31), date(2027, 2, 1)]
@@ -114,7 +114,7 @@ def test_exempt_as_lint(spec: dict[str, Any], made: int) -> None:
 
 
 def test_exception_of_a_policy() -> None:
-    """What an exception of a policy takes out of force is left as it is."""
+    """Findings that an exception of a policy covers are not fixed."""
     exception = {"rules": ["topology-key-deprecated"], "names": ["web"], "reason": "moving"}
     policy = build(a_policy(exceptions=[exception]))
     objects = [spread(a_constraint(topologyKey=OLD_ZONE), name=name) for name in ("web", "api")]

@@ -70,7 +70,7 @@ def test_nowhere() -> None:
     [pytest.param((3, 3), (1, 0), id="3 and 3"), pytest.param((3, 4), (0, 1), id="3 and 4: nobody wins")],
 )
 def test_values_that_differ(values: tuple[int, int], expected: tuple[int, int]) -> None:
-    """What overlays would write differently is not written."""
+    """Values that overlays would write differently are not written."""
     declared = load_manifests([a_build("a"), a_build("b", patched=True)], CONTEXT).workloads
     refused: list[tuple[Fix, RewriteRefusal]] = []
     found = []

@@ -56,7 +56,7 @@ def test_write(file: str, new: str, expected: str | None) -> None:
 
 
 def test_unreadable() -> None:
-    """What is wrong with a file is told, and its objects are none."""
+    """Errors of a file are reported, and it has no objects."""
     space = Workspace({"a.yaml": b"a: ["}, [], lambda _file: b"")
 
     assert [] == list(space.manifests())

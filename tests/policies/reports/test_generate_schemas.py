@@ -90,7 +90,7 @@ def test_check_of_the_checked_in_file(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_writes_and_then_passes(folder: Path) -> None:
-    """What is written passes the check."""
+    """Written schemas pass the check."""
     codes = [
         generate_schemas.main(["--check"]),
         generate_schemas.main([]),

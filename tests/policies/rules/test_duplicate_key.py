@@ -88,7 +88,7 @@ DIFFERENT, SAME = "{name: a, name: b}", "{name: a, name: a}"
     ],
 )
 def test_severities(text: str, expected: Severity | None) -> None:
-    """What drops nothing, or nothing that is judged, is a note."""
+    """A duplicate that drops nothing, or nothing that is evaluated, is a note."""
     ((entry,),) = (list(objects(document)) for document in load(text, "f.yaml"))
     (problem,) = duplicate_key.check(entry, Context())
 

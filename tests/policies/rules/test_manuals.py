@@ -161,7 +161,7 @@ def test_the_declarations_of_a_rule(rule: Rule) -> None:
 
 @pytest.mark.parametrize("example", _examples("Fails"))
 def test_fails(example: Example) -> None:
-    """What a manual gives as failing, the rule finds, at a field that can be shown."""
+    """The rule finds its manual's failing examples, at a field that can be shown."""
     findings = example.findings(of=frozenset({example.rule.id}))
 
     assert {example.rule.id} == {finding.rule for finding in findings}

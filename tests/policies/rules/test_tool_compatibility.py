@@ -67,7 +67,7 @@ def test_silent_without_the_tool(rule: str) -> None:
     ],
 )
 def test_silent_where_it_does_no_harm(rule: str, manifest: str) -> None:
-    """What the tool would do anyway is no finding."""
+    """A default of the tool itself is no finding."""
     assert [] == problems(rule, manifest, _in_use(rule))
 
 

@@ -44,7 +44,7 @@ POINTS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What runs, and how.
+    """The plugins that run, and their arguments.
 
     Attributes:
         at: The plugins of each extension point, in their order.

@@ -37,7 +37,7 @@ OWNER_LISTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Behavior:
-    """What differs between releases; as it stands, Kubernetes 1.36."""
+    """The behaviors that differ between releases; by default those of Kubernetes 1.36."""
 
     min_domains: bool = True
     #: If off, node affinity is always honored and taints are always ignored.

@@ -196,7 +196,7 @@ ARGS = "profiles[0].pluginConfig[0].args"
     ],
 )
 def test_errors(value: object, expected: list[tuple[str, ErrorKind]]) -> None:
-    """What kube-scheduler would refuse is an error with its field."""
+    """Configuration that kube-scheduler would reject is an error with its field."""
     assert expected == [(str(error.path), error.kind) for error in config_errors(value)]
 
 

@@ -96,7 +96,7 @@ def test_others() -> None:
     ],
 )
 def test_errors(profile: dict[str, Any], wording: Callable[[str], str]) -> None:
-    """What kube-scheduler would refuse is an error with its field, in Kubernetes' words."""
+    """Arguments that kube-scheduler would reject are errors with their field, in Kubernetes' words."""
     found = json.dumps(errors_of(profile))
 
     assert wording(found) == found

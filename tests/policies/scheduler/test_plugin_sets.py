@@ -105,7 +105,7 @@ def test_older_versions() -> None:
     ],
 )
 def test_errors(plugins: dict[str, Any], wording: Callable[[str], str]) -> None:
-    """What kube-scheduler would refuse is an error with its field, in Kubernetes' words."""
+    """Plugin sets that kube-scheduler would reject are errors with their field, in Kubernetes' words."""
     found = json.dumps(errors_of(plugins))
 
     assert wording(found) == found

@@ -123,7 +123,7 @@ def test_narrowing_by_name() -> None:
     ],
 )
 def test_errors(profile: dict[str, Any], fields: dict[str, Any], expected: list[str]) -> None:
-    """What kube-scheduler would refuse outside of plugins and their arguments."""
+    """Errors outside of plugins and their arguments are those of kube-scheduler."""
     assert expected == [path for path, _ in errors_of(profile, **fields)]
 
 

@@ -103,7 +103,7 @@ class TestFolder:
         ],
     )
     def test_something_wrong(self, tmp_path: Path, spoil: dict[str, bytes], word: str) -> None:
-        """What does not fit is a problem, and the exit code is 1."""
+        """A mismatch is a problem, and the exit code is 1."""
         folder = a_folder(tmp_path / "pki", a_pair())
         for name, content in spoil.items():
             (folder / name).write_bytes(content)

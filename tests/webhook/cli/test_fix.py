@@ -125,7 +125,7 @@ def test_stdin_with_diff(fix: Any) -> None:
     ("fail_on", "code"), [("error", 1), ("never", 0)], ids=["an error is left", "nothing counts"]
 )
 def test_what_is_left(fix: Any, fail_on: str, code: int, wording: Callable[[str], str]) -> None:
-    """What cannot be mended counts as it does for lint."""
+    """Findings that cannot be fixed count as they do for lint."""
     Path("web.yaml").write_text(WEB.replace("maxSkew: 1", "maxSkew: 0"))
     result = fix("web.yaml", "--fail-on", fail_on)
 

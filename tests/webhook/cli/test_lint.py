@@ -451,7 +451,7 @@ def test_quiet(folder: Path, arguments: tuple[str, ...], expected: str) -> None:
 
 
 def test_quiet_prints_findings(folder: Path) -> None:
-    """What is found is printed as ever."""
+    """Findings are printed as always."""
     loud, quiet = lint("bad.yaml", *ONE).output, lint("bad.yaml", *ONE, "--quiet").output
 
     assert quiet

@@ -66,7 +66,7 @@ _Plan = Callable[..., _Done]
 
 @pytest.fixture(name="plan")
 def plan_fixture(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> _Plan:
-    """Give what runs the command in this process."""
+    """Return a function that runs the command in this process."""
 
     def run(root: Path, *arguments: str, cluster: str | None = "cluster.json") -> _Done:
         given = [] if cluster is None else ["--cluster", cluster]

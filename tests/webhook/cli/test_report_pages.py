@@ -51,7 +51,7 @@ def _written(arguments: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 class Recorded(NamedTuple):
-    """What the file of a command on a whole cluster holds."""
+    """The data in the file of a command on a whole cluster."""
 
     fragment: str
     withheld: list[str]

@@ -100,7 +100,7 @@ def test_exit_codes(commands: Commands, arguments: list[str], code: int, stdout:
 
 
 def test_every_problem_with_its_line(commands: Commands) -> None:
-    """What is wrong with several workloads comes at once."""
+    """Errors of several workloads are reported at once."""
     done = _survive(commands, "zone", "-f", "broken.yaml")
 
     assert 2 == len([line for line in done.stderr.splitlines() if line.startswith(b"broken.yaml:")])
@@ -128,7 +128,7 @@ def test_formats_for_ci(commands: Commands, form: str, beginning: str) -> None:
 
 
 def test_ctrl_c(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was found until then is reported."""
+    """Results so far are reported."""
     lose = Survival._lose
 
     def interrupted(survival: Survival, domain: str) -> Loss:

@@ -73,7 +73,7 @@ def test_json(golden: Callable[[str, str], str]) -> None:
 
 
 def test_hostile_text() -> None:
-    """What the cluster says does not steer the terminal."""
+    """Texts of the cluster do not control the terminal."""
 
     def change(cluster: Cluster) -> None:
         cluster.answer_replica(1, 200, {"status": "ok", "warnings": ["a\x1b[31m\nb"]})

@@ -50,7 +50,7 @@ def _raise(error: Exception) -> None:
 
 @pytest.mark.parametrize("size", [0, 5 * MIB], ids=["0 bytes", "5 MiB: more than a pipe holds"])
 def test_what_it_returns(size: int) -> None:
-    """What the work returns comes back from another process."""
+    """The result of the work comes back from another process."""
     pid, found = _children().run(lambda: (os.getpid(), b"x" * size))
 
     assert os.getpid() != pid
@@ -65,7 +65,7 @@ def test_what_it_returns(size: int) -> None:
     ],
 )
 def test_what_it_raises(error: Exception, raised: type[Exception]) -> None:
-    """What the work raises is raised, with where it was raised."""
+    """An exception of the work is raised, with where it was raised."""
     with pytest.raises(raised, match=str(error)) as caught:
         _children().run(lambda: _raise(error))
 

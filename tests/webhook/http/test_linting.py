@@ -30,7 +30,7 @@ BODY = orjson.dumps({"objects": [BAD]})
     ],
 )
 def test_statuses(state: ServerState, call: dict[str, Any], status: int) -> None:
-    """What is no good request gets its own status, and the one shape of errors."""
+    """A bad request gets its own status, and the one shape of errors."""
     state = replace(state, settings=replace(state.settings, max_body_bytes=4000))
     call = {"method": "POST", "data": BODY, "content_type": JSON, **call}
     answer = a_client(state).open("/v1/lint", **call)

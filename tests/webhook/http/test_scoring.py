@@ -35,7 +35,7 @@ JSON = "application/json"
     ],
 )
 def test_statuses(state: ServerState, call: dict[str, Any], status: int, route: str) -> None:
-    """What is no good request gets its own status, and the one shape of errors."""
+    """A bad request gets its own status, and the one shape of errors."""
     state = replace(state, settings=replace(state.settings, max_score_body_bytes=4000))
     call = {"method": "POST", "data": a_body(), "content_type": JSON, **call}
     answer = a_client(state).open(route, **call)

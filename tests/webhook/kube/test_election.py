@@ -42,7 +42,7 @@ Stand = Callable[[str], tuple[Candidate, Callable[[], None]]]
 
 @contextmanager
 def candidates(cluster: Objects, folder: Path) -> Iterator[Stand]:
-    """Give what makes candidates, who all resign at the end."""
+    """Return a function that makes candidates, who all resign at the end."""
     resigns: list[Callable[[], None]] = []
     with serving(cluster) as url:
         api = connect(kubeconfig=write_kubeconfig(folder, url))

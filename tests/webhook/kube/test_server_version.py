@@ -20,7 +20,7 @@ def plane() -> Iterator[ControlPlane]:
 
 
 def test_the_release_of_a_cluster(plane: ControlPlane, tmp_path: Path) -> None:
-    """What vendors append does not matter."""
+    """Suffixes of vendors do not matter."""
     plane.version = "v1.30.4-gke.1"
 
     assert KubernetesVersion(1, 30) == kubernetes_version(plane.api(tmp_path))

@@ -97,7 +97,7 @@ def test_suites_are_found(tmp_path: Path) -> None:
     ],
 )
 def test_problems(tmp_path: Path, files: dict[str, object], problem: str) -> None:
-    """What keeps a suite from being read is told with its file."""
+    """Errors that keep a suite from being read are reported with its file."""
     suite = a_suite(tmp_path, policy__yaml=a_policy(), **files)
     with pytest.raises(DocumentError) as raised:
         read_suite(suite)

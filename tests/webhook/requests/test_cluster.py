@@ -82,7 +82,7 @@ def test_forms(raw: Any, nodes: int, pods: int) -> None:
     ],
 )
 def test_errors(raw: Any, path: str) -> None:
-    """What is broken is told with its path in the request."""
+    """Errors are reported with their path in the request."""
     assert [path] == _read(raw)[2]
 
 

@@ -65,7 +65,7 @@ def test_no_cluster() -> None:
     ],
 )
 def test_errors_of_the_pod(pod: dict[str, Any], path: str) -> None:
-    """What is wrong with the pod is told with its path in the request."""
+    """Errors of the pod are reported with their path in the request."""
     assert [path] == _paths(pod=pod)
 
 

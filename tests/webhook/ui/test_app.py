@@ -151,7 +151,7 @@ def test_headers(client: PageClient, path: str) -> None:
     ],
 )
 def test_bodies(client: PageClient, request_: dict[str, Any], status: int) -> None:
-    """What is no request is refused with the reason."""
+    """A body that is no request is rejected with the reason."""
     answer = client.raw.post(
         "/api/explain", headers={"Host": HOST, "Authorization": f"Bearer {TOKEN}"}, **request_
     )

@@ -99,7 +99,7 @@ def test_suggestion() -> None:
     ],
 )
 def test_edits_that_do_not_fit(edits: list[dict[str, Any]]) -> None:
-    """What is no edit of the manifest is refused."""
+    """A text that is no edit of the manifest is rejected."""
     with pytest.raises(ProblemsError):
         suggest(CLUSTER, SuggestBody(manifest=TEXT, edits=edits))
 

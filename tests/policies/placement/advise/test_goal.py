@@ -45,13 +45,13 @@ def test_what_domains_can_reach() -> None:
     "text", ["", "0", "0/3", "4/3", "1/1", "100%", "0%", "1/0", "-1", "1.5", "a third", "٣"]
 )
 def test_no_limit(text: str) -> None:
-    """What is neither a share nor a number is an error."""
+    """A text that is neither a share nor a number is an error."""
     with pytest.raises(UsageError, match=r"1/3 or 33%"):
         parse_limit(text)
 
 
 @pytest.mark.parametrize("text", ["", "0", "5..3", "1..", "..3", "1...3", "1..101", "a..b", "1-3"])
 def test_no_range(text: str) -> None:
-    """What is no range, or goes too far, is an error."""
+    """A text that is no range, or a range that is too large, is an error."""
     with pytest.raises(UsageError, match=r"3\.\.12"):
         parse_range(text, 100)

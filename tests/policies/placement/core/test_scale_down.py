@@ -112,7 +112,7 @@ def _read(documents: Sequence[dict[str, Any]], index: ClusterIndex) -> NodeAutos
 def scaled(
     documents: Sequence[dict[str, Any]], *objects: dict[str, Any], turns: int | None = None
 ) -> ScaledDown:
-    """Return what is removed from a cluster, until it is asked so often whether to stop."""
+    """Return the nodes removed from a cluster, until so many checks of whether to stop."""
     index, running, asked = ClusterIndex(), PodObjects(), count()
     for obj in objects:
         assert not index.apply(obj)

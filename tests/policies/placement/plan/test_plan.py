@@ -171,7 +171,7 @@ def test_a_cluster_without_pods() -> None:
 
 
 def test_refused() -> None:
-    """What the API server refuses is not placed, and what runs stays."""
+    """Pods that the API server rejects are not placed, and running ones stay."""
     broken = a_deployment(2, spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
     workload = _only(plan(a_set(a_deployment(2)), a_set(broken), *running("n1", "n2")))
 

@@ -60,7 +60,7 @@ def _image(obj: dict[str, Any], image: str) -> None:
     ],
 )
 def test_differences(change: Callable[[dict[str, Any]], None], expected: tuple[Difference, ...]) -> None:
-    """What the API server would fill in is no difference."""
+    """Defaults of the API server are no difference."""
     after = a_deployment(3)
     change(after)
 

@@ -95,7 +95,7 @@ def test_a_daemon_set_has_a_pod_on_each_node() -> None:
 
 
 def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is beyond the budget of a plan is counted."""
+    """Pods beyond the budget of a plan are counted."""
     monkeypatch.setattr(plan_pods, "MOST_SCHEDULED", 4)
     fork = a_cluster().fork("")
     changer = PodChanger(ClusterSimulation(fork), CONTEXT)

@@ -93,7 +93,7 @@ def test_no_constraint() -> None:
 
 
 def test_what_is_not_judged() -> None:
-    """What else a scheduler looks at is named."""
+    """Other things that a scheduler looks at are named."""
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
 
     assert any("persistentVolumeClaims" in line for line in _lines(_placement(volumes=volumes))[-2:])
