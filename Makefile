@@ -10,12 +10,12 @@ SETUP := $(VENV)/.installed
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# What setuptools left in an older checkout would hide what is installed.
 $(SETUP): pyproject.toml conformance/pyproject.toml
-	# What setuptools left in an older checkout would hide what is installed.
-	rm -rf *.egg-info conformance/*.egg-info
+	@rm -rf *.egg-info conformance/*.egg-info
 	@echo "Installing Evenkeel, its tools and those of its tests and documentation in $(VENV); once, a minute or two."
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]' --editable ./conformance
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]' --editable ./conformance
 	@touch $@
 
 demo: $(SETUP) ## Serve over TLS, send real reviews, show the answers

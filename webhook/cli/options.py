@@ -37,7 +37,7 @@ WIDE: Final = "wide"
 #: The formats that people read, the longer one last.
 TEXTS: Final = ("text", WIDE)
 #: What is said of every format.
-_FORMAT: Final = "Format of the answer, which =FILE writes to a file."
+_FORMAT: Final = "Format of the answer, which =FILE writes to a file"
 #: The format of a page of its own, and what is said of it.
 HTML: Final = "html"
 HTML_NOTE: Final = "html: one file for a browser, with everything in it."
@@ -174,7 +174,7 @@ def format_option(*forms: str, text: str = "") -> Option:
     """
     return click.option(
         "-o", "--format", "form", type=_Format(forms), default=forms[0], show_default=True,
-        help=f"{_FORMAT} {text}".rstrip(),
+        help=f"{_FORMAT}; may be given once. {text}".rstrip(),
     )  # fmt: skip
 
 
@@ -243,7 +243,7 @@ def reports_option(forms: Iterable[str], complete: _Completing, text: str = "") 
     return click.option(
         "-o", "--format", "formats", multiple=True, metavar=f"[{'|'.join(forms)}][=FILE]",
         shell_complete=complete,
-        help=f"{_FORMAT.rstrip('.')}; may be repeated. {text}".rstrip() + "  [default: text]",
+        help=f"{_FORMAT}; may be repeated. {text}".rstrip() + "  [default: text]",
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ with late_imports():
     from policies.manifests import documents
     from policies.model import cluster_kinds, revisions, snapshot, workload
     from webhook.kube import api_server
+    from webhook.lint import files
 
 
 #: Short names, by group and kind: those of kubectl, and those that the custom resources register.
@@ -65,6 +67,9 @@ def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> ObjectTarget |
     """
     if not words:
         return None
+    for word in words:
+        if Path(word).suffix in files.SUFFIXES and Path(word).is_file():
+            raise UsageError(f"KIND/NAME: Invalid value: {shown(word)}: is a file: give it with -f {word}")
     typed, slash, name = "/".join(words).partition("/")
     if not slash or not name or "/" in name:
         raise UsageError(

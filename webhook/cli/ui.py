@@ -91,7 +91,9 @@ def command(
         raise UsageError("--demo is a cluster: it may not be combined with --live or --cluster")
     if demo:
         options, autoscale = replace(options, cluster=str(_DEMO)), autoscale or DEDUCED
-    options.require_cluster()
+    options.check_cluster()
+    if not options.cluster and not options.live:
+        raise UsageError(f"{live.NO_CLUSTER}; --demo shows an example")
     if options.cluster == file == STDIN:
         raise UsageError("only one of --file and --cluster may be standard input")
     opened = read_content(file).decode(errors="replace") if file else ""

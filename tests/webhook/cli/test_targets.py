@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +59,19 @@ def test_what_names_no_object(words: list[str], told: str) -> None:
         parse_target(tuple(words), KINDS)
 
     assert told in str(error.value)
+
+
+@pytest.mark.parametrize("line", [["web.yaml"], ["deploy/web.yaml"], ["deploy", "web.yaml"]], ids=str)
+def test_a_file_is_none(line: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an argument of lint, and of these commands an option, which the error names."""
+    monkeypatch.chdir(tmp_path)
+    Path("deploy").mkdir()
+    for file in ("web.yaml", "deploy/web.yaml"):
+        Path(file).touch()
+    with pytest.raises(UsageError) as error:
+        parse_target(tuple(line), KINDS)
+
+    assert str(error.value).endswith(f"is a file: give it with -f {line[-1]}")
 
 
 def test_short_names_are_of_known_kinds() -> None:
