@@ -60,7 +60,7 @@ class AppliedConstraint:
         selector: Which pods it selects, narrowed by ``matchLabelKeys``; None for none.
         self_match: 1 if the pod itself is selected, else 0.
         counts_empty: Whether the release counts every pod for an empty selector; otherwise it takes it for no
-            selector at all (kubernetes/kubernetes#141339).
+            selector at all (kubernetes/kubernetes#141339). True of any other selector.
     """
 
     constraint: Constraint
@@ -187,7 +187,7 @@ def apply_constraint(
         origin=origin,
         selector=selector,
         self_match=int(self_match),
-        counts_empty=behavior.empty_selector_counts,
+        counts_empty=behavior.empty_selector_counts or selector is None or not selector.empty,
     )
 
 

@@ -40,7 +40,6 @@ class ReleaseOutcome:
     Attributes:
         errors: Why the API server refuses it; empty if it does not.
         constraints: Those in force.
-        counts_all: Whether an empty selector counts.
         feasible: The feasible nodes for the next pod.
         best: The best of them, by name.
         leads: By how many points the total of each feasible node is above the lowest.
@@ -49,7 +48,6 @@ class ReleaseOutcome:
 
     errors: tuple[str, ...] = ()
     constraints: Annotated[tuple[AppliedConstraint, ...], INTERNAL] = ()
-    counts_all: Annotated[bool, INTERNAL] = False
     feasible: Annotated[tuple[str, ...], INTERNAL] = ()
     best: tuple[str, ...] = ()
     leads: Annotated[tuple[int, ...], INTERNAL] = ()
@@ -68,15 +66,10 @@ class ReleaseOutcome:
             (DiffKind.NODES, self.feasible, later.feasible),
             (DiffKind.BEST, self.best, later.best),
             (DiffKind.SCORES, self.leads, later.leads),
-            (DiffKind.CONSTRAINTS, self._meaning, later._meaning),
+            (DiffKind.CONSTRAINTS, self.constraints, later.constraints),
             (DiffKind.MESSAGE, self.message, later.message),
         )
         return next((kind for kind, before, after in pairs if before != after), None)
-
-    @property
-    def _meaning(self) -> object:
-        empty = any(each.selector is not None and each.selector.empty for each in self.constraints)
-        return self.constraints, empty and self.counts_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +164,6 @@ def _outcome(entry: ClusterWorkload, context: AdmissionContext) -> ReleaseOutcom
     totals = result.total[feasible]
     return ReleaseOutcome(
         constraints=result.request.constraints,
-        counts_all=result.request.behavior.empty_selector_counts,
         feasible=tuple(result.names[node] for node in feasible.tolist()),
         best=tuple(result.names[node] for node in result.best),
         # What a plugin gives all nodes alike decides nothing.
