@@ -22,7 +22,7 @@ ANYWHERE = {
     "policies.model.foreign_policies.cel._TOKEN": re.Pattern.finditer,
     "policies.model.foreign_policies.cel._ASKING": re.Pattern.search,
     "policies.model.foreign_policies.detect._ASKING": re.Pattern.search,
-    "policies.reports.lint.markdown._MARKUP": re.Pattern.finditer,
+    "policies.reports.markdown._MARKUP": re.Pattern.finditer,
     "policies.rules.selector_shared._VARIANT": re.Pattern.finditer,
     "policies.manifests.json_values._ESCAPED_SURROGATE": re.Pattern.search,
     "policies.manifests.node_builder._JSON_TOKEN": re.Pattern.finditer,
@@ -32,7 +32,6 @@ ANYWHERE = {
     "webhook.lint.field_origins._BREAK": re.Pattern.finditer,
     "webhook.requests.screen._STEERING": re.Pattern.finditer,
     "webhook.lint.charts._SOURCE": re.Pattern.finditer,
-    "webhook.lint.parse._DIRECTIVE": re.Pattern.search,
     "webhook.lint.parse._DOCUMENT_START": re.Pattern.search,
 }
 #: Expressions that only meet short texts, or our own.
