@@ -290,5 +290,7 @@ class PodChanger:
         running = 0 if prepared.running is None else prepared.running
         if workload.selector is not None:
             self._simulation.delete_selected(workload.namespace, workload.selector)
-        steps = schedule_on_each_node(self._simulation, prepared.request, workload.name)
-        return PodChange(running=running, wanted=len(steps), steps=tuple(steps))
+        pods = schedule_on_each_node(self._simulation, prepared.request, workload.name, self._budget.pods)
+        self._budget.pods -= pods.scheduled
+        wanted = len(pods.steps) + pods.untried
+        return PodChange(running=running, wanted=wanted, steps=pods.steps, untried=pods.untried)

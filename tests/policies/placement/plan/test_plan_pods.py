@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,9 +15,12 @@ from policies.placement.core.cluster_simulation import ClusterSimulation
 from policies.placement.core.placement import PreparedPod, prepare, read_workload
 from policies.placement.plan import plan_pods
 from policies.placement.plan.plan_pods import PodChanger
+from policies.placement.simulate.scheduling_queue import queue_replicas
+from policies.placement.simulate.simulated_queue import simulate_queue
 from policies.scheduler.index import ClusterIndex
-from tests.builders import a_node, a_pod, a_replica_set, a_workload
+from tests.builders import ZONE, a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.policies.placement.planned import NODES, a_cluster, a_deployment, running
+from tests.policies.scheduler.clusters import an_index
 
 #: No policies.
 CONTEXT = AdmissionContext(policies=())
@@ -91,7 +95,59 @@ def test_a_daemon_set_has_a_pod_on_each_node() -> None:
     assert [("web-n1", None), ("web-n2", "n2"), ("web-n3", "n3")] == [
         (step.name, step.node) for step in change.steps
     ]
-    assert "n1: Insufficient cpu" == change.steps[0].message
+    assert "0/4 nodes are available: 1 Insufficient cpu" in change.steps[0].message
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_daemon_set_is_placed_as_simulated(seed: int) -> None:
+    """A plan and a simulation say the same of each pod, also of those whose node others are evicted from."""
+    random = Random(seed)
+    nodes = [a_node(f"n{number}", random.choice("ab")) for number in range(random.randrange(2, 7))]
+    pods = [
+        a_pod(name=f"other-{number}", labels={"app": random.choice(["web", "other"])}, spec=spec)
+        for number, spec in enumerate(
+            {"nodeName": f"n{random.randrange(len(nodes))}", "priority": 0} | _cpu(random)
+            for _ in range(random.randrange(9))
+        )
+    ]
+    constraint = a_constraint(
+        maxSkew=random.randrange(1, 3), nodeAffinityPolicy=random.choice([None, "Honor", "Ignore"])
+    )
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": random.choice(["web", "other"])}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    spec = {
+        "priority": random.choice([0, 1000]),
+        "topologySpreadConstraints": [constraint] if random.random() < 0.7 else [],
+        "affinity": apart if random.random() < 0.3 else None,
+    } | _cpu(random)
+    cluster = an_index([*nodes, *pods])
+    context = AdmissionContext(policies=(), cluster=cluster)
+    # Others that its constraint counts are not its own, which would be replaced.
+    labels = {"app": "web", "part": "agent"}
+    daemon_set = a_workload("DaemonSet", spec=spec, labels=labels, selector={"matchLabels": labels})
+    planned = PodChanger(ClusterSimulation(cluster.fork("")), CONTEXT).add(_prepared(daemon_set, cluster))
+    simulated = simulate_queue(queue_replicas(daemon_set, context))
+
+    assert [(step.name, step.node, step.message) for step in simulated.steps] == [
+        (step.name, step.node, step.message) for step in planned.steps
+    ]
+
+
+def _cpu(random: Random) -> dict[str, Any]:
+    requests = {"cpu": random.choice(["1", "2", "3"])}
+    return {"containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}]}
+
+
+def test_a_daemon_set_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pods that fit need none of it; of the others those beyond it are counted."""
+    monkeypatch.setattr(plan_pods, "MOST_SCHEDULED", 1)
+    cpu = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "3"}}}]}
+    fork = a_cluster(*running("n1", "n2", app="big", **cpu)).fork("")
+    change = PodChanger(ClusterSimulation(fork), CONTEXT).add(
+        _prepared(a_workload("DaemonSet", spec=cpu), fork)
+    )
+
+    assert (3, 1, 1, 1) == (change.wanted, change.scheduled, change.pending, change.untried)
 
 
 def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
