@@ -76,7 +76,7 @@ def test_now_is_what_runs_and_an_edited_copy_replaces_it(page: Page, shop: str) 
 
 
 def test_a_copy_without_sense_has_no_numbers(browser: Browser, shop: str) -> None:
-    """What is no manifest has none, least of all those of the original."""
+    """A manifest that cannot be parsed has no numbers, least of all those of the original."""
     # A tab that is not watched: the browser logs the status of the refusal.
     page = browser.new_page()
     page.set_default_timeout(PATIENCE_MS)
@@ -290,7 +290,7 @@ def test_chance_is_named(page: Page, shop: str) -> None:
 def test_the_schedulers_words_and_ours_are_told_apart(
     page: Page, serve: Callable[[Path], str], stuck: Path
 ) -> None:
-    """What the cluster has of a pending pod is kube-scheduler's; the prediction is Evenkeel's."""
+    """The cluster's message about a pending pod is kube-scheduler's; the prediction is Evenkeel's."""
     page.goto(serve(stuck))
     page.get_by_test_id("nav-pending").click()
 

@@ -1,4 +1,4 @@
-"""What a person takes along: any view as one file, and a state that others open over their own cluster."""
+"""Saved views: any view as one file, and a state that others open over their own cluster."""
 
 from __future__ import annotations
 

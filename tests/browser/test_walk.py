@@ -34,7 +34,7 @@ spec:
 
 
 def test_the_walk_of_the_guide(page: Page, address: str, tmp_path: Path) -> None:
-    """From what is wrong to what a lost zone does, the change that fixes it, and the file to send."""
+    """From the problems of a cluster to a lost zone, the change that fixes a stuck pod, and a report."""
     page.goto(address)
     expect(page.get_by_test_id("landing-stuck")).to_contain_text("1 pod without a node")
     expect(page.get_by_test_id("landing-violated")).to_be_visible()
