@@ -80,7 +80,7 @@ def test_an_expired_ca_does_not_sign(after: timedelta, *, expired: bool) -> None
     ],
 )
 def test_an_ca_that_is_not_valid_yet_does_not_sign(ahead: timedelta, *, refused: bool) -> None:
-    """What it signs would be trusted no earlier than itself; an hour is backdated."""
+    """Its certificates would be valid no earlier than it is; a clock 1 h ahead is covered by backdating."""
     ca = create_ca(NOW + ahead)
 
     if refused:

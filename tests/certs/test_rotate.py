@@ -49,7 +49,7 @@ def a_serving(ca: KeyPair, *, left: int = 60, of: int = 90, age: timedelta | Non
 ACTIVE, OLD = a_ca(left=140), a_ca(left=60)
 ENDING, ENDED = a_ca(left=99), a_ca(left=-1)
 SERVING = a_serving(ACTIVE)
-#: What a leader made whose clock is 130 days ahead.
+#: The CA of a leader whose clock is 130 days ahead.
 AHEAD = 130 * DAY
 FUTURE = create_ca(NOW + AHEAD, lifetime=300 * DAY)
 
@@ -132,7 +132,7 @@ TRUSTED = published(ACTIVE)
     ],
 )  # fmt: skip
 def test_plan(keyring: Keyring, trust: Trust, action: Action) -> None:
-    """What is due is done as soon as no API server can meet what it does not trust."""
+    """A step that is due is taken as soon as no API server can meet a certificate that it does not trust."""
     plan = plan_rotation(keyring, trust, names=NAMES, now=NOW)
 
     assert action == plan.action
@@ -149,7 +149,7 @@ def test_plan(keyring: Keyring, trust: Trust, action: Action) -> None:
     ],
 )
 def test_demands(demand: Demand, trust: Trust, action: Action) -> None:
-    """What a person wants keeps the same order."""
+    """A rotation that a user demands keeps the same order."""
     assert action == plan_rotation(a_keyring(), trust, names=NAMES, now=NOW, demand=demand).action
 
 
@@ -239,7 +239,7 @@ class TestTrust:
         assert not lost.settled(ACTIVE.certificate, NOW + 31 * SECOND)
 
     def test_a_clock_that_was_set_back(self) -> None:
-        """What was seen by a clock 130 days ahead counts from the moment when the clock is right."""
+        """A bundle observed by a clock 130 days ahead counts from the moment when the clock is right."""
         bundle = [frozenset({ACTIVE.certificate})]
         seen = Trust().observe(bundle, NOW + AHEAD).observe(bundle, NOW)
 

@@ -24,7 +24,7 @@ from certs.serving import ServingContext
 from tests.certs.builders import CA, DAY, NOW, a_client, a_folder, a_pair, replace_serving, signed_by
 from tests.certs.tls import EchoServer, connect, echoed, serial_number
 
-#: What is served after a change, and why nothing newer is.
+#: The key pair that is served after a change, and why none that is newer.
 Change = tuple[KeyPair, str]
 #: How often a pair is replaced where a test looks for a rare mishap.
 ROUNDS = 40
@@ -176,7 +176,7 @@ def test_a_bad_pair_keeps_the_last_good_one(
 
 
 def test_a_certificate_that_is_not_valid_yet_waits(tmp_path: Path) -> None:
-    """What a clock 2 days ahead made is served when its time has come; until then, what is valid."""
+    """A certificate from a clock 2 days ahead is served once it is valid; until then, the old one is."""
     old, new = a_pair(lifetime=9 * DAY), issue(CA, parse_hosts(["localhost"]), now=NOW + 2 * DAY)
     folder = a_folder(tmp_path / "pki", old)
     clock, events = [NOW], list[Change]()
@@ -277,7 +277,7 @@ def test_there_must_be_a_good_pair_to_begin_with(
 
 
 def test_a_chain_is_sent(tmp_path: Path) -> None:
-    """What stands behind the certificate in its file reaches the client, and does not disturb the first."""
+    """Certificates after the first in its file reach the client; the first stays the serving certificate."""
     leaf = a_pair()
     folder = a_folder(tmp_path / "pki", leaf)
     overwrite(folder, parse_keypair(leaf.certificate_pem + CA.certificate_pem, leaf.key_pem))
