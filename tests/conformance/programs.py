@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-#: What every program begins with.
+#: The beginning of every program.
 _HEAD = """
 import json, os, sys, time
 def say(text):

@@ -54,7 +54,7 @@ def test_answers() -> None:
 def test_failures(
     program: str, answers: int, wording: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever a command does, the run ends in time and says what it did; nothing is left running."""
+    """Whatever a command does, the run ends in time and reports it; nothing is left running."""
     monkeypatch.setattr(line_command, "_END_S", 0.2)
     slow = program.startswith(("hangs", "answers at the end"))
     with closing(_started(command_of(program), 1.0 if slow else 20.0)) as command:
