@@ -55,7 +55,7 @@ OPTIONS_OF_OTHERS = {
     "--force",
     "--update-golden",
 }
-#: What a log event looks like.
+#: The pattern of a log event.
 EVENT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 

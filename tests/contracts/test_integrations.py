@@ -201,7 +201,7 @@ def test_the_action_hands_inputs_on(lint: Lint, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_inputs_are_no_commands(lint: Lint, tmp_path: Path) -> None:
-    """Whatever an input holds, it is a path or a value, never a command or a further option."""
+    """Whatever an input contains, it is a path or a value, never a command or a further option."""
     paths = "$(touch ../pwned)\n`touch ../pwned`\n'; touch ../pwned; '\n*\n--list-rules"
     done = lint(paths=paths, sarif="$(touch pwned) x.sarif")
 
@@ -236,7 +236,7 @@ def test_the_action_plans(work: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_inputs_of_the_plan_are_no_commands(work: Path, tmp_path: Path) -> None:
-    """Whatever an input holds, it is a path or a value."""
+    """Whatever an input contains, it is a path or a value."""
     given = {"plan-from": "$(touch ../pwned)", "paths": "`touch ../pwned`\n--live", "cluster": "nodes.json"}
     done = _run_step("Plan", work, {"PLAN": str(tmp_path / "plan.md")}, given)
 

@@ -49,7 +49,7 @@ FILES = {
     "library/templates/_name.tpl": '{{ define "name" }}a{{ end }}',
     "cluster.json": json.dumps({"kind": "List", "items": [*NODES, a_deployment(1, "other")]}),
 }
-#: What was given, by what it is called: arguments that leave nothing to judge.
+#: The arguments of each case, by its name: they leave nothing to evaluate.
 GIVEN = {
     "an empty folder": ("empty",),
     "a folder that is excluded": ("excluded",),

@@ -126,7 +126,7 @@ class Case:
         return max(counts.values()) - self.minimum(position, counts)
 
 
-#: What an answer says: the quantity, the number, and what it should be.
+#: For each number of an answer: the quantity, the number, and the expected one.
 Said = Iterator[tuple[str, Any, Any]]
 
 
