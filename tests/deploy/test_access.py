@@ -21,7 +21,7 @@ ASKED = {
     ("authentication.k8s.io", "tokenreviews", "", "create"),
     ("authorization.k8s.io", "subjectaccessreviews", "", "create"),
 }
-#: What a replica reports on policies, whose names people choose.
+#: The right to report on policies, whose names users choose.
 REPORTED = {("evenkeel.dev", "spreadpolicies/status", "", "patch")}
 #: The Lease of the replica that does.
 REPORTING = {
@@ -50,7 +50,7 @@ CLIENT = {
 }
 
 METRICS = (GROUP, "metrics", "", "get")
-#: What replicas show, as resources that no API server has.
+#: The rights to the replicas' own routes, as resources that no API server has.
 SHOWN = {(GROUP, "placements", "", "create"), (GROUP, "lintreports", "", "create"), METRICS}
 
 
@@ -128,7 +128,7 @@ def test_with_cert_manager_the_server_writes_the_status_of_policies_alone() -> N
 
 
 def test_skew_needs_a_lease_and_events() -> None:
-    """What measures skew grows by its own Lease, and by Events alone where they are switched on."""
+    """Measuring skew adds rights to its own Lease, and to Events only where they are enabled."""
     lease = {("coordination.k8s.io", "leases", "evenkeel-skew", verb) for verb in ("get", "patch", "update")}
     events = {("events.k8s.io", "events", "", verb) for verb in ("create", "patch")}
     metrics = render(values={"skew": {"metrics": 9}})

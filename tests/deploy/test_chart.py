@@ -84,7 +84,7 @@ def test_an_overlay_is_the_chart_with_values(
 
 @pytest.mark.parametrize("events", [False, True])
 def test_components_are_the_chart_with_values(tmp_path: Path, *, events: bool) -> None:
-    """What measures skew is a component, for the base and for every overlay."""
+    """Measuring skew is a component, for the base and for every overlay."""
     folder = Path(os.path.relpath(KUSTOMIZE, tmp_path.resolve()))
     names = ["skew-metrics", "skew-events"][: 1 + events]
     wanted = {
@@ -248,7 +248,7 @@ def test_an_unknown_value_is_refused(path: tuple[str, ...]) -> None:
 
 
 def test_the_page_of_the_chart() -> None:
-    """What Artifact Hub shows is of this release, and its example is a policy."""
+    """The annotations for Artifact Hub match this release, and their example is a valid policy."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     notes = {name: yaml.safe_load(text) for name, text in chart["annotations"].items()}
     definition = rendered()["CustomResourceDefinition", "spreadpolicies.evenkeel.dev"]
@@ -308,7 +308,7 @@ def test_the_pod_may_take_as_long_to_end_as_the_server_does() -> None:
 
 
 def test_the_pod_is_restricted() -> None:
-    """What the Pod Security Standard *restricted* asks for, a root that is read-only, and no limit on CPU."""
+    """The pod meets the Pod Security Standard *restricted*, and has a read-only root and no CPU limit."""
     pod = rendered()["Deployment", "evenkeel"]["spec"]["template"]["spec"]
     container = _container(rendered())
 
@@ -369,7 +369,7 @@ def _annotations(manifests: Manifests) -> Any:
 
 
 def test_what_the_server_fills_is_shipped_empty() -> None:
-    """What no manifest names, no upgrade takes away: keys, the Lease's holder, the trusted authority."""
+    """Fields that no manifest names survive an upgrade: keys, the Lease's holder, the trusted CA."""
     manifests = rendered()
 
     assert {"apiVersion", "kind", "metadata", "type"} == set(manifests["Secret", "evenkeel-tls"])

@@ -173,7 +173,7 @@ def test_data_files_are_in_the_wheel(built: Path) -> None:
 
 
 def test_the_source_archive_has_no_more(built: Path) -> None:
-    """What builds the wheel, and what people read: no test, no benchmark, nothing of this folder's tools."""
+    """It has the wheel's sources and the files that people read: no tests, benchmarks or build tools."""
     (archive,) = built.glob("evenkeel-*.tar.gz")
     with tarfile.open(archive) as opened:
         tops = {Path(name).parts[1] for name in opened.getnames() if len(Path(name).parts) > 1}

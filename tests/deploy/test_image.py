@@ -49,7 +49,7 @@ def _needed() -> dict[str, list[Requirement]]:
 
 
 def test_every_package_is_pinned() -> None:
-    """What an image is built with does not depend on the day; a new dependency shows here."""
+    """The packages of an image do not depend on the day of its build; a new dependency shows here."""
     assert set() == set(_needed()) - set(PINNED)
 
 
@@ -86,7 +86,7 @@ def test_what_is_copied_exists_and_is_not_left_out(source: str) -> None:
 
 
 def test_the_image_has_every_package_of_ours() -> None:
-    """What a wheel holds is what is copied, and conformance is not."""
+    """The image copies the packages of the wheel, and not conformance."""
     packages = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 
     assert all(f"COPY {package} {package}\n" in DOCKERFILE for package in packages)

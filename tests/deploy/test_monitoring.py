@@ -98,7 +98,7 @@ def test_panels_ask_for_what_is_told() -> None:
 
 
 def test_every_metric_is_on_the_dashboard() -> None:
-    """Whatever the server tells, somebody can see."""
+    """Users can see every metric that the server exports."""
     text = json.dumps(_panels())
     families = {re.sub(r"_(total|bucket|count|sum)$", "", name) for name in _told()}
 
@@ -151,7 +151,7 @@ def test_whoever_keeps_certificates_a_missing_registration_is_told(source: str) 
 
 @pytest.mark.parametrize("alert", ["EvenkeelWithoutLeader", "EvenkeelCABundleWrong", "EvenkeelClockDiffers"])
 def test_with_cert_manager_nobody_leads(alert: str) -> None:
-    """What Evenkeel does not keep, it does not tell of."""
+    """Alerts about leaders, CA bundles and clocks are left out where cert-manager has the certificates."""
     manifests = render(values=ON | {"certificates": {"source": "certManager"}})
     (group,) = manifests["PrometheusRule", "evenkeel"]["spec"]["groups"]
 
@@ -159,7 +159,7 @@ def test_with_cert_manager_nobody_leads(alert: str) -> None:
     assert alert not in [rule.get("alert") for rule in group["rules"]]
 
 
-#: What a pod of Evenkeel exports of a workload, as promtool reads series: ``VALUExTIMES``, one a minute.
+#: The metrics of a workload from a pod of Evenkeel, as promtool's series: ``VALUExTIMES``, one a minute.
 SERIES = """
 evaluation_interval: 1m
 rule_files: [RULES]

@@ -148,7 +148,7 @@ def test_every_python_that_is_allowed_is_packed() -> None:
 
 
 def test_what_a_platform_lacks_is_only_for_an_extra_of_it() -> None:
-    """What the archives without those packages cannot do is certificates; all else runs."""
+    """Archives without those packages lack the commands of certificates only; all else runs."""
     of_certificates = closure("certs") - closure()
 
     assert set(archives.LEFT_OUT) <= set(archives.PLATFORMS)
@@ -182,7 +182,7 @@ def test_every_package_is_pinned_by_its_hashes() -> None:
     ],
 )
 def test_a_wheel_is_unpacked_where_it_runs(name: str, folder: str, tmp_path: Path) -> None:
-    """What is compiled for one Python is not seen by another."""
+    """Packages compiled for one Python are not visible to another."""
     with zipfile.ZipFile(tmp_path / name, "w") as wheel:
         wheel.writestr("a.py", "")
         wheel.writestr("a-1.data/scripts/a", "")

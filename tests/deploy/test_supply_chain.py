@@ -30,7 +30,7 @@ def _steps(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("line", CONSTRAINTS, ids=lambda line: line.split()[0])
 def test_every_package_has_hashes(line: str) -> None:
-    """Whatever a registry says, only files that were there when this was written are installed."""
+    """Whatever a registry serves, only files that existed when this was written are installed."""
     assert re.fullmatch(r"[a-z0-9-]+==[\w.]+ ( *; [^#]*?)?( +--hash=sha256:[0-9a-f]{64})+", line)
 
 
