@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from webhook.cli import live, main, manifest
 
-#: What the shell itself understands.
+#: The operators of the shell itself.
 _OPERATORS = frozenset({"|", "&&", ">", ">>", "<"})
 
 
@@ -111,7 +111,7 @@ def _kubectl(words: tuple[str, ...], stdin: bytes) -> bytes:
 
 
 def _manifests(_words: tuple[str, ...], _stdin: bytes) -> bytes:
-    """Print what a chart or kustomization may come to."""
+    """Print a manifest that a chart or kustomization may render."""
     return Path("web.yaml").read_bytes()
 
 
@@ -119,7 +119,7 @@ def _pass_on(_words: tuple[str, ...], stdin: bytes) -> bytes:
     return stdin
 
 
-#: What stands in for other programs.
+#: The stand-ins for other programs.
 STAND_INS: Mapping[str, Callable[[tuple[str, ...], bytes], bytes]] = {
     "kubectl": _kubectl,
     "helm": _manifests,
