@@ -19,9 +19,9 @@ from tests.e2e.objects import ZONES, namespace, node
 from tests.e2e.processes import Processes
 from tests.run_notes import NOTES
 
-#: What the loads of this run came to, for its summary.
+#: The results of this run's loads, for its summary.
 _TALLIES = pytest.StashKey[list[Tally]]()
-#: What starts processes that end with the run.
+#: The processes that end with the run.
 _PROCESSES = pytest.StashKey[Processes]()
 #: Tell namespaces apart.
 _NUMBERS = itertools.count(1)
@@ -45,7 +45,7 @@ def control_plane(
 
 @pytest.fixture(autouse=True)
 def _supported(request: pytest.FixtureRequest, control_plane: ControlPlane) -> None:
-    """Skip what the control plane is too old for."""
+    """Skip tests that need a newer control plane."""
     marker = request.node.get_closest_marker("kubernetes")
     if marker and control_plane.version < tuple(map(int, marker.kwargs["since"].split("."))):
         have = ".".join(map(str, control_plane.version))
@@ -111,7 +111,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Say what the loads came to."""
+    """Add the results of the loads to the notes of the run."""
     for made in session.config.stash.get(_TALLIES, []):
         session.config.stash[NOTES].append((f"load: {made}", made.failed > 0))
 

@@ -1,7 +1,7 @@
-"""What kube-proxy is to a Service: one address before the replicas that are ready, chosen anew a connection.
+"""A stand-in for kube-proxy: one address before the ready replicas, one of them chosen per connection.
 
-Run as ``python -m tests.e2e.forwarder PORT REPLICA...``; says a line whenever a replica becomes ready or
-ceases to be. Connections that are open are let be, whatever becomes of readiness.
+Run as ``python -m tests.e2e.forwarder PORT REPLICA...``; prints a line whenever a replica becomes ready or
+ceases to be. Open connections are kept, whatever becomes of readiness.
 """
 
 from __future__ import annotations

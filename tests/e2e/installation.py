@@ -275,7 +275,7 @@ class Installation:
 
     @contextmanager
     def failing(self, policy: str) -> Iterator[None]:
-        """Set what becomes of requests that no replica answers, until the block ends."""
+        """Set the failurePolicy of the webhooks until the block ends."""
         self.change_webhooks(failurePolicy=policy)
         try:
             yield

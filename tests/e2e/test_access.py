@@ -40,7 +40,7 @@ ALLOWED = {
     ),
     ("evenkeel.dev", "spreadpolicies/status", "", "patch"),
 }
-#: What nobody who took over a replica shall be able to do.
+#: Actions that an attacker who took over a replica must not be able to perform.
 FORBIDDEN = [
     ("*", "*", ""),
     ("get", "pods", ""),
@@ -122,13 +122,13 @@ def accounts(installed: Installation, control_plane: ControlPlane) -> Iterator[d
 def test_replicas_may_do_this_and_nothing_else(
     installed: Installation, control_plane: ControlPlane, accounts: dict[str, str]
 ) -> None:
-    """Besides what everybody may, the ServiceAccount may do what the replicas do, to the word."""
+    """Besides the rights of every account, the ServiceAccount has exactly those that the replicas use."""
     everybody = _rules(control_plane, accounts["everybody"])
 
     assert ALLOWED == _rules(control_plane, installed.server_token) - everybody
 
 
-#: What the API server has itself at the paths of our routes, and what shows what runs in a cluster.
+#: The API server's own paths: those that our routes share, and those that show what runs in a cluster.
 _ITS_OWN = ["/metrics", "/v1/score", "/logs", "/debug/pprof/", "/api/v1/pods", "/api/v1/nodes"]
 
 
@@ -168,7 +168,7 @@ def test_tokens_for_the_api_server(
     ("verb", "what", "namespace"), [pytest.param(*row, id=" ".join(row).strip()) for row in FORBIDDEN]
 )
 def test_forbidden(installed: Installation, verb: str, what: str, namespace: str) -> None:
-    """What would be worth having for somebody who took over a replica is refused."""
+    """Actions that would help an attacker who took over a replica are denied."""
     where = ["-n", namespace] if namespace else ["--all-namespaces"]
     told = installed.server("auth", "can-i", verb, *what.split(), *where)
 
@@ -205,7 +205,7 @@ def test_routes_ask_who_calls(installed: Installation, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/openapi.json"])
 def test_open_routes(installed: Installation, path: str) -> None:
-    """What shows nothing of the cluster is answered unasked."""
+    """Routes that show nothing of the cluster are answered without a token."""
     assert HTTPStatus.OK == asked(next(iter(installed.replicas)), path)[0]
 
 

@@ -15,7 +15,7 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("installed")
 
-#: What the policy injects says nothing else.
+#: The fields of the injected constraint, without its selectors.
 INJECTED = {"maxSkew": 1, "topologyKey": ZONE_KEY, "whenUnsatisfiable": "ScheduleAnyway"}
 #: A constraint that counts no pod, not even its own: the API server takes it.
 WITHOUT_SELECTOR = constraint(labelSelector=None)
@@ -81,7 +81,7 @@ def test_plain_deployment_is_injected(kubectl: Kubectl, space: str, command: tup
 
 @pytest.mark.parametrize("way", ["apply", "server-side-apply"])
 def test_applying_again_changes_nothing(kubectl: Kubectl, space: str, way: str) -> None:
-    """What was injected is no difference to the manifest, and applying it again is no rollout."""
+    """Injected fields are no difference to the manifest, and applying it again starts no rollout."""
     command = ["apply", "-f", "-"] + (["--server-side"] if way == "server-side-apply" else [])
     kubectl.do(*command, stdin=deployment())
     first = kubectl.get("deployment", "web")
@@ -204,7 +204,7 @@ def test_scale(kubectl: Kubectl, space: str) -> None:
 )
 @pytest.mark.parametrize("dry_run", ["none", "server"])
 def test_warned(kubectl: Kubectl, space: str, obj: Manifest, about: str, dry_run: str) -> None:
-    """What may be a mistake is said in at most three short lines, and goes through."""
+    """Possible mistakes are admitted, with at most three short warnings."""
     told = kubectl("apply", "-f", "-", f"--dry-run={dry_run}", stdin=obj)
 
     assert 0 == told.code, told.err
@@ -310,7 +310,7 @@ def test_first_pods_of_new_workloads(kubectl: Kubectl, space: str, opted_out: st
     }
 
 
-#: What may be annotated when a pod is made in the same moment.
+#: The kinds that may be annotated when a pod is made in the same moment.
 _MADE_TOGETHER = ("Namespace", "ReplicaSet")
 
 
@@ -336,7 +336,7 @@ def _first_pod(name: str, annotations: dict[str, str]) -> tuple[Manifest, Manife
 
 
 def test_kube_system_is_left_alone(kubectl: Kubectl) -> None:
-    """What the cluster itself is made of is neither injected, nor refused, nor warned of."""
+    """Workloads of the cluster itself are neither injected into, nor rejected, nor warned about."""
     in_system = ("-n", "kube-system", "--dry-run=server", "-o", "json", "-f", "-")
     plain = kubectl("apply", *in_system, stdin=deployment())
     broken = kubectl("apply", *in_system, stdin=deployment(constraints=[WITHOUT_SELECTOR]))
@@ -418,7 +418,7 @@ def test_key_that_is_merged_into_its_own_selector(kubectl: Kubectl, space: str) 
 
 @pytest.mark.kubernetes(since="1.34")
 def test_merged_key(kubectl: Kubectl, space: str) -> None:
-    """What the API server itself adds to a pod's selector is no mistake of the pod's."""
+    """Requirements that the API server itself adds to a pod's selector are no mistake of the pod."""
     made = pod("web", constraints=[constraint(matchLabelKeys=["release"])])
     made["metadata"]["labels"]["release"] = "r1"
     told = kubectl("apply", "-f", "-", stdin=made)

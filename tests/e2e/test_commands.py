@@ -139,7 +139,7 @@ def _slow(installed: Installation) -> None:
 def test_doctor(
     installed: Installation, spoil: Callable[[Installation], None], finding: tuple[str, str]
 ) -> None:
-    """What is wrong in the cluster is reported, and nothing else that was not reported before."""
+    """A problem of the cluster is reported, and nothing else that was not reported before."""
     before = _found(installed)
     spoil(installed)
     after = _found(installed)

@@ -73,7 +73,7 @@ def test_a_replica_with_a_wrong_clock(installed: Installation, third_place: int)
 
 
 def test_a_certificate_of_a_wrong_clock(installed: Installation) -> None:
-    """What is valid from next year on is served by nobody, and replaced by the leader."""
+    """A certificate that is valid from next year on is served by no replica, and replaced by the leader."""
     names = parse_names(service=Service(name=NAME, namespace=NAME))
     keyring = parse_keyring(_secret(installed), _SECRET)
     ahead = datetime.now(UTC) + timedelta(hours=_AHEAD_H)

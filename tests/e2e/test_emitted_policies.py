@@ -36,7 +36,7 @@ def _emitted(control_plane: ControlPlane, kind: PolicyKind, space: str, **spec: 
 
 @pytest.fixture
 def remove(kubectl: Kubectl) -> Iterator[None]:
-    """Remove what was emitted."""
+    """Remove the emitted policies."""
     yield
     (label, value), *_ = LABELS.items()
     for kind in ("validatingadmissionpolicy", "mutatingadmissionpolicy"):

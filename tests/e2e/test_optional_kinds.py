@@ -24,7 +24,7 @@ from webhook.kube.snapshot import SnapshotFile
 #: The groups that the limited account may read nothing of, and the kinds of the core group.
 WITHHELD_GROUPS = {"storage.k8s.io", "policy"}
 WITHHELD = {"persistentvolumes", "persistentvolumeclaims"}
-#: What it cannot read therefore.
+#: The kinds that it therefore cannot read.
 UNREAD = {
     "persistentVolumeClaims",
     "persistentVolumes",
@@ -159,7 +159,7 @@ def _with_claim(space: str) -> Manifest:
 
 
 def test_a_snapshot_has_them(installed: Installation, stored: str, tmp_path: Path) -> None:
-    """What the API server has is in the file, without secrets; a kind that it does not serve is named."""
+    """The objects of the API server are in the file, without secrets; a kind that it lacks is named."""
     file = tmp_path / "cluster.json"
     told = installed.evenkeel("snapshot", "-o", str(file))
     assert 0 == told.code, told.err

@@ -59,7 +59,7 @@ def denied_by(installed: Installation, space: str) -> list[int]:
     ]
 
 
-#: Denies what is a warning else.
+#: Denies where the rule otherwise warns.
 STRICT: Manifest = {"rules": {"selector-misses-own-pod": {"enforcement": "deny"}}}
 LENIENT: Manifest = {"rules": {"selector-misses-own-pod": {"enforcement": "audit"}}}
 
@@ -112,7 +112,7 @@ def test_errors_are_rejected_all_at_once(installed: Installation, kubectl: Kubec
 
 
 def test_a_person_is_warned(installed: Installation, kubectl: Kubectl, space: str) -> None:
-    """What is no error but should be known is printed when the policy is applied."""
+    """A likely mistake that is no error is printed as a warning when the policy is applied."""
     told = kubectl("apply", "-f", "-", stdin=policy(space, rules={"no-such-rule": {}}))
 
     assert 0 == told.code
@@ -172,7 +172,7 @@ def test_the_status_counts_workloads(installed: Installation, kubectl: Kubectl, 
 def test_the_api_server_alone_rejects(
     installed: Installation, kubectl: Kubectl, defaults: Manifest, message: str
 ) -> None:
-    """What CEL rules can say is checked though no replica is asked."""
+    """CEL rules are evaluated even if no webhook is registered."""
     with installed.unregistered():
         told = kubectl("apply", "-f", "-", stdin=policy(defaults=defaults))
 
@@ -181,7 +181,7 @@ def test_the_api_server_alone_rejects(
 
 
 def test_a_default_is_filled_in(installed: Installation, kubectl: Kubectl) -> None:
-    """What kubectl prints can be checked, and be the policies of the linter."""
+    """The policies that kubectl prints pass policy check."""
     kubectl.do("apply", "-f", "-", stdin=policy(defaults={"constraints": [SOFT | {"minDomains": None}]}))
     stored = kubectl.get("spreadpolicies")
     told = installed.evenkeel("policy", "check", "-", stdin=stored)

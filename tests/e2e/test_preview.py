@@ -14,7 +14,7 @@ from tests.e2e.objects import constraint, deployment
 from tests.e2e.test_policies import policy
 from tests.waiting import eventually
 
-#: Denies what is a warning else.
+#: Denies where the rule otherwise warns.
 STRICT: dict[str, Any] = {"rules": {"selector-misses-own-pod": {"enforcement": "deny"}}}
 #: Of the workload that ``web`` makes.
 DENIED = "1 existing workload would be denied: StatefulSet {space}/web (selector-misses-own-pod)"

@@ -45,7 +45,7 @@ class Loads:
 
     @property
     def failures(self) -> dict[str, int]:
-        """What failed at the webhook, and what it let pass without what it should have written."""
+        """Requests that failed at the webhook, and those admitted without the injection that they need."""
         unmarked = Counter({"not injected": self.through.unmarked})
         return dict(+(self.through.failures + self.straight.failures + unmarked))
 

@@ -168,7 +168,7 @@ NEWER: dict[str, Any] = {
 def test_a_manifest_is_what_is_stored(
     control_plane: ControlPlane, space: str, spec: dict[str, Any], kind: str
 ) -> None:
-    """Whatever the API server fills in, no default is missing from the table."""
+    """No default that the API server fills in is missing from the table."""
     # The Evenkeel of other tests may inject into every workload of this control plane.
     manifest = a_workload(kind, spec=spec, namespace=space, annotations={"evenkeel.dev/inject": "false"})
     if kind == "StatefulSet":
