@@ -134,7 +134,7 @@ def test_what_becomes_of_a_finding(
 def test_settings_of_a_rule(
     constraint: dict[str, Any], rule: str, settings: dict[str, str], verdict: AdmissionVerdict
 ) -> None:
-    """What a policy says of a rule itself comes before everything else."""
+    """The settings that a policy has for the rule itself override all others."""
     decision = review(a_deployment(constraint), a_context(a_policy(rules={rule: settings})))
 
     assert verdict is decision.verdict
@@ -203,14 +203,14 @@ def test_what_is_asked(obj: dict[str, Any], rules: set[str]) -> None:
     ],
 )
 def test_certainty_depends_on_the_scheduler(spec: dict[str, Any], verdict: AdmissionVerdict) -> None:
-    """What another scheduler makes of a constraint is not certain."""
+    """An error is not certain if another scheduler reads the constraint."""
     obj = a_workload(spec={"topologySpreadConstraints": [CERTAIN_ERROR], **spec})
 
     assert verdict is review(obj).verdict
 
 
 def test_certainty_depends_on_the_controller() -> None:
-    """What a custom controller fills in is not certain: it warns."""
+    """An error is not certain if a custom controller may fill in the pod: it warns."""
     obj = a_workload("CloneSet", "apps.kruise.io", spec={"topologySpreadConstraints": [CERTAIN_ERROR]})
 
     assert AdmissionVerdict.WARNED is review(obj).verdict
@@ -465,7 +465,7 @@ def test_an_update_of_what_could_not_be_judged_before() -> None:
     ],
 )
 def test_an_update_costs_what_one_object_may(tolerations: int, *, held_up: bool) -> None:
-    """What is stored now is looked at only if both objects together are within the limit of one."""
+    """The stored object is compared only if both objects together are within the limit of one."""
     context = a_context(a_policy(rules={POD_RULE: {"enforcement": "deny"}}))
     old = a_demanding(WARNING, tolerations=TOLERATIONS[:tolerations])
     new = {**old, "spec": {**old["spec"], "replicas": 7}}

@@ -31,7 +31,7 @@ from tests.policies.config.contexts import HOST as HOST_ENTRY
 from tests.policies.config.contexts import ZONE, a_context, defaults
 
 HOST = "kubernetes.io/hostname"
-#: What the webhook added, and what kubectl makes of it and of a constraint of one's own for the same key.
+#: The injected constraint, the user's own for the same key, and kubectl's merge of the two.
 INJECTED = a_constraint(
     whenUnsatisfiable="ScheduleAnyway", nodeTaintsPolicy="Honor", matchLabelKeys=["pod-template-hash"]
 )

@@ -184,7 +184,7 @@ def test_domains_that_a_policy_lists() -> None:
 
 
 def test_time() -> None:
-    """What there is no time for is not looked at, and how many were is known."""
+    """Workloads that there is no time for are not evaluated, and how many were is known."""
     turns = iter([True, True, False])
     now = context()
     many = workloads(*(a_workload(name=f"w{number}") for number in range(5)))

@@ -99,7 +99,7 @@ def test_shortfalls(spec: dict[str, Any], cluster: list[dict[str, Any]], expecte
     ],
 )
 def test_may_change(spec: dict[str, Any], expected: bool) -> None:  # noqa: FBT001
-    """Only what the scheduler itself calls resolvable may change when pods go."""
+    """Only rejections that kube-scheduler calls resolvable may change when pods are removed."""
     verdict, _ = judged(spec, two_full_zones())
 
     assert expected is may_change(verdict)

@@ -103,7 +103,7 @@ def test_few_nodes_allow_all_that_may_be_read(spec: dict[str, Any], *, judged: b
     [pytest.param(600, True, id="600 requirements"), pytest.param(660, False, id="660 requirements")],
 )
 def test_nodes(requirements: int, *, judged: bool) -> None:
-    """What a pod asks of nodes is counted once for each node: three steps each, and 400,000 are the most."""
+    """Requirements on nodes are counted once for each node: three steps each, and 400,000 are the most."""
     costs = of([a_constraint()], 200, affinity=wishes(requirements))
 
     assert judged == (not costs.of_nodes)
@@ -201,7 +201,7 @@ def test_terms(terms: int, all_pods: int, *, read: bool, forecast: bool) -> None
 
 
 def test_one_budget_for_all() -> None:
-    """What fits alone may not fit together: reading many terms leaves less for comparing with nodes."""
+    """Costs that fit alone may not fit together: reading many terms leaves less for comparing with nodes."""
     term, constraints = repelled(1, 4_000), of([a_constraint()] * 4, 4_000)
     together = repelled(600, 4_000)
 

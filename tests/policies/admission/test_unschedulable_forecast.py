@@ -127,7 +127,7 @@ def test_silence(obj: dict[str, Any], old: dict[str, Any] | None) -> None:
     ],
 )
 def test_what_is_certain_is_told(obj: dict[str, Any], old: dict[str, Any] | None) -> None:
-    """What nobody's going could mend is told even if pods may go first."""
+    """A failure that no deleted pod could resolve is reported even if pods may be deleted first."""
     assert foretold(obj, old=old) is not None
 
 
@@ -140,7 +140,7 @@ def test_no_cluster_or_no_nodes() -> None:
 
 
 def test_no_time() -> None:
-    """What cannot be done in time is not begun, which is said."""
+    """A forecast that cannot be made in time is not started, which is reported."""
     context: AdmissionContext = a_context(cluster=two_full_zones())
     found = answer(a_workload(spec=SPREAD), context, within=lambda _work: NoTime.NO_TIME)
 
