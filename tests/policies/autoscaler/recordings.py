@@ -23,7 +23,7 @@ from policies.model.quantity import read_amounts
 from policies.placement.simulate.scheduling_queue import queue_pods
 from policies.scheduler.index import ClusterIndex
 
-#: What a recording says of a node group that has as many nodes as it may have.
+#: A recording's entry for a node group that has as many nodes as it may have.
 SKIPPED = ["skipped", "max node group size reached"]
 
 

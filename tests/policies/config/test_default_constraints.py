@@ -339,7 +339,7 @@ label_maps = st.dictionaries(
 def test_a_second_pass_changes_nothing_and_the_result_is_valid(
     kind: Any, labels: dict[str, str], services: list[dict[str, str]], annotations: dict[str, str] | None
 ) -> None:
-    """Whatever is injected is valid for the API server, and the patched object needs nothing more."""
+    """Every injection is valid for the API server, and the patched object needs nothing more."""
     context = a_context(a_policy(defaults=defaults("both")), cluster=[service(entry) for entry in services])
     fields: dict[str, Any] = {} if annotations is None else {"annotations": annotations}
     obj = (

@@ -54,7 +54,7 @@ def scoped(**scope: Any) -> SpreadPolicy:
 @settings(deadline=None)
 @given(st.lists(SCOPE, max_size=6), st.lists(st.tuples(LABELS, LABELS), min_size=1, max_size=3))
 def test_the_index_agrees_with_each_scope(scopes: list[Any], labels: list[tuple[Any, Any]]) -> None:
-    """Whatever namespaces were asked for before, and whatever labels they had then."""
+    """Earlier lookups of namespaces, and the labels that these had then, do not change the result."""
     policies = PolicySet(scoped(**scope) for scope in scopes)
     for name, kinds, (of_namespace, of_object) in product(NAMES, [POD, POD | {"Deployment"}], labels):
         own = of_object or {}

@@ -34,7 +34,7 @@ from tests.recorded import phase_of, recorded_reviews
 from webhook.admission.review import Phase
 
 TODAY = date(2026, 11, 22)
-#: What the API takes as the name of an object.
+#: The name of an object, as the API accepts it.
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
