@@ -28,7 +28,7 @@ def test_at_origin() -> None:
 
 
 def test_nobody_knows() -> None:
-    """What no text states is reported at the kustomization, and not as fixable."""
+    """A value that no text sets is reported at the kustomization, and not as fixable."""
     manifest = a_build("prod")
     manifest.origin.__dict__["layers"] = ()
     (finding,) = lint([manifest], CONTEXT, selection=RENAMES).findings
@@ -38,7 +38,7 @@ def test_nobody_knows() -> None:
 
 
 def test_exemption_without_effect() -> None:
-    """What is wrong with an exemption is told where it was built: no text states it here."""
+    """An error in an exemption is reported where it was built: no text sets it here."""
     manifest = a_build("prod", annotations={"evenkeel.dev/ignore": "nosuch: why"})
     (finding,) = lint([manifest], CONTEXT, selection=Selection(select=frozenset())).findings
 

@@ -104,7 +104,7 @@ def test_exempt() -> None:
     ],
 )
 def test_exempt_as_lint(spec: dict[str, Any], made: int) -> None:
-    """Only what lint exempts is left: where a policy denies whatever annotations say, they save nothing."""
+    """Only findings that lint exempts are left: where a policy denies whatever annotations say, none are."""
     spec = spec | {"rules": {"topology-key-deprecated": {"severity": "error"}}}
     web = spread(a_constraint(topologyKey=OLD_ZONE), annotations={"evenkeel.dev/ignore": EXEMPTION})
     result = fixed(a_fixing(build(a_policy(**spec))), web)[1]

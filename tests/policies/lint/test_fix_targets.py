@@ -57,7 +57,7 @@ def test_fix(built: list[BuiltObject], changed: list[str], made: int, left: int)
 
 
 def test_nowhere() -> None:
-    """What no text states is told, and left alone."""
+    """A value that no text sets is reported, and left alone."""
     manifest = a_build("a")
     manifest.origin.__dict__["layers"] = ()
     result = fix(manifest)

@@ -141,7 +141,7 @@ spec: {template: {spec: {topologySpreadConstraints: [{topologyKey: a/b, %s}]}}}
     ],
 )
 def test_what_is_still_open(text: str, expected: set[str]) -> None:
-    """What another tool fills in or merges later is not judged; what it cannot change is."""
+    """Values that another tool fills in or merges later are not evaluated; values that it keeps are."""
     manifests = [entry for document in load(text, "a.yaml") for entry in objects(document)]
     ignore = frozenset({"revision-key-missing"})
     found = lint(manifests, AdmissionContext(policies=()), selection=Selection(ignore=ignore))
@@ -268,7 +268,7 @@ CONTAINERS = {"containers": [{"name": "web", "image": "web"}]}
 def test_parts_of_manifests(
     obj: dict[str, Any], reasons: list[SkipReason], judged: int, wrong: list[str]
 ) -> None:
-    """What an object lacks is an error, or the object is listed as not judged, or not to its end."""
+    """A missing part is an error, or the object is listed as not evaluated, or only in part."""
     whole = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}} | obj
     result = lint(objects(Document(whole, "a.yaml", 0)), AdmissionContext(policies=()))
 
