@@ -323,7 +323,7 @@ def test_yaml_round_trip(value: Any) -> None:
 
 @given(st.text() | st.binary() | st.text(alphabet="[]{}:,&*!|>'\"%@`#?- \n\tab1."))
 def test_any_text(source: str | bytes) -> None:
-    """Whatever a file holds, reading it gives documents or a DocumentError with a place on every line."""
+    """Whatever a file contains, reading it gives documents or a DocumentError with a place on every line."""
     found: tuple[str, ...] = ()
     try:
         for document in load(source, "f"):

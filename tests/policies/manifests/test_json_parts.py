@@ -20,7 +20,7 @@ _VALUES = st.recursive(
 
 @given(st.lists(_VALUES, max_size=5))
 def test_items_are_those_of_a_parser(listed: list[object]) -> None:
-    """Of what can be read, the parts are what the whole has."""
+    """The parts of a readable list are the items that a parser finds."""
     assert listed == [value(part) for part in items(orjson.dumps(listed))]
 
 
@@ -32,7 +32,7 @@ def test_members_are_those_of_a_parser(obj: dict[str, object]) -> None:
 
 @given(st.binary(max_size=60) | st.text(alphabet='"\\[]{},:a ').map(str.encode))
 def test_rubbish(text: bytes) -> None:
-    """Whatever it is, it has parts or none."""
+    """Any bytes have parts or none."""
     assert all(list(items(text)))
     assert all(members(text))
     written_identity(text)

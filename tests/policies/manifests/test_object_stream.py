@@ -111,7 +111,7 @@ def test_the_objects_are_those_of_the_whole_text(content: bytes, size: int) -> N
     size=st.integers(1, 200),
 )
 def test_any_list(items: list[Any], *, indent: int | None, plain: bool, size: int) -> None:
-    """Whatever a List holds and wherever it is cut, its objects are the same."""
+    """Whatever a List contains and wherever it is cut, its objects are the same."""
     content = json.dumps(LIST | {"items": items}, indent=indent, ensure_ascii=plain).encode()
 
     assert whole(content) == streamed(cut(content, size))
