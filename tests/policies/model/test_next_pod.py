@@ -249,7 +249,7 @@ FULL["spec"] |= {"ordinals": {"start": 3}, "volumeClaimTemplates": [{"metadata":
 
 @given(broken_copies(FULL))
 def test_no_workload_is_too_broken(workload: dict[str, Any]) -> None:
-    """Whatever stands in whatever field, there is a pod to read."""
+    """A workload with a broken value in any field still gives a pod to read."""
     for kind in (kind_of("StatefulSet", "apps"), kind_of("Deployment", "apps"), kind_of("Job", "batch")):
         pod = next_pod(Workload.read(workload, kind, "shop")).obj
 

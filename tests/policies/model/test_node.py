@@ -77,7 +77,7 @@ def test_mistakes_are_told() -> None:
 
 @given(broken_copies(NODE))
 def test_no_node_is_too_broken_to_read(raw: dict[str, Any]) -> None:
-    """Whatever stands in whatever field, reading ends with a node."""
+    """A broken value in any field still gives a node."""
     node = read_node(raw, ErrorList())
 
     assert isinstance(node.name, str)

@@ -174,7 +174,7 @@ def test_mistakes_in_a_pending_pod_are_told_where_it_came_from() -> None:
 
 @given(broken_copies(FULL_POD))
 def test_no_pod_is_too_broken_to_read(raw: dict[str, Any]) -> None:
-    """Whatever stands in whatever field, reading ends with a pod whose amounts are positive integers."""
+    """A broken value in any field still gives a pod whose amounts are positive integers."""
     bound = read_bound_pod(raw, ErrorList())
     pending = read_pod(raw, FieldPath(), ErrorList())
 

@@ -208,7 +208,7 @@ def test_equal(one: dict[str, Any], other: dict[str, Any]) -> None:
     ],
 )
 def test_unequal(other: dict[str, Any]) -> None:
-    """Whatever rolls out makes another template."""
+    """Every change that starts a rollout makes another template."""
     assert template_key(a_template()) != template_key(other)
 
 
@@ -261,7 +261,7 @@ def test_what_no_api_server_stores(raw: Any) -> None:
     "raw", [{"spec": 3, "metadata": []}, {"spec": {"containers": [7, None], "volumes": {}}}]
 )
 def test_rubbish_is_read(raw: Any) -> None:
-    """Whatever is of the wrong type has a digest all the same."""
+    """A template with fields of the wrong type has a digest all the same."""
     assert template_key(raw).digest
 
 

@@ -211,11 +211,11 @@ FULL = a_workload(
 
 @given(broken_copies(FULL))
 def test_no_workload_is_too_broken(workload: dict[str, Any]) -> None:
-    """Whatever stands in whatever field, it is of the revision or of a new one."""
+    """A workload with a broken value in any field is of the revision or of a new one."""
     assert found(workload, [a_replica_set(FULL, "a")]) in {"a", None}
 
 
 @given(broken_copies(a_replica_set(FULL, "a")))
 def test_no_replica_set_is_too_broken(stored: dict[str, Any]) -> None:
-    """Whatever stands in whatever field, it is read, and can be asked."""
+    """A ReplicaSet with a broken value in any field is read, and compared with workloads."""
     found(FULL, [stored, a_replica_set(V1, "b")])

@@ -156,7 +156,7 @@ def test_services_are_found_as_a_plain_loop_finds_them(
     assert sorted(map(sorted, expected)) == sorted(map(sorted, found))
 
 
-#: What is applied or, without a value, removed: (kind, namespace, name) and the labels.
+#: The object that is applied or, without a value, removed: (kind, namespace, name) and the labels.
 keys = st.tuples(
     st.sampled_from(sorted(SNAPSHOT_KINDS)),
     st.sampled_from(["shop", "default", None]),

@@ -34,7 +34,7 @@ PRINTED = {
     ErrorKind.DUPLICATE: "Duplicate value",
     ErrorKind.FORBIDDEN: "Forbidden",
 }
-#: What Evenkeel adds where a workload has an error that the API server finds in its pods.
+#: The text that Evenkeel adds where a workload has an error that the API server finds in its pods.
 OF_WORKLOAD = ": Kubernetes 1.34+ rejects every pod of this workload"
 LONG_VALUE = re.compile(r'"([^"]{80})[^"]+"')
 MERGE_ERROR = re.compile(r"(.*topologySpreadConstraints\[\d+\])\[(\d+)\]")

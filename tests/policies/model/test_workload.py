@@ -138,7 +138,7 @@ def test_errors_hold_shape_and_constraints() -> None:
 )
 @pytest.mark.parametrize("kind", ["Pod", "Deployment"])
 def test_rubbish_is_read(obj: dict[str, object], kind: str) -> None:
-    """Whatever stands in an object, reading it returns."""
+    """Objects with fields of any type are read without an error."""
     workload = Workload.read(obj, kind_of(kind, "apps" if kind == "Deployment" else ""), "shop")
 
     assert workload.owner is None
