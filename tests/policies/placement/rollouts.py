@@ -12,7 +12,7 @@ from policies.placement.rollout.rollout_start import RolloutSettings
 from tests.builders import a_constraint, a_node, a_pod, a_workload
 from tests.policies.reports.verdicts import an_index
 
-#: What is known of a pod that runs and is ready.
+#: The facts of a pod that runs and is ready.
 READY = DeletionFacts(phase=2, ready=True, cost=0, ready_since=0.0, restarts=(0, 0), created=0.0, uid="")
 #: A node in each of three zones.
 THREE_ZONES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
@@ -75,7 +75,7 @@ def roll(obj: dict[str, Any], context: AdmissionContext, **settings: Any) -> Rol
     return simulate_rollout(obj, context, RolloutSettings(**settings))
 
 
-#: How what happens to a pod is written.
+#: The sign of each action on a pod.
 _SIGNS = {PodAction.CREATED: "+", PodAction.SCHEDULED: "*", PodAction.DELETED: "-", PodAction.EVICTED: "!"}
 
 

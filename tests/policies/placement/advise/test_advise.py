@@ -165,7 +165,7 @@ def test_running_pods() -> None:
 
 
 def test_an_early_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was not tried is said; before anything is known there is no advice."""
+    """Untried constraints are reported; before anything is known there is no advice."""
     context, goal = context_of(TEMPTING), a_goal(3, 12, enforced=True)
     workload = workload_of(None, context)
     assert advise(workload, context, goal, stop=lambda: True) is None

@@ -22,7 +22,7 @@ HOSTS = [a_node(f"n{at}", f"zone-{at}") for at in range(20)]
     ],
 )
 def test_losses(fields: Object, cpu: str, expected: set[tuple[int, int, int]]) -> None:
-    """What is lost at once, what fits once the nodes are removed, and what fits in an outage."""
+    """Pods lost at once, those that fit once the nodes are removed, and those that fit in an outage."""
     context = context_of([a_node(f"n{at}", zone, cpu=cpu) for at, zone in enumerate("abc")])
     workload = workload_of([a_constraint(maxSkew=1, **fields)], context, containers=ONE_CPU)
     losses = list(domain_losses(workload, 6, ZONE_KEY, context, lambda: False))

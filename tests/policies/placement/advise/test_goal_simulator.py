@@ -37,7 +37,7 @@ def _trial(
     ],
 )
 def test_the_worst_of_all_ways(skew: int, expected: list[int]) -> None:
-    """What maxSkew allows is found, also where the minimum has to be raised first: 4, 2 and 2."""
+    """The worst that maxSkew allows is found, also where the minimum must be raised first: 4, 2 and 2."""
     # Without requests the nodes are the same to every score: all are tied that the constraint allows.
     nothing = {"requests": {"cpu": "0", "memory": "0"}}
     containers = [{"name": "c", "image": "web:1", "resources": nothing}]

@@ -109,7 +109,7 @@ def test_risks(found: WorkloadAudit, expected: list[tuple[Risk, int | None]]) ->
 
 
 def test_numbers() -> None:
-    """What is counted: pods, skew, minimum and the room for more."""
+    """The audit counts pods, skew, minimum and the room for more."""
     found = _audit([a_constraint()], *NODES, *on("n1", 2), *on("n2", 1))
     (skew,) = found.constraints
 

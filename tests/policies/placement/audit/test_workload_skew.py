@@ -21,7 +21,7 @@ from tests.policies.scheduler.clusters import an_index
 Object = dict[str, Any]
 
 DEMO: list[Object] = yaml.safe_load(Path("webhook/demo/cluster.yaml").read_text())["items"]
-#: What the skew alone shows.
+#: The risks that the skew alone shows.
 MEASURED = {Risk.VIOLATED, Risk.PENDING, Risk.NEVER_BINDS, Risk.UNEVEN, Risk.INVALID}
 
 

@@ -117,7 +117,7 @@ OTHERS = {"matchLabels": {"app": "other"}}
 def test_alternatives(
     documents: tuple[dict[str, Any], ...], constraint: dict[str, Any], zones: str, expected: list[str]
 ) -> None:
-    """What would be otherwise is said for both autoscalers, where it is not so already."""
+    """Alternatives are listed for both autoscalers, unless the workload has them already."""
     spec = {"topologySpreadConstraints": [a_constraint(topologyKey=ZONE, **constraint)]}
     web = a_workload("Deployment", spec=spec)
     web["spec"]["replicas"] = 4

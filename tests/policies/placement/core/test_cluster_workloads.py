@@ -45,7 +45,7 @@ def test_replica_sets_stand_for_their_deployment() -> None:
 
 
 def test_owners_that_are_no_workloads() -> None:
-    """What an operator's resource owns is no revision of it: two StatefulSets stay two."""
+    """Workloads that an operator's resource owns are no revisions of it: two StatefulSets stay two."""
     owner = {
         "apiVersion": "example.com/v1",
         "kind": "Kafka",
@@ -100,7 +100,7 @@ def test_which_are_looked_at() -> None:
 
 
 def test_objects_that_change() -> None:
-    """What is replaced or removed is as if it had never been otherwise."""
+    """Objects that are replaced or removed leave no trace."""
     owner = ("apps/v1", "StatefulSet", "web")
     found = ClusterWorkloads(WorkloadKinds())
     for obj in (a_workload("StatefulSet"), _pending("web-1", owner), _pending("web-2", owner), CURRENT):

@@ -78,7 +78,7 @@ OLD = _pods({"app": "web", **TEAM, "pod-template-hash": "old"}, n1=2, n2=2)
     ],
 )
 def test_what_is_proposed(obj: Object, pods: list[Object], version: str, expected: list[str]) -> None:
-    """Only what can matter: a constraint that refuses nodes, and pods that are not the revision's own."""
+    """Only changes that can matter: to a constraint that rejects nodes, and counts others' or old pods."""
     context = AdmissionContext(
         policies=(),
         cluster=an_index([*_nodes(), *pods]),
@@ -130,5 +130,5 @@ def _first_edit(obj: Object, *objects: Object) -> tuple[str, Any]:
     ],
 )
 def test_mistakes_are_mended_first(obj: Object, objects: list[Object], expected: tuple[str, Any]) -> None:
-    """What was a mistake gives up nothing, so it is the first suggestion."""
+    """The fix of a mistake gives up nothing, so it is the first suggestion."""
     assert expected == _first_edit(obj, *objects)

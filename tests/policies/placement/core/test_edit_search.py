@@ -39,7 +39,7 @@ def test_what_is_evaluated_is_the_edited_manifest() -> None:
     [pytest.param(0, True, id="no more"), pytest.param(1, False, id="too dear")],
 )
 def test_the_bound(most: int, *, may_go_on: bool) -> None:
-    """What is not tried is no failure: the search says that it is not complete."""
+    """An untried edit is no failure: the search reports that it is not complete."""
     search = _search(most, may_go_on=may_go_on)
 
     assert search.attempt([Edit(REPLICAS, None, 5)]) is None

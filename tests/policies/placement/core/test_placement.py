@@ -25,7 +25,7 @@ from tests.recorded import recorded_placements
 UNMODELED = {"antiaffinity-required-host"}
 #: The workload whose pods the API server refuses.
 REFUSED = "matchlabelkeys-trap"
-#: What kube-scheduler adds to the sentence once it has tried to preempt.
+#: The words that kube-scheduler adds to its message once it has tried to preempt.
 PREEMPTION = " no new claims to deallocate, preemption:"
 
 
@@ -112,7 +112,7 @@ def test_what_a_real_scheduler_scored(name: str) -> None:
 
 #: Three zones of three nodes each; the last is cordoned.
 NINE_NODES = [a_node(f"{zone}{n}", zone, unschedulable=zone == "c") for zone in "abc" for n in range(3)]
-#: What the project's own rule recommends.
+#: The constraint that the project's own rule recommends.
 KEYED = {"topologySpreadConstraints": [a_constraint(matchLabelKeys=["pod-template-hash"])]}
 WEB, NEXT_WEB = (a_workload(spec=KEYED | {"hostname": name}) for name in ("one", "two"))
 
@@ -267,7 +267,7 @@ def test_constraints_without_effect() -> None:
     ],
 )
 def test_defaults_of_a_policy(at: str, metadata: dict[str, Any], policy: str | None) -> None:
-    """What the API server has stored is never injected into: only what is created is."""
+    """Defaults are injected only into objects that are created, never into stored ones."""
     default = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}
     given = a_policy(defaults={"at": at, "constraints": [default]})
     context = a_context(given, cluster=[a_node("n1", "a")])

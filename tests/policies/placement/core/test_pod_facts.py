@@ -85,7 +85,7 @@ def test_pods_without_known_objects() -> None:
 
 
 def test_own_pods_without_objects() -> None:
-    """What their workload says is enough."""
+    """The fields of their workload are enough."""
     facts, placed = _facts(a_pod(spec={"nodeName": "n1"}), a_workload(), known=False)
 
     assert (1, False, False) == (facts.own_count, facts.is_tied(placed), facts.tolerates(placed, GPU))

@@ -53,7 +53,7 @@ def test_what_nothing_replaces() -> None:
 
 
 def test_a_pod_that_nothing_can_prepare() -> None:
-    """What the API server would reject is not scheduled again, and says why."""
+    """A pod that the API server would reject is not scheduled again, and has the reason."""
     broken = another_pod("db", "n1")
     broken["spec"]["topologySpreadConstraints"] = [a_constraint(maxSkew=0)]
     result, _ = try_out([*NODES, broken], LOSE_A)
@@ -150,7 +150,7 @@ def test_a_given_set_waits_too() -> None:
 
 
 def test_stopped() -> None:
-    """What was not tried when it was stopped is none of the pending pods."""
+    """Pods that were not tried before the stop do not count as pending."""
     web, stops = a_deployment(cpu="1m"), iter([False, True])
     objects = [*NODES, *its_pods(web, {"web-1": "n1", "web-2": "n1"})]
     result, _ = try_out(objects, LOSE_A, workload=web, stop=lambda: next(stops))

@@ -183,7 +183,7 @@ def test_a_lost_zone() -> None:
 
 
 def test_relaxing_the_constraint_gives_up_no_data() -> None:
-    """What loses data comes after all that relaxes the constraint."""
+    """Suggestions that lose data come after all that relax the constraint."""
     kinds = [
         entry.changes[0].what
         for entry in explained(a_stateful_set(), a_class(), *bound("a", "a")).suggestions.found

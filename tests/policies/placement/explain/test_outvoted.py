@@ -1,4 +1,4 @@
-"""With what PodTopologySpread would have won, against trying everything."""
+"""The weight and maxSkew with which PodTopologySpread would have won, against trying everything."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def _feasible_after(obj: Any, suggestion: Suggestion, context: AdmissionContext)
 
 @given(cases())
 def test_every_suggestion_makes_the_manifest_fit(case: Object) -> None:
-    """Whatever the cluster and the pod: with the edits, or the changed defaults, the pod fits."""
+    """For any cluster and pod: with the edits, or the changed defaults, the pod fits."""
     profile = build_profile(case["args"])
     context = context_of(*objects_of(case), scheduler=SchedulerConfig({}, fallback=profile))
     suggestions = suggestions_of(case["pod"], context)
@@ -312,7 +312,7 @@ def test_what_is_proposed(obj: Object, nodes: list[Object], expected: list[str])
 
 
 def test_constraints_of_a_policy_are_changed_there() -> None:
-    """What a policy injects stands in no manifest: no path, but the constraint and its field."""
+    """A suggestion for an injected constraint has no path in a manifest, but the constraint and its field."""
     constraint = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
     policy = a_policy(defaults={"at": "workloads", "constraints": [constraint]})
     context = a_context(policy, cluster=[*FULL, a_node("n3", "c", unschedulable=True)])

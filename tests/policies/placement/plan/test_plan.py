@@ -63,7 +63,7 @@ def test_a_constraint_is_added() -> None:
 
 
 def test_a_constraint_is_removed() -> None:
-    """What it counted is shown on, and that it is gone."""
+    """Domains of a removed constraint are still shown, under the defaults that replace it."""
     before, after = a_set(a_deployment(3, spec=SPREAD)), a_set(a_deployment(3))
     domains = _only(plan(before, after, *running("n1", "n2", "n3"))).domains
     origins = [ConstraintOrigin.SCHEDULER_SYSTEM] * 2
@@ -113,7 +113,7 @@ def test_a_selector_mistake() -> None:
 
 
 def test_the_room_is_shared() -> None:
-    """What is removed makes room for what is added, which comes last."""
+    """Removed workloads make room for added ones, which come last."""
     big = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "3"}}}]}
     old, new = a_deployment(3, "old", spec=big), a_deployment(3, "new", spec=big)
     pods = running("n1", "n2", "n3", app="old", **big)
@@ -223,7 +223,7 @@ def test_builds_that_differ() -> None:
 
 
 def test_builds_where_none_runs() -> None:
-    """What a build was is placed first, without what the others were."""
+    """The pods that a build has now are placed first, without those of the other builds."""
     found = plan(_builds(a=2, b=1), _builds(a=3, b=2))
 
     assert [2, 1] == [entry.pods.running for entry in found.workloads]
@@ -268,7 +268,7 @@ def test_the_cluster_stays() -> None:
 
 
 def test_claims_are_not_modeled() -> None:
-    """What a scheduler looks at besides is named."""
+    """Inputs of kube-scheduler that the plan does not model are named."""
     claim = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}
     workload = _only(plan(a_set(), a_set(a_deployment(1, spec=claim))))
 
@@ -305,7 +305,7 @@ def test_a_rollout_that_deadlocks() -> None:
 
 
 def test_the_end_before_the_end() -> None:
-    """What was not applied is listed; what was, is planned."""
+    """Workloads that were not applied are listed; those that were are planned."""
     answers = iter([False, False, True])
     after = a_set(a_deployment(1, "a"), a_deployment(1, "b"))
     found = make_plan(a_set(), after, a_cluster(), stop=lambda: next(answers, True))

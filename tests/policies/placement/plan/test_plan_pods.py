@@ -51,7 +51,7 @@ def test_an_autoscaler_has_set_the_number() -> None:
 
 
 def test_the_cluster_says_the_number() -> None:
-    """What the object of the cluster wants counts before what runs of it, as in all commands."""
+    """The replicas of the cluster's object count before its running pods, as in all commands."""
     sources = ReplicaSources()
     sources(a_deployment(4))
     fork = a_cluster(*running("n1", "n2")).fork("")

@@ -223,7 +223,7 @@ def _run(pods: Any, new: str, old: tuple[str, ...], replicas: int, update: Rolli
     DeploymentController(pods, replicas=replicas, update=update, new=new, old=old).run()
 
 
-#: What the plain rollout writes for what happens to a pod.
+#: The plain rollout's sign of each action on a pod.
 _SIGNS = {PodAction.CREATED: "+", PodAction.SCHEDULED: "*", PodAction.DELETED: "-", PodAction.EVICTED: "!"}
 
 
@@ -262,7 +262,7 @@ def _old(node: str, number: int = 1, priority: int = 0) -> Object:
 
 
 def test_a_victim_takes_the_room_of_an_old_pod() -> None:
-    """What replaces the victim fits nowhere until the rollout deletes the pod of the old revision."""
+    """The victim's replacement fits nowhere until the rollout deletes the pod of the old revision."""
     nodes = _small("n1", "n2")
     rollout = _rolled(a_deployment(1, surge=1, unavailable=0), *nodes, _old("n1"), _owned(_low("low", "n2")))
     course = rollout.courses.likely

@@ -50,7 +50,7 @@ def _explain(obj: Object, objects: list[Object]) -> Explained:
     ],
 )
 def test_all_commands_agree_on_a_new_revision(containers: list[Object], outcome: Outcome) -> None:
-    """What fits nowhere beside the pods that run is decided by the rollout that replaces them."""
+    """A pod that fits nowhere beside the running ones is decided by the rollout that replaces them."""
     objects, obj = _running(3), _deployment(3, containers)
     context = AdmissionContext(policies=(), cluster=an_index(objects))
     explained = _explain(obj, objects)
@@ -108,7 +108,7 @@ def test_nothing_is_replaced(objects: list[Object], obj: Object) -> None:
 
 
 def test_an_exported_object() -> None:
-    """What was exported and edited has the uid of the stored object, and replaces its pods all the same."""
+    """A manifest that was exported and edited has the stored object's uid, and replaces its pods anyway."""
     stored = _deployment(3, _MOST_OF_A_NODE, uid="u1")
     edited = deepcopy(stored)
     edited["spec"]["template"]["spec"]["containers"][0]["image"] = "next"

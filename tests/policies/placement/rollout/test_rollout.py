@@ -154,7 +154,7 @@ def test_partial_deadlock() -> None:
 
 
 def test_pending_old_pods_go_first() -> None:
-    """What no node takes of the old revision is cleaned up before anything that is available."""
+    """Pending pods of the old revision are deleted before any that is available."""
     rollout = roll(a_deployment(3, a_constraint(), unavailable=1, surge=0), a_context(*CORDONED))
 
     assert "- old pending" == story(rollout.courses.likely)[0]
@@ -193,7 +193,7 @@ def test_the_old_template() -> None:
 
 
 def test_deletion_costs() -> None:
-    """What is known of the pods of the cluster decides which goes first."""
+    """The known facts of the cluster's pods decide which is deleted first."""
     context = a_context(*THREE_ZONES, *running("old", n1=1, n2=1, n3=1))
     known = {("shop", f"web-old-n{number}-0"): READY._replace(cost=-number) for number in (1, 2, 3)}
     obj = a_deployment(3, unavailable=1, surge=0)

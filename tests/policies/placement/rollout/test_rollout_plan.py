@@ -36,7 +36,7 @@ def _rolled_out(name: str, **settings: Any) -> Rollout:
 
 @pytest.mark.parametrize("name", ["third-2", "third-3", "third-4", "third-7"])
 def test_a_stuck_rollout_is_not_refilled(name: str) -> None:
-    """What a rollout has deleted so far stays deleted: its ReplicaSets want no more pods than they have."""
+    """Pods that a rollout has deleted stay deleted: its ReplicaSets want no more pods than they have."""
     assert 0 == _rolled_out(name).placed
 
 

@@ -143,7 +143,7 @@ def test_pending_pods_of_a_deployment(name: str) -> None:
     ],
 )
 def test_a_rollout_that_ends_uneven(constraint: dict[str, Any], expected: list[str]) -> None:
-    """What keeps pods of the old revision out of the counts is said, and verified to end within maxSkew."""
+    """The change that keeps old pods out of the counts is suggested, and verified to end within maxSkew."""
     obj, cluster = (
         a_deployment(3, constraint, surge=3, unavailable=0),
         (*THREE_ZONES, *running("old", n1=2, n2=1)),

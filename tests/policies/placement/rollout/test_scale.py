@@ -64,7 +64,7 @@ def test_up_where_none_runs() -> None:
 
 
 def test_up_beyond_what_fits() -> None:
-    """What fits nowhere stays pending; no pod is left over, so nothing is deadlocked."""
+    """Pods that fit nowhere stay pending; none is left over, so nothing is deadlocked."""
     rollout = roll(a_deployment(2, a_constraint()), a_context(*CORDONED), scale=4)
 
     assert (Outcome.PENDING, 2) == (rollout.outcome, len(rollout.courses.likely.pending))
@@ -72,7 +72,7 @@ def test_up_beyond_what_fits() -> None:
 
 @pytest.mark.parametrize("kind", [("ReplicaSet", "apps"), ("ReplicationController", "")])
 def test_other_kinds(kind: tuple[str, str]) -> None:
-    """What a Deployment's ReplicaSet does, a ReplicaSet or ReplicationController does alone."""
+    """A ReplicaSet or ReplicationController scales as the ReplicaSet of a Deployment does."""
     obj = a_workload(*kind)
 
     assert Outcome.COMPLETE is roll(obj, a_context(*THREE_ZONES), scale=3).outcome

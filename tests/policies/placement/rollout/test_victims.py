@@ -62,7 +62,7 @@ def test_order_of_two(first: Replica, second: Replica) -> None:
     ],
 )
 def test_what_the_hour_changes(ages: tuple[int, int], names: str, *, expected: bool) -> None:
-    """What goes first now, and would not within the horizon, is a tie; what goes first now is named first."""
+    """A pod that is first now, but not for the whole horizon, is a tie; the first of now is named first."""
     pods = [a_replica(name, ready_since=NOW - age) for name, age in zip(names, ages, strict=True)]
     first = min(pods, key=lambda pod: (_bucket(pod, NOW), pod.name))
     victims = find_victims(pods, 1, pods, NOW)

@@ -53,7 +53,7 @@ def test_the_first_run_is_the_one_alone() -> None:
     ],
 )
 def test_stopping(stop_after: int, runs: int, steps: int, *, complete: bool) -> None:
-    """What was not finished is left out, and that there is more is known."""
+    """Unfinished steps and runs are left out, and the result is marked as incomplete."""
     simulated = _simulated(4, stop_after=stop_after)
     assert simulated.distribution is not None
 

@@ -207,7 +207,7 @@ def test_each_host(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_is_judged(workload: Object, *, judged: bool) -> None:
-    """Only what has a number of replicas, and a controller that keeps it."""
+    """Only workloads with a number of replicas, and a controller that keeps it, are evaluated."""
     context = AdmissionContext(policies=())
 
     assert judged is (not why_unjudged(read_workload(workload, context)))
@@ -306,7 +306,7 @@ def test_replicas_of_a_stateful_set_keep_their_volumes() -> None:
 
 
 def test_each_loss_finds_the_volumes_as_they_were() -> None:
-    """What one loss gives a claim is free again in the next: the one volume left is for whoever needs it."""
+    """A volume that one loss gives a claim is free again in the next: any claim may get the one left."""
     claims = [storage.a_claim(name) for name in ("of-a", "of-b")]
     pods = [
         a_pod(

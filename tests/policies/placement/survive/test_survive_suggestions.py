@@ -82,7 +82,7 @@ def test_what_is_in_no_manifest() -> None:
 
 
 def test_what_lacks_replicas_anyway() -> None:
-    """What helps is looked for before any loss."""
+    """Suggestions for missing replicas are searched for before any loss."""
     (found,) = _help(cpu="5")
 
     assert found.domain is None
