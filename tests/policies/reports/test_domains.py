@@ -27,5 +27,5 @@ HOSTS = {f"n{number:03}": 0 for number in range(1_000)}
     ],
 )
 def test_domain_counts(before: dict[str, int], after: dict[str, int], expected: str) -> None:
-    """What changes comes first; many with equal numbers are one entry, and the entries are bounded."""
+    """Changed domains come first; many with equal numbers are one entry, and the entries are bounded."""
     assert expected == domain_counts(before, after)

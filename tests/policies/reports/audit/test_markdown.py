@@ -12,7 +12,7 @@ from policies.reports.audit.run import AuditRun
 from policies.reports.audit.text import render_markdown
 from tests.policies.reports.audit.audits import HOSTILE_RUNS, an_audit_run
 
-#: What a comment on GitHub may have.
+#: The most characters of a comment on GitHub.
 MOST_CHARACTERS = 65_536
 #: A character that a backslash escapes, or code: between as many backticks, none of them escaped.
 _CODE = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")

@@ -13,5 +13,5 @@ from tests.policies.reports.audit.audits import an_audit_run
     [(Severity.ERROR, None, True), (None, None, False), (Severity.NOTE, 0, True), (Severity.ERROR, 0, True)],
 )
 def test_fails(least: Severity | None, top: int | None, *, expected: bool) -> None:
-    """What is not shown fails an audit, too."""
+    """Problems that are not shown fail an audit, too."""
     assert expected is an_audit_run(top).fails(least)

@@ -37,7 +37,7 @@ def test_wide(golden: Callable[[str, str], str]) -> None:
     "render", [audit_text.render_markdown, partial(audit_text.render, width=120, color=False)]
 )
 def test_ended_before_anything_was_found(render: Callable[[AuditRun], str]) -> None:
-    """What was not looked at is not clean."""
+    """Workloads that were not audited are not reported as clean."""
     run = replace(an_audit_run(left=3), workloads=(), total=0, with_problems=0, problems=Counter())
 
     assert "nothing to report" in render(replace(run, left=0))

@@ -22,7 +22,7 @@ def report_of(explained: Explained) -> dict[str, Any]:
 
 
 def test_fits_nowhere() -> None:
-    """What the text says stands in values, and the text itself in lines."""
+    """The facts of the text are values, and the text itself is there in lines."""
     explained = an_explanation(a_spread_pod(a_constraint()), *UNEVEN)
     report = report_of(explained)
     (standing,) = report["constraints"]
@@ -146,7 +146,7 @@ def test_why_no_constraint() -> None:
 
 @pytest.mark.parametrize("old", [10**400, "\ud800"])
 def test_values_that_are_no_json_of_64_bits(old: Any) -> None:
-    """What an edit takes away may be anything; it is told as text where JSON has no word for it."""
+    """An edit may remove any value; one that JSON cannot express is reported as text."""
     gated = a_pod(spec={"schedulingGates": [{"name": old}]})
     report = report_of(an_explanation(gated, *UNEVEN))
 

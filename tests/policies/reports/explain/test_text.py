@@ -329,7 +329,7 @@ def test_names_cannot_steer_the_terminal() -> None:
 @pytest.mark.slow
 @given(cases(), st.sampled_from((20, 40, 80, 200)))
 def test_lines_are_no_wider_than_the_terminal(case: dict[str, Any], width: int) -> None:
-    """Whatever is explained, in color or not, lines keep to the width, and the text is the same again.
+    """For any explanation, in color or not, lines keep to the width, and the text is the same again.
 
     Only the scheduler's sentence stays one line, so that a search through a pipe finds it.
     """

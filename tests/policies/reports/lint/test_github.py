@@ -33,7 +33,7 @@ def test_clean() -> None:
 
 
 def test_escapes() -> None:
-    """What would end a property or the command is escaped as the runner reads it."""
+    """Characters that would end a property or the command are escaped as the runner reads them."""
     found = Finding(Severity.ERROR, Location("a,b:c%.yaml", 3), FieldPath(), "is 5%,\n::warning::x", "odd")
 
     assert ("::error file=a%2Cb%3Ac%25.yaml,line=3,title=odd::is 5%25,\\n::warning::x\n") == render(
@@ -50,7 +50,7 @@ def _as_read(text: str) -> str:
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: LintRun) -> None:
-    """Whatever stands in a manifest, a finding is one command that says what it should."""
+    """Whatever a manifest contains, a finding is one command with the right texts."""
     lines = render(run).splitlines()
     commands = [match for match in map(COMMAND.fullmatch, lines) if match]
 

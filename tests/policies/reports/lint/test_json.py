@@ -42,7 +42,7 @@ def test_schema_describes_every_field(run: LintRun) -> None:
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: LintRun) -> None:
-    """Whatever stands in a manifest, the report is JSON of the form, with its texts as they were."""
+    """Whatever a manifest contains, the report is JSON of the form, with its texts as they were."""
     report = json.loads(render(run))
 
     VALIDATOR.validate(report)

@@ -37,7 +37,7 @@ def test_clean() -> None:
 
 
 def test_fails_as_the_run_does() -> None:
-    """What is not bad enough for the run to fail is no failure."""
+    """Findings below the run's --fail-on are no failures."""
     failures = {
         fail_on: len(list(ET.fromstring(render(replace(RUN, fail_on=fail_on))).iter("failure")))
         for fail_on in (None, Severity.ERROR, Severity.NOTE)
@@ -48,7 +48,7 @@ def test_fails_as_the_run_does() -> None:
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: LintRun) -> None:
-    """Whatever stands in a manifest, the report is XML, and fails if the run does."""
+    """Whatever a manifest contains, the report is XML, and fails if the run does."""
     root = ET.fromstring(render(run).encode())
 
     assert run.failed == ((root.get("failures"), root.get("errors")) != ("0", "0"))

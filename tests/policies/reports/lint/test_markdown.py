@@ -14,7 +14,7 @@ from policies.reports.lint.markdown import render
 from policies.reports.lint.run import LintRun
 from tests.policies.reports.lint.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
-#: What a comment on GitHub may have.
+#: The most characters of a comment on GitHub.
 MOST_CHARACTERS = 65_536
 
 
@@ -47,9 +47,9 @@ _CODE = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: LintRun) -> None:
-    """Whatever stands in a manifest, a finding is one row of four cells, and nothing is markup.
+    """Whatever a manifest contains, a finding is one row of four cells, and nothing is markup.
 
-    A pipe is no end of a cell where a backslash stands before it, whatever stands before that.
+    A pipe ends no cell if there is a backslash before it, whatever is before that.
     """
     text = render(run)
     rows = [line for line in text.split("\n") if line.startswith("| ")][1:]

@@ -88,7 +88,7 @@ def test_uri(file: str, expected: str) -> None:
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: LintRun) -> None:
-    """Whatever stands in a manifest, the report is SARIF, with one result a finding."""
+    """Whatever a manifest contains, the report is SARIF, with one result a finding."""
     log = json.loads(render(run))
     results = log["runs"][0]["results"]
     uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]

@@ -65,7 +65,7 @@ def test_long_line() -> None:
 
 @given(TEXTS, st.lists(TEXTS | st.integers(0, 3), max_size=3))
 def test_hostile(line: str, segments: list[str | int]) -> None:
-    """Whatever a line and a path are, the line can be printed and a caret has a column of it."""
+    """Any line can be printed, and a caret for any path has a column of it."""
     marked = mark(line, FieldPath(tuple(segments)))
 
     assert marked.text.isprintable()

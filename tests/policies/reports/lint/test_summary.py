@@ -56,7 +56,7 @@ def test_asides() -> None:
 
 
 def test_generated_files() -> None:
-    """What repeats the findings of several files is suggested for exclude."""
+    """A file that repeats the findings of several others is suggested for exclude."""
     found = [
         Finding(Severity.NOTE, Location(file), FieldPath(), "is odd", "odd", title)
         for file, titles in {"all.yaml": "ab", "a.yaml": "a", "b.yaml": "b"}.items()
@@ -189,7 +189,7 @@ def test_every_report() -> None:
     ],
 )
 def test_bundles(files: dict[str, str], expected: dict[str, int]) -> None:
-    """What is put together from several has all that they have, and more than each."""
+    """A bundle has all findings of several files, and more than each."""
     found = [
         Finding(Severity.NOTE, Location(file, line), FieldPath(("spec",)), "is odd", "odd", f"Pod {name}")
         for file, names in files.items()

@@ -103,7 +103,7 @@ def test_statistics() -> None:
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: LintRun) -> None:
-    """Whatever stands in a manifest, every line can be printed and a finding has five at most."""
+    """Whatever a manifest contains, every line can be printed and a finding has five at most."""
     lines = render(run).splitlines()
 
     assert all(line.isprintable() for line in lines)

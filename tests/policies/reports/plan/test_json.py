@@ -44,5 +44,5 @@ def test_schema_describes_every_field(run: PlanRun) -> None:
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: PlanRun) -> None:
-    """Whatever stands in a manifest, the report is JSON of the form."""
+    """Whatever a manifest contains, the report is JSON of the form."""
     VALIDATOR.validate(json.loads(render(run)))

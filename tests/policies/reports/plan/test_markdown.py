@@ -13,7 +13,7 @@ from policies.reports.plan.run import PlanRun
 from policies.reports.plan.text import MARK, render_markdown
 from tests.policies.reports.plan.plans import EMPTY, HOSTILE_RUNS, RUN, SCALED
 
-#: What a comment on GitHub may have.
+#: The most characters of a comment on GitHub.
 MOST_CHARACTERS = 65_536
 
 
@@ -46,7 +46,7 @@ _CODE = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: PlanRun) -> None:
-    """Whatever stands in a manifest is no markup, names no one, and does not end what is folded."""
+    """Whatever a manifest contains is no markup, mentions no user, and does not end what is folded."""
     text = render_markdown(run)
     plain = _CODE.sub(lambda part: part[0][1:] if part[1] is None else "", text)
     allowed = {MARK, "<details>", "</details>", "<summary>", "</summary>", "<!-- -->"}

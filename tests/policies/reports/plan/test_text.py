@@ -27,7 +27,7 @@ def test_render(golden: Callable[[str, str], str], name: str, run: PlanRun) -> N
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: PlanRun) -> None:
-    """Whatever stands in a manifest steers no terminal, and the summary is the last line."""
+    """Whatever a manifest contains, no terminal is controlled, and the summary is the last line."""
     text = render(run, width=100, color=False)
 
     assert text.replace("\n", "").isprintable()

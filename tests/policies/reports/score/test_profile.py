@@ -57,7 +57,7 @@ from tests.policies.scheduler.scheduler_configs import profile_of, with_args, wi
     ],
 )
 def test_wording(profile: dict[str, Any], wording: Callable[[str], str]) -> None:
-    """What differs from the default profile, and what is not modeled."""
+    """The differences from the default profile, and the plugins that are not modeled, are listed."""
     loaded = profile_of({"schedulerName": "own", **profile})
     text = "\n".join([*profile_text(loaded), *unmodeled_text(loaded)])
 

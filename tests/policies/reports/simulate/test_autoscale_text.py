@@ -72,7 +72,7 @@ def test_deduced_groups_and_karpenter() -> None:
 
 
 def test_interrupted() -> None:
-    """What was not played to the end is said."""
+    """A forecast that was not played to the end is reported as such."""
     autoscaler = an_autoscaler(a=5, b=5)
     web = a_workload("Deployment")
     index = an_index(a_node("n1", "a"))

@@ -61,7 +61,7 @@ def test_every_reason_has_words() -> None:
 
 
 def test_interrupted() -> None:
-    """What was not played to the end is said."""
+    """A forecast that was not played to the end is reported as such."""
     pods = [on(f"n{number}", f"web-{number}") for number in (1, 2, 3)]
     text = text_of(scaled(groups(), *THREE, *pods, turns=1))
 

@@ -71,7 +71,7 @@ def test_text(name: str, report: SurvivalReport, golden: Callable[[str, str], st
     ],
 )
 def test_ci_formats(name: str, report: SurvivalReport, golden: Callable[[str, str], str]) -> None:
-    """What CI systems show: a page, and a case for each loss; what was not tried did not pass."""
+    """A page and a case for each loss, as CI systems show them; a loss that was not tried did not pass."""
     page, cases = survive_text.render_markdown(report), junit.render(report)
 
     assert golden(f"{name}.md", page) == page
