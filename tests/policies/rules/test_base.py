@@ -49,7 +49,7 @@ REPORTED_BY_READERS = {
     ("policies/config/spread_policy.py", "selector-missing"),
     ("policies/config/spread_policy.py", "max-skew-not-positive"),
 }
-#: What becomes of an object for an error of a rule, under a policy that denies.
+#: The enforcement of a rule's error, under a policy that denies.
 EXPECTED = {
     AtAdmission.DENY: Enforcement.DENY,
     AtAdmission.WARN: Enforcement.WARN,
@@ -91,7 +91,7 @@ def test_every_module_is_a_rule() -> None:
 
 @pytest.mark.parametrize("rule", sorted(set(ApiRule) - OF_DOCUMENTS))
 def test_every_rule_of_the_api_has_a_manual(rule: ApiRule) -> None:
-    """What the API server refuses in a workload is a rule like any other."""
+    """A check of workloads that the API server makes is a rule like any other."""
     assert RuleTarget.WORKLOAD is all_rules()[rule].target
 
 

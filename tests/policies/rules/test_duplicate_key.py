@@ -50,7 +50,7 @@ def test_findings(text: str, expected: list[str]) -> None:
     ],
 )
 def test_without_lines(kind: str, text: str, expected: str) -> None:
-    """What a chart renders to has no lines, so the values are named, but for secrets."""
+    """A rendered chart has no lines, so the values are named, but for secrets."""
     (document,) = load(f"apiVersion: v1\nkind: {kind}\n{text}", "f.yaml")
     (entry,) = objects(document.at_line(0))
     (problem,) = duplicate_key.check(entry, Context())

@@ -71,7 +71,7 @@ NODES = tuple(
 @examples(200)
 @given(st.data())
 def test_rules_take_anything(data: st.DataObject) -> None:
-    """Whatever an object holds, a run ends with findings and not with an exception."""
+    """Whatever an object contains, a run ends with findings and not with an exception."""
     objects = [WORKLOAD, *OTHERS]
     position = data.draw(st.integers(0, len(objects) - 1))
     objects[position] = data.draw(broken_copies(objects[position]))

@@ -170,7 +170,7 @@ def test_fails(example: Example) -> None:
 
 @pytest.mark.parametrize("example", _examples("Passes"))
 def test_passes(example: Example) -> None:
-    """What a manual gives as passing, the rule leaves alone, and nobody calls it an error."""
+    """An example that a manual gives as passing has no finding of the rule, and no error of any other."""
     findings = example.findings()
 
     assert [] == [finding for finding in findings if finding.rule == example.rule.id]
@@ -206,7 +206,7 @@ def test_needs_the_cluster(example: Example) -> None:
 
 @pytest.mark.parametrize("example", _examples("Fails"))
 def test_fixes(example: Example) -> None:
-    """What a rule would edit is no longer found after, and only rules that say so edit anything."""
+    """An edit removes the finding that it is for, and only rules that are fixable edit anything."""
     rule = example.rule
     context = Context(inventory=example.inventory, params=None if rule.params is None else rule.params())
     edited = []

@@ -177,7 +177,7 @@ def test_it_is_opt_in() -> None:
     [pytest.param("prod", [1], id="one environment"), pytest.param("dev", [], id="another environment")],
 )
 def test_environments(folder: str, expected: list[int]) -> None:
-    """What another copy of the repository's workloads has does not go with this one."""
+    """Pods of another copy of the repository's workloads do not count with this one."""
     files = {
         "prod/web.yaml": [_spread()],
         "dev/web.yaml": [_spread(topologySpreadConstraints=[])],

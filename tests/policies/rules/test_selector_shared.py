@@ -83,7 +83,7 @@ def test_others(other: dict[str, str], expected: int) -> None:
     ],
 )
 def test_constraints(constraint: dict[str, Any], expected: int) -> None:
-    """What the scheduler would count decides."""
+    """The pods that the scheduler would count decide."""
     assert expected == found(WEB, WORKER, constraint=BY_NAME | constraint)
 
 

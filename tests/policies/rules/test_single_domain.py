@@ -97,7 +97,7 @@ def test_domains(
     *,
     wording: Callable[[str], str],
 ) -> None:
-    """Only what the constraint itself takes in is a domain."""
+    """Only nodes that the constraint itself includes have a domain."""
     inventory = ClusterTopology(nodes, {"zone": domains} if domains else {})
     found = problems(
         "single-domain", MANIFEST.format(pod=pod, constraint=constraint), Context(inventory=inventory)

@@ -51,7 +51,7 @@ def enabled(point: str, **weights: int) -> dict[str, Any]:
     ],
 )
 def test_profiles(profile: dict[str, Any], expected: int) -> None:
-    """What the profile scores by, and with what weight, decides."""
+    """The scores and weights of the profile decide."""
     assert expected == len(found(a_scheduler_config(profile)))
 
 

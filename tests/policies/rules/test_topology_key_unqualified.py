@@ -98,7 +98,7 @@ WEIGHTED = {"weight": 1, "podAffinityTerm": TERM}
     ],
 )
 def test_severity(spec: dict[str, Any], expected: Severity, inventory: ClusterTopology | None) -> None:
-    """What keeps every pod pending is an error, whether or not the nodes are known; the rest is a warning."""
+    """An error is one that keeps every pod pending, whether or not nodes are known; others are warnings."""
     (problem,) = problems(RULE, text_of(a_workload(spec=spec)), Context(inventory=inventory))
 
     assert expected == problem.severity
@@ -117,7 +117,7 @@ def test_severity(spec: dict[str, Any], expected: Severity, inventory: ClusterTo
     ],
 )
 def test_edits(others: list[Any], expected: list[str]) -> None:
-    """What is meant is written where the list stays one that the API server takes."""
+    """The key that was meant is written where the API server accepts the resulting list."""
     spec = {"topologySpreadConstraints": [a_constraint(topologyKey="zone"), *others]}
     (problem,) = problems(RULE, text_of(a_workload(spec=spec)))
 

@@ -62,7 +62,7 @@ def test_places(spec: str, expected: str | None) -> None:
 
 @pytest.mark.parametrize(("version", "expected"), [("1.36", 1), ("1.37", 0)])
 def test_releases(version: str, expected: int) -> None:
-    """What a release has that is newer than the rules is not known."""
+    """Fields of a release newer than the rules are not known."""
     context = Context(version=KubernetesVersion.parse(version))
 
     assert expected == len(problems(RULE, DEPLOYMENT % "{topologySpreadConstraints: []}", context))

@@ -132,7 +132,7 @@ def test_what_else_the_repository_says(manifests: str, expected: list[tuple[str,
     ],
 )
 def test_edits(version: str, expected: dict[str, str]) -> None:
-    """Only what gives more room is offered as a repair."""
+    """Only edits that give more room are offered as a fix."""
     nodes = [*nodes_of("a", "b"), a_node("c-1", {ZONE: "c"}, taints=["gpu:NoSchedule"])]
     context = a_context(nodes, version=KubernetesVersion.parse(version))
     manifest = a_workload(f"topologyKey: {ZONE}, own", replicas=4)

@@ -143,7 +143,7 @@ def test_claims(claims: str, replicas: int, fields: dict[str, Any], expected: li
     ],
 )
 def test_claims_and_a_class(claims: str, expected: list[int]) -> None:
-    """What is bound stays where it is, and what is not goes where the class makes volumes."""
+    """Bound claims stay where they are; the others go where the class makes volumes."""
     cluster = _cluster(claims, [a_class(**WAITS, **_allowed("b"))])
     workload = a_stateful_set(minDomains=3)
     workload["metadata"]["namespace"] = "shop"

@@ -27,7 +27,7 @@ CASES = sorted(entry.name for entry in WILD.iterdir() if entry not in (EXPECTED,
 CLUSTERS = {"without a cluster": "", "with the nodes of cluster.json": str(CLUSTER)}
 #: How the line starts that says what a file is made after; the README beside the data tells them apart.
 SOURCED = ("# In the shape of ", "# In the manner of ")
-#: What holds no workload that could be judged as it stands.
+#: The cases that have no workload to evaluate as it is.
 WITHOUT_WORKLOADS = ("51-chart", "52-beside")
 
 
