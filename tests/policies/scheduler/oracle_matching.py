@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-#: What Go's ``strconv.ParseInt(text, 10, 64)`` takes, before the range is looked at.
+#: The integers of Go's ``strconv.ParseInt(text, 10, 64)``, before their range is checked.
 INTEGER = re.compile(r"[+-]?[0-9]+")
 
 Object = Mapping[str, Any]

@@ -14,7 +14,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-#: What a suffix of a quantity multiplies by; an exponent (``e3``, ``E3``) is read apart.
+#: The factor of each suffix of a quantity; an exponent (``e3``, ``E3``) is read separately.
 SUFFIXES = {
     "n": Fraction(1, 10**9),
     "u": Fraction(1, 10**6),
@@ -33,7 +33,7 @@ QUANTITY = re.compile(r"\+?(?P<number>\d+\.?\d*|\.\d+)(?:[eE](?P<exponent>[+-]?\
 Amounts = dict[str, Fraction]
 
 NONE: Mapping[str, Fraction] = MappingProxyType({})
-#: What a container that asks for none counts as where nodes are compared by what is free
+#: The requests of a container without any, where nodes are compared by what is free
 #: (``pkg/scheduler/util/pod_resources.go``).
 ASSUMED = {"cpu": Fraction(1, 10), "memory": Fraction(200 * 1024**2)}
 

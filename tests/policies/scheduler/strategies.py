@@ -62,7 +62,7 @@ _labels: st.SearchStrategy[Object] = st.sampled_from(
 )
 #: Where pods are: mostly on a node, else on one that is gone, or on none.
 _places = st.sampled_from((*NODE_NAMES * 3, "gone", None))
-#: What else there is to a pod that is there: most are running; others do not count, or not in all respects.
+#: The rest of an existing pod: most are running; others do not count, or not in all respects.
 _circumstances: st.SearchStrategy[Object] = st.sampled_from(
     (
         *({"phase": "Running"},) * 9,
@@ -88,7 +88,7 @@ _cordons = st.sampled_from((*(None,) * 16, False, True))
 _node_names = st.sampled_from(
     (*(NODE_NAMES[:count] for count in (3, 4, 5, 5, 4, 3, 4, 5, 2, 1, 0)), NODE_NAMES[::-1])
 )
-#: What the status of a pod says of a resize; mostly nothing.
+#: The resize in the status of a pod; mostly none.
 _resizes: st.SearchStrategy[Object] = st.one_of(st.just({}), st.just({}), st.just({}), resize_statuses())
 _requested_nodes = st.sampled_from((*(None,) * 20, "n1"))
 #: The controller of the pod: of a kind that the defaults look at, or of none such.

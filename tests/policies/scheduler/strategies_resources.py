@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 Object = dict[str, Any]
 
-#: What containers ask for. An extended resource and a huge page ask for as much as they are limited to.
+#: The resources of containers. Requests of an extended resource and of a huge page equal their limits.
 CONTAINERS: tuple[Object, ...] = (
     {},
     {"requests": {"cpu": "500m"}},
@@ -24,7 +24,7 @@ CONTAINERS: tuple[Object, ...] = (
     {"limits": {"example.com/gpu": "2"}},
     {"requests": {"cpu": "1", "hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "2Mi"}},
 )
-#: What nodes offer: mostly plenty, else room for a few pods, for one resource or another, or none.
+#: The resources of nodes: mostly plenty, else room for a few pods, for one resource or another, or none.
 ALLOCATABLE: tuple[Object, ...] = (
     *({"cpu": "16", "memory": "64Gi", "pods": "110"},) * 12,
     {"cpu": "4", "memory": "8Gi", "pods": "110"},
@@ -44,11 +44,11 @@ _sizes = st.sampled_from(CONTAINERS)
 _restarts: st.SearchStrategy[Object] = st.sampled_from(({}, {"restartPolicy": "Always"}))
 _counts = st.integers(0, 2)
 _overheads = st.sampled_from((None, None, {"cpu": "250m", "memory": "120Mi"}))
-#: What a status says that is used; often nothing, as kubelets do that cannot resize.
+#: The used resources in a status; often none, as from kubelets that cannot resize.
 _used = st.sampled_from((None, None, {}, *({"requests": size["requests"]} for size in CONTAINERS[1:5])))
 _allocated = st.sampled_from((None, *(size["requests"] for size in CONTAINERS[1:5])))
 _pending = st.sampled_from((None, None, "Deferred", "Infeasible"))
-#: What a pod as a whole asks for; never less than its containers together.
+#: The requests of a pod as a whole; never less than those of its containers together.
 _of_pods: st.SearchStrategy[Object | None] = st.sampled_from(
     (
         None,
@@ -87,7 +87,7 @@ def resources(draw: st.DrawFn) -> Object:
 @cache
 @st.composite
 def resize_statuses(draw: st.DrawFn) -> Object:
-    """Draw what a kubelet says of containers, also of one that the spec does not have, and of the pod."""
+    """Draw a kubelet's status of containers, also of one that the spec does not have, and of the pod."""
     status: Object = draw(_held())
     for member, names in (("containerStatuses", "cd"), ("initContainerStatuses", ("i0", "i1", "c"))):
         if told := draw(_counts):

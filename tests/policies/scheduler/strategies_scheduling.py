@@ -83,7 +83,7 @@ PREFERRED = [{"weight": 1, "preference": {"matchExpressions": [{"key": "rack", "
 
 _taint_lists = st.one_of(*(st.sampled_from(TAINT_LISTS[count]) for count in (*(0,) * 14, 1, 1, 2)))
 _toleration_lists = st.lists(st.sampled_from(TOLERATIONS), max_size=2)
-#: What a nodeSelector asks for; mostly nothing.
+#: The labels of a nodeSelector; mostly none.
 _node_selectors: st.SearchStrategy[dict[str, str] | None] = st.sampled_from(
     (*(None,) * 12, {ZONE: "a"}, {ZONE: ""}, {"rack": "r1", ZONE: "a"}, {"nosuch": "x"}, {})
 )

@@ -170,7 +170,7 @@ def test_requests_go_down_to_the_roomiest_node() -> None:
     assert (ChangeKind.REQUESTS, (("memory", 3 * 2**30),)) == (change.what, change.requests)
 
 
-#: What nodes offer: half the processors, three quarters of the memory, no pods, no memory.
+#: The resources of nodes: half the processors, three quarters of the memory, no pods, no memory.
 ROOMS = {
     "half": {"cpu": "2", "memory": "8Gi", "pods": "9"},
     "most": {"cpu": "8", "memory": "3Gi", "pods": "9"},

@@ -92,7 +92,7 @@ def test_hosts_in_zones(sizes: list[int], host: int, zone: int, expected: int | 
     ],
 )
 def test_any_number_of_replicas_costs_little(sizes: list[int], zone: int, expected: int | None) -> None:
-    """What is asked for does not decide how long the answer takes: an int32 is no number of steps."""
+    """The number of replicas does not decide how long the answer takes: an int32 is no number of steps."""
     names = {str(place): frozenset(f"{place}-{n}" for n in range(size)) for place, size in enumerate(sizes)}
     hosts = {name: frozenset({name}) for nodes in names.values() for name in nodes}
     families = [
@@ -184,7 +184,7 @@ def test_is_what_single_steps_reach(tree: Tree, wanted: int) -> None:
 @examples(150)
 @given(trees(), st.integers(0, 30), st.sampled_from([1, 5, 50, 400]))
 def test_a_search_that_is_given_up_says_so(tree: Tree, comparisons: int, wanted: int) -> None:
-    """What is said before the end of a search is right, and nothing else is."""
+    """A search that is ended early finds the right number or gives up."""
     capacities = _capacities(tree)
     try:
         with patch.object(capacity, "MOST_COMPARISONS", comparisons):

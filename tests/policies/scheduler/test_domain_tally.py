@@ -51,7 +51,7 @@ def _found(request: SchedulingRequest, index: ClusterIndex) -> list[dict[str, in
 
 
 class TestDomainTally:
-    """What was counted once needs no counting again."""
+    """Counts are kept up to date without counting all pods again."""
 
     @settings(deadline=None)
     @given(

@@ -27,7 +27,7 @@ from tests.policies.scheduler.oracle_constraints import Behavior as OracleBehavi
 from tests.policies.scheduler.strategies import cases
 from tests.recorded import alike, recorded_edges, recorded_schedules
 
-#: What a release may do differently, in the oracle's and the engine's words.
+#: The changes between releases, in the oracle's and the engine's words.
 FLAGS = ("min_domains", "inclusion_policies", "match_label_keys", "empty_selector_counts")
 
 
@@ -51,7 +51,7 @@ def test_recorded_edges() -> None:
 @examples(400)  # Some rules meet in one of a hundred clusters only.
 @given(cases(), st.fixed_dictionaries({flag: st.booleans() for flag in FLAGS}))
 def test_arrays_say_what_loops_say(case: dict[str, Any], flags: dict[str, bool]) -> None:
-    """Whatever the cluster, the pod and the release, arrays and plain loops agree on every node."""
+    """For any cluster, pod and release, arrays and plain loops agree on every node."""
     expected = oracle.judge(case, OracleBehavior(**flags))
 
     assert expected == judged(case, replace(behavior_of(KNOWN_VERSION), **flags))

@@ -18,7 +18,7 @@ from tests.policies.scheduler.clusters import an_index
 
 @pytest.mark.parametrize("seed", range(5))
 def test_kept_and_new(seed: int) -> None:
-    """Whatever pods and nodes come and go between evaluations, a fork, which keeps nothing, says the same."""
+    """After any changes of pods and nodes, evaluations agree with a fork, which keeps nothing."""
     random = Random(seed)
     index = an_index([a_node(f"n{number}", "abc"[number % 3]) for number in range(9)])
     context, requests = AdmissionContext(policies=(), cluster=index), []

@@ -103,7 +103,7 @@ def _storage_clusters(draw: st.DrawFn) -> tuple[list[Object], Object]:
 @examples(400)  # Some rules meet in one of a hundred clusters only.
 @given(_storage_clusters())
 def test_arrays_say_what_loops_say(drawn: tuple[list[Object], Object]) -> None:
-    """Whatever the cluster and the pod, each filter says of each node what the loops say."""
+    """For any cluster and pod, each filter reports of each node what the loops do."""
     objects, pod = drawn
     cluster = Cluster.of(objects)
     index = with_storage(objects)

@@ -15,7 +15,7 @@ from tests.policies.scheduler.oracle_configuration import settings_of
 from tests.policies.scheduler.scheduler_configs import errors_of, profile_of, with_plugins
 from tests.policies.scheduler.strategies_profile import plugin_sets
 
-#: What every profile needs, whatever else it disables.
+#: The plugins that every profile needs, whatever else it disables.
 REQUIRED: dict[str, Any] = {"queueSort": {"PrioritySort": None}, "bind": {"DefaultBinder": None}}
 
 
@@ -64,7 +64,7 @@ def test_weights(plugins: dict[str, Any], expected: int) -> None:
 
 
 def test_order() -> None:
-    """What a point enables again comes first, what multiPoint disables and enables comes last."""
+    """Plugins that a point enables again come first, those that multiPoint disables and enables come last."""
     raw = with_plugins(
         filter={"NodePorts": None}, multiPoint={"-NodeName": None, "NodeName": None, "NodeAffinity": 9}
     )

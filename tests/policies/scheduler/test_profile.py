@@ -69,7 +69,7 @@ def _agrees(found: dict[str, Any], expected: dict[str, Any]) -> bool:
 @examples(100)
 @given(profile_cases())
 def test_arrays_say_what_loops_say(case: dict[str, Any]) -> None:
-    """Whatever the pods on the cluster have in terms, ports and images, arrays and plain loops agree."""
+    """For any terms, ports and images of the cluster's pods, arrays and plain loops agree."""
     assert agreed(oracle_profile.evaluate(case), result_of(case))
 
 
@@ -77,7 +77,7 @@ def test_arrays_say_what_loops_say(case: dict[str, Any]) -> None:
 @examples(300)
 @given(profile_cases(), scheduler_profiles())
 def test_other_profiles(case: dict[str, Any], raw: dict[str, Any]) -> None:
-    """Whatever plugins, weights and arguments a profile has, arrays and plain loops agree."""
+    """For any plugins, weights and arguments of a profile, arrays and plain loops agree."""
     profile = profile_of(raw)
 
     assert agreed(oracle_profile.evaluate(case, settings_of(raw)), result_of(case, profile))

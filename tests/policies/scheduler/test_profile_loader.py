@@ -58,7 +58,7 @@ FAILS = "(kube-scheduler fails on every pod there)"
 def test_unmodeled(
     profile: dict[str, Any], fields: dict[str, Any], unmodeled: tuple[str, ...], *, may_reject: bool
 ) -> None:
-    """What is configured and not modeled is named, and whether it may reject nodes."""
+    """Plugins and fields that are not modeled are named, and whether they may reject nodes."""
     found = profile_of(profile, **fields)
 
     assert (unmodeled, may_reject) == (found.unmodeled, found.may_reject_more)

@@ -96,7 +96,7 @@ def test_a_change_is_told_with_its_first_release(before: str, first: str | None)
 
 
 def test_every_reading_of_amounts_is_kept() -> None:
-    """What running pods take is kept for each release, and for each of its changes before the next."""
+    """The resources of running pods are kept for each release, and for each change between releases."""
     kept = {EVERY_AMOUNT, *OLDER_AMOUNTS}
     fields_of_change = [change.field for change in CHANGES if change.field in AmountReading._fields]
 

@@ -171,7 +171,7 @@ def test_as_the_whole_verdict(seed: int) -> None:
 
 
 def test_most_pods_are_followed() -> None:
-    """What is compared is what is followed, and not the whole verdict twice."""
+    """Most pods are followed: their results are not the evaluation of all nodes compared with itself."""
     known = _Counting()
     steps = [step for seed in range(20) for step in _run(seed, known) if step.node is not None]
 

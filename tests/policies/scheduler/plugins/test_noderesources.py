@@ -32,7 +32,7 @@ GPU = "example.com/gpu"
     ],
 )
 def test_resources(cpu: str, taken: str, allocatable: dict[str, str], expected: object) -> None:
-    """What is left must hold the requests; more than the whole node offers is beyond eviction."""
+    """The free resources must hold the requests; requests above the whole node's are beyond eviction."""
     node = a_node("n")
     node["status"]["allocatable"] |= allocatable
     verdict = ask([node, a_pod("there", "n", cpu=taken)], a_pod("next", cpu=cpu))
@@ -160,7 +160,7 @@ def test_overhead_of_the_next_pod(minor: int, expected: int) -> None:
     ],
 )
 def test_balance_by_release(minor: int, cpu: str | None, expected: int | None) -> None:
-    """What is scored of a node with 4 CPUs and 8 GiB, of which 2 GiB are used."""
+    """The score of a node with 4 CPUs and 8 GiB, of which 2 GiB are used."""
     used = a_pod("used", "n1")
     used["spec"]["containers"][0]["resources"] = {"requests": {"memory": "2Gi"}}
     pod = a_pod("web")

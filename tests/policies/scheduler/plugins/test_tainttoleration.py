@@ -37,5 +37,5 @@ def test_reason(names_taint: bool, expected: str) -> None:  # noqa: FBT001
     ],
 )
 def test_feasible(taints: list[str], tolerations: list[dict[str, str]]) -> None:
-    """What a pod tolerates keeps it away from nothing."""
+    """Taints that a pod tolerates, and those that only prefer, reject no node."""
     assert ["n"] == fitting(ask([a_node("n", taints=taints)], a_pod("next", tolerations=tolerations)))
