@@ -27,7 +27,7 @@ _KINDS = ("Deployment", "Pod", "StatefulSet", "DaemonSet", "Job", "CronJob", "Re
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt")
 _SELECTORS = ("own", "other", "empty", "none", "expressions")
 
-#: What may be chosen, by name.
+#: The choices, by name.
 CHOICES: Final[Mapping[str, tuple[Any, ...]]] = {
     "kind": _KINDS,
     "update": (False, True),

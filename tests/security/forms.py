@@ -34,7 +34,7 @@ MUTABLE: Final = tuple(kind for kind in KINDS if kind not in {"Pod", "Job"})
 _DEPTHS: Final = (5, 150, 195, 198, 200, 203, 990, 1_010, 1_018, 1_024, 1_030, 1_100, 3_000, 9_900)
 #: How often something is repeated, most often a few times.
 _COUNTS: Final = (1, 1, 10, 10, 100, 100, 1_000, 1_000, 10_000, 30_000)
-#: What Go writes in other ways than it was written, and what looks like the end of something.
+#: Characters that Go writes in another way, or that look like the end of something.
 _CHARACTERS: Final = (
     "<",
     ">",

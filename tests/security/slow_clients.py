@@ -20,7 +20,7 @@ Connect: TypeAlias = Callable[[], ssl.SSLSocket]
 BURST = 60_000
 HEAD = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
-#: What one client does with one connection.
+#: The behavior of one client with one connection.
 Misbehavior: TypeAlias = Callable[[ssl.SSLSocket, Event], None]
 
 

@@ -23,7 +23,7 @@ from webhook.kube.watched_resources import WATCHED_RESOURCES
 
 #: Hostile objects of each kind, in each of the runs, unless the environment says otherwise.
 _OBJECTS = int(os.environ.get("EVENKEEL_HOSTILE_OBJECTS", "40"))
-#: What mended objects have, and no hostile one.
+#: The label of repaired objects, which no hostile one has.
 _MENDED = LabelSelector.parse({"matchLabels": {"turn": "last"}})
 #: Values in place of those that belong there, as text.
 _VALUES = (

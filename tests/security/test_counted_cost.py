@@ -69,7 +69,7 @@ def excess(combination: dict[str, Any], nodes: int) -> int:
 
 @pytest.mark.parametrize("nodes", [100, 300])
 def test_calls_are_bounded(nodes: int) -> None:
-    """What is counted bounds what a review does, whatever is combined in it."""
+    """The counted cost is a bound of a review's work, for any combination."""
     source = random.Random(nodes)  # a search, no secret
     for _ in range(TRIES):
         combination = drawn(source, busy=source.choice((0.15, 0.3)))

@@ -60,7 +60,7 @@ def _expressions() -> Iterator[tuple[str, re.Pattern[Any]]]:
 
 
 EXPRESSIONS = dict(_expressions())
-#: What comes before the fillers: the beginnings of what expressions look for.
+#: The texts before the fillers: beginnings of what expressions search for.
 BEGINNINGS = (
     "",
     "a",
@@ -135,5 +135,5 @@ def test_expressions_are_linear(name: str) -> None:
 
 
 def test_names_of_expressions() -> None:
-    """What is said of an expression is said of one that there is."""
+    """The expressions that the tables name exist."""
     assert set() == (ANYWHERE.keys() | ELSEWHERE) - EXPRESSIONS.keys()

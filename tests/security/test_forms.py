@@ -57,7 +57,7 @@ def _denial(response: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_form_dodges_a_denial(caller: Caller, seed: int) -> None:
-    """Whatever its form, the object is denied, or denied as unreviewable and counted, at once and by ASGI."""
+    """In any form, the object is denied, or denied as unreviewable and counted, at once and by ASGI."""
     unreviewable = 0
     for number, form in enumerate(islice(forms(seed), FORMS)):
         body = _review(form, update=number % 2 == 1 and form.kind in MUTABLE)

@@ -17,7 +17,7 @@ SIZE = 2**12
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_part_alone_and_with_the_next(tmp_path: Path, name: str) -> None:
-    """Whatever is wrong is an error of the file, never one of ours."""
+    """Any error is an error of the file, never one of ours."""
     kind = KINDS[name]
     texts = [Part(*part).text(SIZE) for part in kind.parts]
     for text in [*texts, *map(kind.joint.join, itertools.pairwise(texts))]:

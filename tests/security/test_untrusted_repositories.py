@@ -97,7 +97,7 @@ FETCHING = {
     "a transformer's folder": "transformers: [inner]",
     "a validator": "validators: ['http://ADDRESS/a.yaml']",
 }
-#: What else is in the folder of each of them.
+#: Other files in the folder of each of them.
 BESIDE = {
     "inner/kustomization.yaml": "Resources: ['http://ADDRESS/inner.yaml']",
     "github.com/org/repo/kustomization.yaml": "resources: []",
@@ -220,7 +220,7 @@ _FIELDS = st.one_of(
 @settings(max_examples=40, deadline=None)
 @given(st.lists(_FIELDS, max_size=3))
 def test_any_kustomization(fields: list[tuple[str, Any]]) -> None:
-    """Whatever is drawn, nothing connects to where it leads, not even without the kernel's help."""
+    """For any fields, nothing connects to where they lead, not even without the kernel's help."""
     kubectl = shutil.which("kubectl") or missing("kubectl", of_dev_extra=False)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -374,7 +374,7 @@ def test_links_of_charts(repository: Path, helm: None, link: str, target: str, *
 
 
 def test_a_chart_that_is_the_repository(repository: Path, helm: None) -> None:
-    """What Git keeps for itself is none of its files."""
+    """Files that Git keeps for itself are none of the chart's."""
     write(
         repository,
         {
@@ -412,7 +412,7 @@ def test_what_helm_looks_up(
     ],
 )
 def test_the_network_is_gone(repository: Path, address: str, resource: str) -> None:
-    """What we might fail to see is not fetched, either."""
+    """Addresses that our checks might miss are not fetched, either."""
     kubectl = shutil.which("kubectl") or missing("kubectl", of_dev_extra=False)
     if "ADDRESS" in resource and not _may_unshare():
         pytest.skip("the kernel gives no process a network of its own")
@@ -608,7 +608,7 @@ def test_kustomizations_that_list_what_is_outside(repository: Path, text: str, n
 
 
 def test_kustomizations_that_list_what_is_above(repository: Path) -> None:
-    """What is of the repository may be anywhere in it."""
+    """Files of the repository may be anywhere in it."""
     if not shutil.which("kubectl"):
         missing("kubectl", of_dev_extra=False)
     write(
@@ -659,7 +659,7 @@ def test_no_source_line_of_what_is_no_manifest(repository: Path) -> None:
         assert "hunter2" not in result.output
 
 
-#: What opens a named pipe, p, where kustomize or helm would wait for its end.
+#: Files that make kustomize or helm open a named pipe, p, and wait for its end.
 PIPES = {
     "a resource": {"k/kustomization.yaml": "resources: [../p]"},
     "a patch": {"k/kustomization.yaml": "patches: [{path: ../p}]"},

@@ -111,7 +111,7 @@ def test_a_configuration_above_the_revision(root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["alternates", "file"])
 def test_another_repository_s_objects(root: Path, tmp_path: Path, way: str) -> None:
-    """What ``.git`` borrows from elsewhere is not read: the error says what to do."""
+    """Objects that ``.git`` borrows from elsewhere are not read: the error says what to do."""
     other = make_repository(
         tmp_path / "other", {"deploy/web.yaml": yaml.safe_dump(a_deployment(3, "secret"))}
     )
