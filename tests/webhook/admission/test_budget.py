@@ -89,7 +89,7 @@ def test_short_timeouts_leave_nothing(query: str) -> None:
 
 
 def test_work_in_time(clock: Clock) -> None:
-    """What there is time for is done, and measured, rules and forecast apart."""
+    """Work that fits in the time is done and measured, rules and forecast separately."""
     budget = Budget("timeout=1s", clock.now, clock)
     limits = budget.limits()
     assert limits.rules is not None
@@ -113,7 +113,7 @@ def rules_limit(budget: Budget) -> TimeLimit:
 
 @pytest.mark.parametrize("query", ["timeout=1ms", "timeout=140ms"])
 def test_no_time_for_work(clock: Clock, query: str) -> None:
-    """What there is no time for is not begun."""
+    """Work that does not fit in the time is not started."""
     budget = Budget(query, clock.now, clock)
 
     assert rules_limit(budget)(lambda: pytest.fail("it was begun")) is NoTime.NO_TIME
@@ -132,7 +132,7 @@ def test_waiting_counts(clock: Clock) -> None:
     ("longest_s", "share", "seconds"), [(1.0, 1.0, 1.0), (60.0, 1.0, 8.0), (60.0, 0.5, 4.0)]
 )
 def test_deadlines(clock: Clock, longest_s: float, share: float, seconds: float) -> None:
-    """What a review waits for ends with its share of the timeout, or earlier."""
+    """The wait of a review ends with its share of the timeout, or earlier."""
     assert clock.now + seconds == Budget("timeout=10s", clock.now, clock).deadline(longest_s, share=share)
 
 

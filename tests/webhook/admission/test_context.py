@@ -70,7 +70,7 @@ def test_scheduler_defaults_need_its_configuration(tmp_path: Path) -> None:
 
 
 def test_broken_objects_of_the_cluster_are_told(tmp_path: Path) -> None:
-    """What is left out of a snapshot is a warning, not the end."""
+    """An object left out of a snapshot is a warning, and not the end."""
     problems: list[str] = []
     cluster = write(tmp_path / "c.yaml", {"apiVersion": "v1", "kind": "Service", "spec": 1})
     build_context(Settings(self_signed=True, cluster=cluster), problems.append)

@@ -80,7 +80,7 @@ def test_without_a_cluster() -> None:
 
 
 def test_a_cache_that_is_young_again() -> None:
-    """What was withheld is used again when it is young again; it is looked at once a second."""
+    """A withheld cache is used again when it is young again, which is checked once a second."""
     clock, live = [0.0], Live(age=999.0)
     current = following(live, clock=clock)
 

@@ -82,7 +82,7 @@ def patch_of(answer: dict[str, Any]) -> JsonPatch:
 
 #: The settings of a rule that denies nothing.
 WARN = {"enforcement": "warn"}
-#: What of the recorded requests does not do what it seems to do, and the rules that say so.
+#: The recorded requests with a likely mistake, and the rules that warn of it.
 MISTAKEN = {
     "deployment-dryrun.validate.CREATE-deployments": ("revision-key-missing",),
     "pod-selector-variants.validate.CREATE-pods": ("selector-missing", "selector-empty"),
@@ -105,13 +105,13 @@ def test_recorded_reviews_are_allowed_as_they_are(name: str) -> None:
     assert (reply.decision.verdict is not AdmissionVerdict.IGNORED) == (checked_inputs and not subresource)
 
 
-#: What of the recorded requests has no constraints and is new, so that a policy with defaults changes it.
+#: The new recorded requests without constraints, which a policy with defaults changes.
 INJECTED = {"deployment-plain.mutate.CREATE-deployments", "deployment-plain.mutate.CREATE-pods"}
 
 
 @for_each(RECORDED)
 def test_recorded_reviews_under_a_policy_with_defaults(name: str) -> None:
-    """Only what is new, has no constraints and has a selector is changed; the patch applies and marks it."""
+    """Only new objects with a selector and no constraints are changed; the patch applies and marks them."""
     body = recorded_reviews()[name]
     answer = response(answered(body, phase_of(name), INJECTING))
 
@@ -308,7 +308,7 @@ def test_warnings_are_few_short_and_plain(annotations: dict[str, str], count: in
     ],
 )
 def test_audit_annotations_can_be_printed(reason: str) -> None:
-    """What a user wrote steers no terminal of those who read the audit log; lines stay lines."""
+    """A user's text cannot control the terminal of those who read the audit log; lines stay lines."""
     ignored = {"evenkeel.dev/ignore": f"max-skew-not-positive: {reason}"}
     workload = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]}, annotations=ignored)
     audit = response(answered(review(workload), Phase.VALIDATE, a_context()))["auditAnnotations"]
@@ -333,7 +333,7 @@ def test_a_forecast_is_a_warning_and_an_annotation(wording: Callable[[str], str]
 
 @for_each(RECORDED)
 def test_forecasts_of_recorded_reviews(name: str) -> None:
-    """Only what a person creates, or changes so that it makes pods, is judged, and allowed in any case."""
+    """Only objects that a user creates, or changes so that pods are made, are evaluated; all are allowed."""
     reply = answered(recorded_reviews()[name], phase_of(name), FORESEEING)
     answer = response(reply)
     request = json.loads(recorded_reviews()[name])["request"]
@@ -398,7 +398,7 @@ FORESEEING = a_context(a_policy(enforcement="warn", defaults=defaults("both")), 
 def test_wrong_types_at_every_level_get_an_answer(
     body: bytes, phase: Phase, context: AdmissionContext
 ) -> None:
-    """Whatever stands anywhere in a review, the answer is a valid one or HTTP 400, and patches apply."""
+    """For any value anywhere in a review, the answer is a valid one or HTTP 400, and patches apply."""
     reply = respond(a_review_request(body, phase), context)
     if isinstance(reply, RefusedReview):
         assert HTTPStatus.BAD_REQUEST is reply.status

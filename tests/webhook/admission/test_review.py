@@ -132,7 +132,7 @@ def test_levels_that_no_one_reads() -> None:
     ],
 )
 def test_reviews_that_cannot_be_read(text: bytes) -> None:
-    """What cannot be read says whose it is all the same, with its blanks and without."""
+    """A review that cannot be read still has its uid and kind, with its blanks and without."""
     with pytest.raises(UnreadableReviewError):
         Review.parse(text)
     for begun in (text, text.replace(b": ", b":").replace(b", ", b",")):

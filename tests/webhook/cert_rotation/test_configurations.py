@@ -44,7 +44,7 @@ def test_what_is_missing_is_left_out() -> None:
 
 
 def test_a_configuration_that_changed_is_a_conflict() -> None:
-    """What somebody else has written meanwhile is looked at before it is changed."""
+    """A configuration that another client has written meanwhile is read again before it is changed."""
     cluster = a_cluster()
     mutating, _ = read_configurations(cluster, "evenkeel")
     cluster.put(MUTATING, a_configuration(CONFIGURATION_KINDS[0], bundle=encode_bundle(BUNDLE)))

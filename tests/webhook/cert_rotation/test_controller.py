@@ -328,7 +328,7 @@ class TestFollowing:
         assert eventually(lambda: not leader.problem() and not follower.problem())
 
     def test_an_outage(self, controllers: Controllers, caplog: pytest.LogCaptureFixture) -> None:
-        """What is served stays and stays in order; it is told once, and once that it is over."""
+        """The serving certificate is kept and stays valid; the outage is reported once, as is its end."""
         caplog.set_level(logging.INFO, logger="evenkeel")
         leader = controllers.started(leads=True)
         eventually(lambda: not leader.problem())
@@ -363,7 +363,7 @@ class TestFollowing:
         ]
 
     def test_a_process_that_takes_over(self, controllers: Controllers) -> None:
-        """What another process has provided is served until there is something better, not anything else."""
+        """The certificate of another process is served until there is a better one, not just any other."""
         leader = controllers.started(leads=True)
         eventually(lambda: not leader.problem())
         before = served(leader)

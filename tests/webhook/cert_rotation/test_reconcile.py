@@ -107,7 +107,7 @@ def test_a_conflict_at_every_attempt() -> None:
 
 
 def test_an_overwritten_bundle_is_restored() -> None:
-    """What others put into a configuration goes; the keys stay."""
+    """A bundle that others put into a configuration is replaced; the keys stay."""
     cluster = a_cluster()
     reconciler = a_reconciler(cluster)
     before, _ = reconciler.reconcile()
