@@ -142,7 +142,7 @@ def test_explain_of_a_daemon_set(folder: Path) -> None:
     ],
 )
 def test_survive(folder: Path, sizes: dict[str, int], headline: str, running: dict[str, int]) -> None:
-    """What would run with new nodes stands beside what runs without; the verdict is that without."""
+    """Pods that run with new nodes are shown beside those without; the verdict is that without."""
     web = yaml.safe_load((folder / "web.yaml").read_text())
     web["spec"]["replicas"] = 2
     (folder / "web.yaml").write_text(yaml.safe_dump(web))

@@ -93,7 +93,7 @@ class TestCluster:
         assert "ValidatingWebhookConfiguration evenkeel: does not exist" in result.stdout
 
     def test_not_in_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What API servers do not trust for long enough is not waited for longer than was asked."""
+        """A certificate that API servers do not trust in time is not waited for beyond --timeout."""
         cluster = a_cluster()
         Reconciler(cluster, Target(), now=lambda: datetime.now(UTC)).reconcile()
         with serving(cluster) as url:

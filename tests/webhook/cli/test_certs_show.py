@@ -144,7 +144,7 @@ class TestFolder:
     def test_unreadable(
         self, tmp_path: Path, name: str, content: bytes | None, error: type[Exception]
     ) -> None:
-        """What cannot be read is no finding but an error."""
+        """A file that cannot be read is no finding but an error."""
         folder = a_folder(tmp_path / "pki", a_pair())
         (folder / name).unlink()
         if content is not None:

@@ -58,7 +58,7 @@ def _visible(command: click.Command) -> list[click.Option]:
 
 
 def test_an_option_has_one_kind_of_value() -> None:
-    """What the help calls the value of an option is the same in every command."""
+    """The name of an option's value in the help is the same in every command."""
     kinds: dict[str, set[str]] = {}
     for command in ALL.values():
         for option in _visible(command):

@@ -103,7 +103,7 @@ MISSING = ["plain,selector-misses-own-pod", "plain,selector-missing"]
     ],
 )
 def test_what_fits_is_completed(words: str, expected: list[str]) -> None:
-    """What the bash function asks is answered with what fits."""
+    """The bash function completes with the words that fit."""
     assert expected == _complete(words)
 
 

@@ -80,7 +80,7 @@ def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["namespace", "Service", "webhooks"],
 )
 def test_invalid_names(arguments: list[str]) -> None:
-    """What would make another path of a URL is refused."""
+    """A name that would change the path of a URL is rejected."""
     with pytest.raises(UsageError, match=arguments[1]):
         CliRunner().invoke(doctor.command, arguments, catch_exceptions=False)
 

@@ -123,7 +123,7 @@ def blind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_exit_codes_of_what_is_skipped(blind: Path, arguments: list[str], code: int) -> None:
-    """What is named must be read, unless the user says otherwise."""
+    """Paths that the user names must be read, unless an option lets them be skipped."""
     assert code == lint(*arguments, *ONE).exit_code
 
 
@@ -140,7 +140,7 @@ def test_exit_codes_of_what_is_skipped(blind: Path, arguments: list[str], code: 
     ],
 )
 def test_a_run_without_workloads_is_not_clean(blind: Path, arguments: list[str], code: int) -> None:
-    """Where what was skipped leaves nothing to judge, it is as if each part of it had been named."""
+    """If skipped files leave nothing to evaluate, it is as if each of them had been named."""
     assert code == lint(*arguments, "--no-config").exit_code
 
 
@@ -274,7 +274,7 @@ def test_a_baseline_holds_files_that_cannot_be_read(folder: Path) -> None:
 
 
 def test_baseline(folder: Path) -> None:
-    """What the baseline holds is left out, though its lines moved; what is new is not."""
+    """Findings of the baseline are left out, though their lines moved; new ones are not."""
     assert 0 == lint("bad.yaml", *ONE, "--write-baseline", "base.json").exit_code
     (folder / "moved.yaml").write_text(f"# a\n# b\n{BAD}")
     (folder / "new.yaml").write_text(BAD.replace("{name: web}", "{name: api}", 1))

@@ -133,7 +133,7 @@ def test_deduced_needs_nodes(tmp_path: Path) -> None:
 
 
 def test_withdrawn_is_said(tmp_path: Path) -> None:
-    """What rules of thumb find and does not happen is counted, and listed with the reason."""
+    """Findings of rules of thumb that do not happen are counted, and listed with the reason."""
     web = a_deployment(a_constraint(topologyKey=ZONE), replicas=2)
     (tmp_path / "web.yaml").write_text(yaml.safe_dump(web))
     (tmp_path / "cluster.json").write_text(json.dumps(a_node("n1", "a")))

@@ -124,7 +124,7 @@ def test_what_must_know_every_pod(
 def test_namespace_of_the_object(
     plane: ControlPlane, commands: Commands, way: str, arguments: list[str], told: str
 ) -> None:
-    """Only what somebody typed can contradict it, not the context."""
+    """Only a namespace that the user typed can contradict it, not that of the context."""
     plane.app = plane.app if way == "asked" else None
     pod = yaml.safe_dump(a_pod(namespace="other"))
     done = commands.run("score", "-f", "-", "--live", *arguments, stdin=pod.encode())

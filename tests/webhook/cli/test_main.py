@@ -207,7 +207,7 @@ def test_a_full_disk(options: list[str], monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_addresses_are_no_files(tmp_path: Path, arguments: str) -> None:
-    """Whatever option has one, it is repeated as it was typed."""
+    """For any option, the address is repeated as it was typed."""
     done = evenkeel(*arguments.format("https://example.com/a.yaml").split(), folder=tmp_path)
 
     assert 2 == done.returncode

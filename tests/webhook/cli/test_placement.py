@@ -116,7 +116,7 @@ def test_services_along(place: Any) -> None:
 
 
 def test_all_errors_with_their_lines(place: Any) -> None:
-    """What is wrong with the object, and with what goes along, is told at once."""
+    """Errors of the object, and of those given with it, are reported together."""
     broken = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
     with pytest.raises(DocumentError) as caught:
         place({**SERVICE, "spec": {"selector": 3}}, broken)

@@ -214,7 +214,7 @@ def test_both_a_path_and_a_revision(plan: _Plan, root: Path) -> None:
 
 
 def test_the_workloads_of_the_cluster(plan: _Plan, root: Path) -> None:
-    """What runs is compared with the manifests; what these do not have is left alone."""
+    """Running workloads are compared with the manifests; those that these do not have are left alone."""
     _write_cluster(root / "cluster.json", a_deployment(3), a_deployment(1, "else"), *running("n1"))
     done = plan(root, "deploy")
 
@@ -245,7 +245,7 @@ def test_a_live_cluster(plan: _Plan, root: Path) -> None:
 
 
 def test_a_shallow_clone(plan: _Plan, root: Path) -> None:
-    """What a revision is missing for is said."""
+    """The error for a missing revision names the fetch depth that it needs."""
     commit = git(root, "rev-parse", "HEAD").strip()
     (root / ".git/shallow").write_text(f"{commit}\n")
     done = plan(root, "--from", "HEAD~1", "deploy")
@@ -316,7 +316,7 @@ def overlays(tmp_path: Path) -> Path:
 
 
 def test_overlays(plan: _Plan, overlays: Path) -> None:
-    """What builds the same is planned once, what differs by itself; nothing is left unplanned."""
+    """Equal builds are planned once, different ones separately; nothing is left unplanned."""
     done = plan(overlays, "--from", "HEAD~1", "overlays", "-o", "json")
     found = json.loads(done.stdout)
 
@@ -329,7 +329,7 @@ def test_overlays(plan: _Plan, overlays: Path) -> None:
 
 
 def test_a_changed_workload_with_placeholders(plan: _Plan, root: Path) -> None:
-    """What cannot be planned, and changed, is no success."""
+    """A changed workload that cannot be planned is no success."""
     open_ended = yaml.safe_dump(a_deployment(3, spec=SPREAD)).replace("maxSkew: 1", "maxSkew: ${SKEW}")
     (root / "deploy/web.yaml").write_text(open_ended)
     done = plan(root, "--from", "HEAD", "deploy", "-o", "markdown")

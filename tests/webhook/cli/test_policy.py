@@ -167,7 +167,7 @@ groups: [{name: web-a, zone: a, maxSize: 2, allocatable: {cpu: "4", memory: 8Gi}
     ],
 )
 def test_check_node_pools(folder: Path, change: dict[str, str], errors: list[str]) -> None:
-    """What an autoscaler's nodes are described by is checked, with every error and its line."""
+    """Descriptions of an autoscaler's nodes are checked, with every error and its line."""
     text = KARPENTER
     for old, new in change.items():
         text = text.replace(old, new)
@@ -227,7 +227,7 @@ def recorded_arguments() -> list[Any]:
 
 @pytest.mark.parametrize(("arguments", "errors"), recorded_arguments())
 def test_scheduler_config_vectors(folder: Path, arguments: dict[str, Any], errors: list[str]) -> None:
-    """What kube-scheduler says of plugin arguments comes out with the line of the field."""
+    """Errors of kube-scheduler in plugin arguments are reported with the line of the field."""
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",

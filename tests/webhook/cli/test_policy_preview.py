@@ -104,7 +104,7 @@ def test_a_broken_policy_of_the_cluster(tmp_path: Path) -> None:
 
 
 def test_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the person may not list is said; the rest is looked at."""
+    """Kinds that the user may not list are reported; the others are evaluated."""
     unread = {f"/apis/{path}" for path in ("apps/v1/deployments", "apps/v1/daemonsets", "batch/v1/cronjobs")}
     with serving(FakeApiServer(undefined=unread)) as server:
         server.put(a_replica_set(MISSES, "5d9"))

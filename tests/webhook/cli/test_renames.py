@@ -38,7 +38,7 @@ def _options(command: click.Command, *, hidden: bool) -> set[str]:
 
 @pytest.mark.parametrize(("old", "new", "goes"), ROWS)
 def test_new_names_exist(old: str, new: str, *, goes: bool) -> None:
-    """What a row says to type now is a command with these options, which its help shows."""
+    """The new name in a row is a command with these options, which its help shows."""
     command, words = _find(new.split()[1:])
     long = {word for word in words if word.startswith("--")}
 
@@ -154,7 +154,7 @@ def test_split_options_work_without_a_note(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_answer_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What follows the format is the file, which has what standard output would."""
+    """A file after the format gets the text that standard output would."""
     monkeypatch.chdir("docs/examples")
     words = ["audit", "--cluster", "cluster.yaml", "--fail-on", "never", "-o"]
     printed, written = (

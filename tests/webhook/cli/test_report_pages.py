@@ -15,7 +15,7 @@ from webhook.ui import recording
 
 EXAMPLES: Final = Path(__file__).parents[3] / "docs/examples"
 CLUSTER: Final = ("--cluster", "cluster.yaml")
-#: What differs between two runs.
+#: The fields that differ between two runs.
 MOMENTARY: Final = ("generatedAt",)
 
 

@@ -47,5 +47,5 @@ def test_an_unknown_rule() -> None:
 
 @pytest.mark.parametrize("rule", ["unreadable", "exemption-without-effect", "unschedulable"])
 def test_what_no_check_finds(rule: str) -> None:
-    """What is found while files are read, or at admission, has a manual too."""
+    """Rules that find their errors while files are read, or at admission, have a manual too."""
     assert rule in CliRunner().invoke(command, [rule]).output

@@ -91,7 +91,7 @@ def test_cluster_from_stdin(folder: Path) -> None:
 
 
 def test_piped_output_is_plain(folder: Path) -> None:
-    """What is no terminal gets no escape sequences."""
+    """Output that goes to no terminal has no escape sequences."""
     arguments = ["-f", "fits.yaml", "--cluster", "cluster.json"]
     done = subprocess.run([*COMMAND, *arguments], capture_output=True, check=True, cwd=folder)
 

@@ -177,7 +177,7 @@ def test_a_pending_pod(folder: Path, *, by_line: bool) -> None:
 
 
 def test_deletion_costs(folder: Path) -> None:
-    """What a snapshot says of pods decides which goes, by name of the object, too."""
+    """The facts of a snapshot's pods decide which is deleted first, also if the object is given by name."""
     cluster = json.loads((folder / "empty.json").read_text())
     pods = running("r1", n1=1, n2=1)
     pods[0]["metadata"]["annotations"] = {DELETION_COST_ANNOTATION: "1"}

@@ -132,7 +132,7 @@ def test_a_process_of_its_own(plane: ControlPlane, tmp_path: Path) -> None:
 def test_nothing_is_printed_before_the_cluster_answers(
     tmp_path: Path, commands: Commands, user: dict[str, object], expected: bytes
 ) -> None:
-    """What reads standard output must not take the beginning of a list for a cluster."""
+    """Readers of standard output must not take the beginning of a list for a cluster."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         cluster = {"server": f"https://127.0.0.1:{unused.getsockname()[1]}"}
@@ -177,7 +177,7 @@ def test_what_may_not_be_read(plane: ControlPlane, tmp_path: Path, commands: Com
     ],
 )
 def test_lists_of_a_file(tmp_path: Path, lists: dict[str, object], problem: str) -> None:
-    """What is of the wrong type is told; lists that are not known, of a later release, are passed over."""
+    """Fields of the wrong type are reported; unknown lists, of a later release, are ignored."""
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
     items = [node, {**SNAPSHOT_LISTS, **lists}]
     (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": items}))

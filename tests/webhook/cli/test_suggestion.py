@@ -64,7 +64,7 @@ def test_a_diff_of_the_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_edited(tmp_path: Path) -> None:
-    """What stands in the way is told with its line."""
+    """The part of the file that prevents the edit is reported with its line."""
     file = tmp_path / "web.yaml"
     workload = yaml.safe_dump(a_workload()).replace("    spec:", "    spec: &shared")
     file.write_text(f"{workload}copy: *shared\n")

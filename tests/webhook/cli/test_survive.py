@@ -274,7 +274,7 @@ def test_formats_of_all_workloads(whole: Commands) -> None:
 
 
 def test_formats_of_all_workloads_for_ci(whole: Commands) -> None:
-    """What fails the run fails a case."""
+    """A loss that fails the run fails a case."""
     every = ["zone", "--all", "-o", "junit", "--fail-on"]
     page = _survive(whole, "zone", "--all", "-o", "markdown").stdout
 
@@ -284,7 +284,7 @@ def test_formats_of_all_workloads_for_ci(whole: Commands) -> None:
 
 
 def test_a_person_gives_up_on_a_whole_cluster(large: Path) -> None:
-    """What is gone is shown at once; Ctrl-C ends it with that, and without a verdict."""
+    """Lost pods are shown at once; Ctrl-C ends the run with these, and without a verdict."""
     terminal, ours = pty.openpty()
     code = "from webhook.cli.start import run; run()"
     command = [sys.executable, "-c", code, "survive", "zone", "--all", "--cluster", "cluster.json"]

@@ -141,7 +141,7 @@ def test_a_deployment_that_only_its_replica_sets_show() -> None:
     ],
 )
 def test_an_object_that_is_not_there(objects: list[dict[str, Any]], told: str) -> None:
-    """What the file holds instead is told, or what to ask kubectl for."""
+    """The error names the objects that the file has instead, or the kubectl command that gets it."""
     with pytest.raises(DocumentError) as error:
         _found("deploy/web", *objects)
 

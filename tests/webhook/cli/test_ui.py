@@ -139,7 +139,7 @@ def test_a_port_in_use(cluster: str) -> None:
     ],
 )
 def test_bad_input(tmp_path: Path, arguments: list[str], code: int) -> None:
-    """What cannot be shown ends with a line that says why."""
+    """A cluster that cannot be shown ends with a line that says why."""
     (tmp_path / "workload.json").write_text(json.dumps({**a_workload(), "apiVersion": "example.com/v1"}))
     done = evenkeel("ui", "--no-open", *arguments, folder=tmp_path)
 

@@ -110,7 +110,7 @@ def test_what_is_shown_without_the_right_to_list_nodes() -> None:
 )
 @pytest.mark.usefixtures("limited")
 def test_evenkeel_answers(plane: ControlPlane, path: str, body: dict[str, Any], member: str) -> None:
-    """What the model is asked goes to the Evenkeel in the cluster, which knows the nodes."""
+    """Requests to the model go to the Evenkeel in the cluster, which knows the nodes."""
     answer = _client().post(path, {"manifest": MANIFEST, **body})
 
     assert 200 == answer.status_code, answer.json
@@ -129,7 +129,7 @@ def test_a_workload_through_evenkeel() -> None:
 
 @pytest.mark.usefixtures("limited")
 def test_errors_have_lines_all_the_same() -> None:
-    """What is wrong with a manifest is found here, where its lines are known."""
+    """Errors of a manifest are found here, where its lines are known."""
     broken = {**DEPLOYMENT, "spec": json.loads(json.dumps(DEPLOYMENT["spec"]))}
     broken["spec"]["template"]["spec"]["topologySpreadConstraints"] = [a_constraint(maxSkew=0)]
     text = yaml.safe_dump(broken)

@@ -12,7 +12,7 @@ from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
-#: What a person must have seen, in this order.
+#: The lines that a user must have seen, in this order.
 SEEN = (
     "denied. kubectl prints:",
     "allowed, with a patch. The pod gets:",
