@@ -21,7 +21,7 @@ def _rules(**fields: Any) -> Callable[[Webhook], object]:
 
 
 NOWHERE = {"matchLabels": {"example.com/no": "such"}}
-#: What is done to the validating webhook, by the words for it.
+#: The changes to the validating webhook, by the words for them.
 IDLE: dict[str, Callable[[Webhook], object]] = {
     "a wrong path": _calling("/wrong"),
     "the other webhook's path": _calling("/mutate"),
@@ -43,5 +43,5 @@ IDLE: dict[str, Callable[[Webhook], object]] = {
     ),
     "a condition that is false": _with(matchConditions=[{"name": "off", "expression": " (false)\n"}]),
 }
-#: What may be otherwise tomorrow: nobody is sure that nothing is reviewed.
+#: Those that may match again tomorrow: it is not certain that nothing is reviewed.
 ONLY_TOLD = {"an objectSelector that selects nothing"}

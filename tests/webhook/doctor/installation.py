@@ -54,7 +54,7 @@ class Cluster(ApiServer):
         self.answers: dict[str, tuple[int, Object | str] | None] = {}
         self.forbidden: Callable[[str], bool] = lambda _path: False
         self.hangs: Callable[[str], bool] = lambda _path: False
-        #: What an account may do: its name and a permission.
+        #: The rights of accounts: an account's name and a permission.
         self.granted: set[tuple[str, str]] = set()
         self.now = NOW + timedelta(hours=1)
         self.requested: list[str] = []
@@ -143,12 +143,12 @@ class Cluster(ApiServer):
         return self.objects[f"{CORE}/pods/evenkeel-{number}"]
 
     def set_arguments(self, *arguments: str) -> None:
-        """Set what every replica is started with."""
+        """Set the arguments that every replica is started with."""
         for number in (1, 2):
             self.pod(number)["spec"]["containers"][1]["args"] = ["serve", *arguments]
 
     def answer_replica(self, number: int, status: int, body: Object | str) -> None:
-        """Set what a replica, or the proxy before it, answers on /readyz."""
+        """Set the answer of a replica, or of the proxy before it, on /readyz."""
         self.answers[readyz(number)] = (status, body)
 
 

@@ -144,7 +144,7 @@ def test_wrong_clock_of_this_machine(ahead: timedelta, expected: list[tuple[str,
     ],
 )
 def test_command_that_renews(change: Change, expected: str) -> None:
-    """Only what Evenkeel issues is rotated by it; a caBundle needs a CA first."""
+    """Only certificates that Evenkeel issues are rotated by it; a caBundle needs a CA first."""
     results = diagnosis(change, bundle(b""), lambda cluster: cluster.objects.pop(SECRET)).results
     suggestions = {
         result.suggestion for result in results if result.check in ("ca-bundle", "certificate-trusted")

@@ -126,7 +126,7 @@ def test_credentials_that_are_not_accepted() -> None:
 
 
 def test_errors_of_the_api_server() -> None:
-    """What breaks is skipped with the API server's words."""
+    """An object that cannot be read is skipped with the API server's message."""
     broken = (500, {"kind": "Status", "message": "etcd is slow"})
     observed = observations(lambda cluster: cluster.answers.update({SERVICE: broken}))
 

@@ -99,7 +99,7 @@ def test_the_worst_comes_first() -> None:
 
 
 def test_a_check_that_cannot_go_on_keeps_what_it_found() -> None:
-    """What a check reported before something was missing stays."""
+    """Results that a check reported before something was missing are kept."""
 
     def change(cluster: Cluster) -> None:
         cluster.objects.pop(CONFIGURATIONS[MUTATING])

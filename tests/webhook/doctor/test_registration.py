@@ -53,7 +53,7 @@ def unlabeled(cluster: Cluster) -> None:
     del cluster.objects[DEPLOYMENT]
 
 
-#: Not what the mutating webhook does anything with.
+#: A rule for objects that the mutating webhook ignores.
 JOBS = {"operations": ["*"], "apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"]}
 
 

@@ -59,5 +59,5 @@ def queried(answer: tuple[int, Any] | None) -> ReplicaStatus:
     ],
 )
 def test_readiness(answer: tuple[int, Any] | None, expected: ReplicaStatus) -> None:
-    """What a replica says is not mistaken for what the API server says that does not reach it."""
+    """An answer of the replica is not mistaken for one of an API server that cannot reach it."""
     assert expected == queried(answer)
