@@ -53,7 +53,7 @@ def test_a_folder_that_is_not_there_is_named_by_the_file(tmp_path: Path) -> None
 
 
 def test_a_device_is_written_to() -> None:
-    """What is no plain file stays what it is."""
+    """A device stays a device."""
     with atomic_write(os.devnull) as stream:
         stream.write(b"x")
 

@@ -313,7 +313,7 @@ def _children_of(pid: int) -> list[int]:
 
 
 def test_reviews_are_answered_beside_a_heavy_request(tmp_path: Path) -> None:
-    """What takes long is computed elsewhere; if that process is killed, only who asked gets an error."""
+    """A heavy request is computed in another process; if that is killed, only its client gets an error."""
     with _computing(tmp_path) as (server, child, answers):
         reviewed = {server.review().status for _ in range(20)}
         os.kill(child, signal.SIGKILL)
@@ -376,7 +376,7 @@ def test_ctrl_c_ends_quickly_and_quietly(tmp_path: Path, number: signal.Signals)
 def test_starts_that_fail_say_why_in_one_line(
     tmp_path: Path, options: list[str], code: int, part: str
 ) -> None:
-    """What cannot work ends before anything listens, in one line and with the right exit code."""
+    """A start that cannot work ends before anything listens, in one line and with the right exit code."""
     expected = re.escape(f"exit code {code}: ") + ".*" + re.escape(part)
     with pytest.raises(AssertionError, match=expected), serving(tmp_path, *options):
         pass

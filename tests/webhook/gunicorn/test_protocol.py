@@ -54,7 +54,7 @@ def parsing(
 
 
 def test_closed_connections_leave_nothing(parsing: Server) -> None:
-    """What a connection held is free when it is closed: no collector of cycles needs to find it."""
+    """The memory of a connection is free when it is closed, without the garbage collector."""
     _open_and_close(parsing, 50)
     before = _resident_kib(parsing)
     _open_and_close(parsing, 300)
@@ -201,7 +201,7 @@ def _ends(sock: socket.socket, rest: bytes) -> bool:
     ],
 )
 def test_bad_requests(parsing: Server, request_bytes: bytes, status: int) -> None:
-    """What is wrong below the application is answered as JSON too, and the connection stays sane."""
+    """Errors below the application are answered as JSON too, and the connection stays usable."""
     with parsing.tls() as sock:
         sock.sendall(request_bytes)
         first = sock.recv(65536)

@@ -66,7 +66,7 @@ def caller() -> Iterator[Caller]:
     ],
 )
 def test_statuses(caller: Caller, scope: dict[str, Any], status: int) -> None:
-    """What is no POST of JSON within the limit gets its own status, and the one shape of errors."""
+    """A request that is no POST of JSON within the limit gets its own status, and errors have one form."""
     answer = caller.call(REVIEW, **scope)
 
     assert status == caller.status
@@ -96,7 +96,7 @@ CHUNKED = {"content-length": "", "transfer-encoding": "chunked"}
 @pytest.mark.parametrize("parts", [1, 2, 700], ids=["1 part", "2 parts", "700 parts"])
 @pytest.mark.parametrize("headers", [{}, CHUNKED], ids=["with a length", "chunked"])
 def test_too_large_reviews(denying: Caller, parts: int, headers: dict[str, str]) -> None:
-    """What is not read is denied where a policy denies, warned about by /mutate, counted and logged."""
+    """A review that is not read is denied where a policy denies, a warning of /mutate, counted and logged."""
     body = review_of(a_workload()) + b" " * LIMIT
     size = -(-len(body) // parts)
     for path, allowed, verdict in (("/validate", False, "denied"), ("/mutate", True, "warned")):
@@ -188,7 +188,7 @@ def test_a_review_is_counted_and_logged(caller: Caller) -> None:
 
 
 def test_a_review_is_answered_at_once(caller: Caller) -> None:
-    """What needs no waiting is answered without ASGI: the same, counted and logged once."""
+    """A review that need not wait is answered without ASGI: the same, counted and logged once."""
     answer = caller.at_once(REVIEW)
     [line] = caller.log()
 
@@ -207,7 +207,7 @@ def test_a_review_is_answered_at_once(caller: Caller) -> None:
     ],
 )
 def test_errors_are_left_to_asgi(caller: Caller, body: bytes, scope: dict[str, Any]) -> None:
-    """What is no answer is neither counted nor logged before it is one."""
+    """A request without an answer is neither counted nor logged before it has one."""
     assert caller.at_once(body, **scope) is None
     caller.call(REVIEW)
     assert 1 == len(caller.log())
@@ -284,7 +284,7 @@ def following() -> Iterator[tuple[Caller, ClusterIndex]]:
 def test_no_review_is_decided_twice(
     following: tuple[Caller, ClusterIndex], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What waited in vain is answered by what was decided first; ASGI goes on with what was begun."""
+    """A review that waited in vain gets the first decision; ASGI continues the one that was started."""
     caller, _ = following
     decisions: list[object] = []
     decide = respond_module.decide

@@ -129,7 +129,7 @@ def test_a_simulation(state: ServerState) -> None:
     ],
 )
 def test_hostile_simulations(state: ServerState, body: bytes, status: int) -> None:
-    """What would take long or is no request is refused at once, with the place of the mistake."""
+    """Requests that would take long or are invalid are rejected at once, with the place of the mistake."""
     answer = a_client(state).post("/v1/simulate", data=body, content_type=JSON)
 
     assert status == answer.status_code, answer.text

@@ -59,7 +59,7 @@ def test_a_component_does_nothing_by_default(state: ServerState) -> None:
 
 
 def test_all_reasons_at_once(state: ServerState) -> None:
-    """What keeps requests away is that the server ends, a problem, or something that is not known yet."""
+    """A server is not ready while it shuts down, has a problem, or has yet to list something."""
     state.draining = True
     state.components = [Part(unsynced="not listed yet"), Part(problem="expired"), Part(warning="clock")]
 
@@ -96,7 +96,7 @@ def test_work_beside_the_requests(state: ServerState) -> None:
 
 
 def test_readyz_with_warnings(state: ServerState) -> None:
-    """What is no reason to go elsewhere is in the body, and the status is that of one who is ready."""
+    """Warnings, which are no reason to use another replica, are in the body of a ready status."""
     state.components = [following(Live(age=181.0))]
     answer = a_client(state).get("/readyz")
 
@@ -151,7 +151,7 @@ def test_no_metrics_of_what_is_not_there(state: ServerState) -> None:
 
 
 def test_two_who_observe_at_once(state: ServerState) -> None:
-    """What was counted since the last look is counted once, though another looks meanwhile."""
+    """Events since the last observation are counted once, though another thread observes meanwhile."""
     other = threading.Thread(target=state.observe)
     waited = list[bool]()
 

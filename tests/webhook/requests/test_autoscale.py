@@ -108,7 +108,7 @@ def _explain(**fields: Any) -> Explained:
 
 
 def test_explain() -> None:
-    """What comes for the first replica that does not fit; nothing without the field."""
+    """The nodes for the first replica that does not fit; none without the field."""
     scaled = _explain(autoscale=[GROUPS]).autoscaled
     assert scaled is not None
 
@@ -128,7 +128,7 @@ def test_what_is_wrong_with_an_explanation() -> None:
 
 
 def test_fewer_pods_the_more_groups() -> None:
-    """What a request may cost is bounded with its node groups."""
+    """The bound on the cost of a request includes its node groups."""
     most = MOST_WORK // (2 + POD_COST + 2 * GROUP_COST)
     with pytest.raises(RequestError) as caught:
         _answer(_request(autoscale=[GROUPS], replicas=most + 1))

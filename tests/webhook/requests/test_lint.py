@@ -142,7 +142,7 @@ def test_version(version: str | None, found: bool) -> None:  # noqa: FBT001
     ],
 )
 def test_errors(request_: object, fields: list[str]) -> None:
-    """Whatever is wrong with a request is told at once, each with its field."""
+    """All errors of a request are reported at once, each with its field."""
     with pytest.raises(RequestError) as raised:
         run(request_)
 

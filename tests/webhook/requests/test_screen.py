@@ -23,7 +23,7 @@ def test_queries(query: dict[str, str], expected: Screen) -> None:
 
 @pytest.mark.parametrize("columns", ["0", "1001", "-1", "x", "", "٣", "9" * 5000])
 def test_bad_columns(columns: str) -> None:
-    """What is no number of columns is an error with its field."""
+    """A text that is no number of columns is an error with its field."""
     with pytest.raises(RequestError) as caught:
         read_screen({"columns": columns})
 

@@ -143,7 +143,7 @@ def test_nodes_to_score() -> None:
 
 
 def test_rollout() -> None:
-    """What a request says of pods decides which goes first; the fields of a simulation are there, too."""
+    """The facts of a request's pods decide which is deleted first, with the other fields of a simulation."""
     old = running("old", n1=1, n2=1)
     old[0]["metadata"]["annotations"] = {DELETION_COST_ANNOTATION: "9"}
     cluster = CLUSTER | {"pods": old}
@@ -198,7 +198,7 @@ def test_runs() -> None:
     ],
 )
 def test_a_request_is_read_as_it_was_made(fields: dict[str, Any]) -> None:
-    """What a command asks of a server is what it was asked itself."""
+    """A request of a command is read by the server as it was made."""
     request, found = SimulateRequest(workload=_two_replicas(), **fields), ErrorList()
 
     assert request == read_request(SimulateRequest, dumps(request), found)
@@ -242,7 +242,7 @@ def test_actions() -> None:
     ],
 )
 def test_evictions(new: Any, old: Any, classes: list[Any]) -> None:
-    """What replaces a victim is known by the pods of the request's own cluster, and goes where it fits."""
+    """A victim's replacement is known by the pods of the request's own cluster, and goes where it fits."""
     containers = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
     spec = {"nodeName": "n1", "containers": containers, **old}
     running = a_pod(name="old", spec=spec, owner=("apps/v1", "ReplicaSet", "old"))

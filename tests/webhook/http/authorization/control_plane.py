@@ -52,13 +52,13 @@ class ControlPlane:
     #: User, verb and resource of what is allowed.
     rights: set[tuple[str, str, str]] = field(default_factory=set)
     objects: list[dict[str, Any]] = field(default_factory=list)
-    #: What else can be read, by its path.
+    #: Other answers, by their path.
     gets: dict[str, Any] = field(default_factory=dict)
     #: Paths that nobody may use.
     forbidden: set[str] = field(default_factory=set)
     #: Paths of kinds that are not served.
     undefined: set[str] = field(default_factory=set)
-    #: What the Service leads to; None without one.
+    #: The server behind the Service; None without one.
     app: Client | None = None
     version: str = "v1.36.2"
     asked: list[Request] = field(default_factory=list)

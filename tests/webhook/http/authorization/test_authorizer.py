@@ -123,7 +123,7 @@ def test_a_silent_api_server_takes_no_more_than_its_places(plane: ControlPlane, 
 
 
 def test_a_flood_of_tokens_is_no_flood_of_questions(plane: ControlPlane, tmp_path: Path) -> None:
-    """Beyond what may be asked in a second nobody new is asked about; who is known is answered."""
+    """Beyond the rate, no new token is reviewed; those that are known are answered."""
     guard = KubernetesAuthorizer(
         TokenReviewer(plane.api(tmp_path)),
         DecisionCache(),
