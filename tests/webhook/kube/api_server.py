@@ -44,7 +44,7 @@ class FakeApiServer:
     """The objects of the server; ``changed`` guards them."""
 
     objects: dict[tuple[str, str, str], Object] = field(default_factory=dict)
-    #: What is sent of some objects in place of them.
+    #: The texts that are sent in place of some objects.
     texts: dict[tuple[str, str, str], bytes] = field(default_factory=dict)
     #: The version, type, kind and text of each event.
     history: list[tuple[int, str, str, bytes]] = field(default_factory=list)
@@ -59,7 +59,7 @@ class FakeApiServer:
     unwatched: set[str] = field(default_factory=set)
     #: Whether nothing may be written.
     read_only: bool = False
-    #: What answers the next lists and watches.
+    #: The answers to the next lists and watches, if they fail.
     list_faults: deque[Fault | None] = field(default_factory=deque)
     watch_faults: deque[Fault | None] = field(default_factory=deque)
     changed: threading.Condition = field(default_factory=threading.Condition)

@@ -40,7 +40,7 @@ from webhook.kube.api_server import Answer
     ],
 )  # fmt: skip
 def test_errors_of_answers(answer: Answer, message: str, reason: str, wait_s: float | None) -> None:
-    """Whatever stands between may answer, and is told in its own words."""
+    """Errors of the API server, or of a proxy before it, are reported in their own words."""
     error = answer.error()
 
     assert not answer.ok

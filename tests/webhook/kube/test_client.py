@@ -94,7 +94,7 @@ def test_contexts(tmp_path: Path, text: str, context: str, url: str, namespace: 
     ],
 )
 def test_no_way_to_a_cluster(tmp_path: Path, text: str | None, context: str, problem: str) -> None:
-    """Whatever is wrong with a kubeconfig is told on one line, with its name and without its secrets."""
+    """Every error of a kubeconfig is reported on one line, with its name and without its secrets."""
     file = tmp_path / "config"
     if text is not None:
         file.write_text(text)
@@ -238,7 +238,7 @@ def accepting(answer: bytes) -> Iterator[int]:
 def test_errors_are_sentences(
     tmp_path: Path, scheme: str, answer: bytes, timeout_s: float, expected: str
 ) -> None:
-    """What a library says of a socket is told as what it means."""
+    """A library's error of a socket is reported as what it means."""
     with accepting(answer) as port:
         api = connect(kubeconfig=write_kubeconfig(tmp_path, f"{scheme}://127.0.0.1:{port}"))
         with pytest.raises(UnreachableError) as raised:
@@ -293,7 +293,7 @@ def test_a_watch_is_canceled_by_another_thread(server: FakeApiServer, api: Kuber
 def test_a_worker_that_ends_leaves_the_embedded_credentials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: signal.Signals
 ) -> None:
-    """What a kubeconfig embeds of certificates and keys outlives a worker that took too long or was ended."""
+    """Certificates and keys in a kubeconfig outlive a worker that took too long or was terminated."""
     files = provision_self_signed(tmp_path / "pki", now=datetime.now(UTC))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(files.certificate, files.key)

@@ -241,7 +241,7 @@ def test_a_cluster_without_optional_kinds(server: FakeApiServer, cluster: Cluste
 
 
 def test_a_right_that_is_granted(server: FakeApiServer, cluster: ClusterCache) -> None:
-    """What could not be read is, once it may be."""
+    """A kind that could not be read is read once it may be."""
     server.put(an_object("CSINode"))
     server.forbidden.add(CSI_NODES.path)
     cluster.start()
@@ -253,7 +253,7 @@ def test_a_right_that_is_granted(server: FakeApiServer, cluster: ClusterCache) -
 
 
 def test_a_right_to_list_alone(server: FakeApiServer, cluster: ClusterCache) -> None:
-    """What may be listed and not watched would grow old: it counts as not read."""
+    """A kind that may be listed but not watched would grow stale: it counts as not read."""
     server.put(an_object("CSINode"))
     server.unwatched.add(CSI_NODES.path)
     cluster.start()
@@ -264,7 +264,7 @@ def test_a_right_to_list_alone(server: FakeApiServer, cluster: ClusterCache) -> 
 
 
 def test_a_right_that_is_withdrawn(server: FakeApiServer, tmp_path: Path) -> None:
-    """What was known of a kind is forgotten some seconds later, and the cluster stays usable."""
+    """The known objects of a kind are dropped some seconds later, and the cluster stays usable."""
     now = [0.0]
     cluster = a_cluster(tmp_path, server.url, clock=lambda: now[0])
     server.put(an_object("CSINode"))

@@ -105,7 +105,7 @@ def test_a_credential_plugin_that_works(tmp_path: Path) -> None:
     ],
 )
 def test_files_that_are_none(tmp_path: Path, text: str, expected: str) -> None:
-    """What Python says of a value of another type is nobody's help."""
+    """The error is not Python's own about a value of another type, which helps no user."""
     (tmp_path / "config").write_text(text)
     told = problem(str(tmp_path / "config"))
 

@@ -128,7 +128,7 @@ def test_an_error_leaves_the_list_where_it_is(server: FakeApiServer, api: Kubern
     ],
 )
 def test_what_is_no_list(server: FakeApiServer, api: KubernetesApiServer, body: bytes) -> None:
-    """Whatever answers in the API server's place is not taken for an empty cluster."""
+    """No answer in the API server's place is taken for an empty cluster."""
     server.list_faults.append(lambda handler: handler.reply(200, body))
 
     with pytest.raises(UnreachableError, match=r"/api/v1/pods.*: the answer is no"):

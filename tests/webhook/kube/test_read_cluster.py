@@ -96,7 +96,7 @@ def test_the_picture_for_later(plane: ControlPlane, tmp_path: Path) -> None:
     ],
 )
 def test_nothing_secret(obj: dict[str, object]) -> None:
-    """What containers are started with is left out, and copies of it; what places pods stays."""
+    """Commands, environments and probes are left out, and copies of them; fields for placement stay."""
     text = b"".join(written_list(iter([obj])))
 
     assert SECRET.encode() not in text
@@ -105,7 +105,7 @@ def test_nothing_secret(obj: dict[str, object]) -> None:
 
 
 def test_revisions_are_known_from_what_is_left() -> None:
-    """What a template was before parts of it were left out, a digest tells: the revision is the same."""
+    """A digest identifies a template whose parts were left out: the revision is the same."""
     workload = a_workload(spec={"containers": [CONTAINER]})
     text = b"".join(written_list(iter([a_replica_set(workload, "5d9")])))
     (written,) = json.loads(text)["items"]

@@ -124,7 +124,7 @@ def breaks_after_part_of_a_line(handler: Handler) -> None:
     ],
 )
 def test_a_refusal_is_survived(server: FakeApiServer, tmp_path: Path, fault: Fault, on: str) -> None:
-    """Whatever the API server answers to a list or a watch, it is followed in the end."""
+    """After any answer of the API server to a list or a watch, the objects are followed in the end."""
     server.put(bound("kept"))
     faults = server.list_faults if on == "list" else server.watch_faults
     faults.extend([fault] * 3)
@@ -218,7 +218,7 @@ def test_a_broken_watch_goes_on_where_it_was(
 
 
 def test_a_bookmark_moves_the_version(server: FakeApiServer, tmp_path: Path) -> None:
-    """What a bookmark says is where the next watch begins, though no pod changed."""
+    """The version of a bookmark is where the next watch begins, though no pod changed."""
     server.version = 70
     server.watch_faults.append(lines(event("BOOKMARK", {"metadata": {"resourceVersion": "77"}})))
     with following(server, tmp_path):
@@ -366,7 +366,7 @@ def test_the_status_names_what_is_wrong(
 def test_a_bug_ends_nothing(
     server: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What nobody foresaw is told with where it happened, and all is listed anew."""
+    """An unexpected error is logged with its traceback, and all objects are listed anew."""
     names, failing = ClusterIndex.names, iter([True])
 
     def fails_once(index: ClusterIndex, kind: tuple[str, str]) -> set[tuple[str, str]]:
@@ -383,7 +383,7 @@ def test_a_bug_ends_nothing(
     assert any(record.exc_info for record in caplog.records)
 
 
-#: What nobody reads, in place of a pod of each name.
+#: Unreadable texts, in place of a pod of each name.
 _UNREADABLE = {
     "deep": b'{"metadata": {"name": "deep", "namespace": "shop"}, "spec": '
     + b"[" * 3_000
@@ -427,7 +427,7 @@ def test_an_unreadable_object_is_left_out_alone(
 
 
 def test_deep_managed_fields(server: FakeApiServer, tmp_path: Path) -> None:
-    """What no one reads of an object keeps it from nothing."""
+    """A part of an object that Evenkeel does not use cannot keep it from being read."""
     text = json.dumps(bound("web")).encode()
     fields = b'"managedFields": ' + b"[" * 5_000 + b"]" * 5_000
     deep = text.replace(b'"metadata": {', b'"metadata": {' + fields + b", ")
@@ -443,7 +443,7 @@ def test_deep_managed_fields(server: FakeApiServer, tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_goes_with_a_list(server: FakeApiServer, tmp_path: Path) -> None:
-    """What was deleted while nobody watched is warned of no more; what has no name is named by its place."""
+    """A deleted object is no longer warned about after a new list; one without a name has its position."""
     server.put(bound("a"), b"null")
     server.put(bound("b"), _UNREADABLE["cut"])
     server.put(bound("c"))
@@ -575,7 +575,7 @@ def test_backoff(asked: list[tuple[float, float]], expected: list[float]) -> Non
 
 
 def test_backoff_of_refusals() -> None:
-    """What is refused is asked about less and less, up to half a minute; another trouble begins anew."""
+    """Rejected requests are retried less and less often, up to half a minute; another error starts anew."""
     backoff = Backoff(random=lambda: 1.0)
     pauses = [backoff.pause_s(well_s=0, refused=True) for _ in range(8)]
     backoff.restart()

@@ -97,7 +97,7 @@ def test_evenkeel_refuses_a_caller(plane: ControlPlane, tmp_path: Path) -> None:
 
 
 def test_evenkeel_refuses_a_request(plane: ControlPlane, tmp_path: Path) -> None:
-    """What is wrong with a request is told in Evenkeel's words."""
+    """Errors of a request are reported in Evenkeel's words."""
     installation = Installation(plane.api(tmp_path), "evenkeel")
     with pytest.raises(DocumentError) as bad:
         installation.post("/v1/score", a_body(pod={}, kubernetesVersion="x"), accept=JSON)
@@ -106,7 +106,7 @@ def test_evenkeel_refuses_a_request(plane: ControlPlane, tmp_path: Path) -> None
 
 
 def test_a_route_that_a_release_does_not_have(plane: ControlPlane, tmp_path: Path) -> None:
-    """What an installation cannot answer at all is found out in another way."""
+    """A route that an installation does not have is reported as another release."""
     with pytest.raises(NotInstalledError, match="another release"):
         Installation(plane.api(tmp_path), "evenkeel").post("/v1/unheard-of", a_body(), accept=JSON)
 

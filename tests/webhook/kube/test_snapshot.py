@@ -132,7 +132,7 @@ def test_other_files_are_document_errors(tmp_path: Path, content: bytes, problem
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What unpacks without end is refused at a bound, whatever it holds."""
+    """A file that unpacks without end is rejected at a bound, whatever it contains."""
     monkeypatch.setattr(snapshot, "MAX_UNPACKED", 10 * 2**20)
     bomb = b'{"kind": "List", "items": [' + b" " * 2**24
 
