@@ -12,7 +12,7 @@ from webhook.lint.chart_options import Release
 
 
 def test_vendored_dependencies(repository: Path) -> None:
-    """What lies in charts/ is there, as a folder of any name or as an archive."""
+    """A dependency in charts/ is found, as a folder of any name or as an archive."""
     text = "dependencies: [{name: a, version: 1.x, repository: 'oci://x/y'}, {name: b, version: 2}]\n"
     write(repository, {"shop/Chart.yaml": CHART.format(name="shop") + text})
     release = Release(settings=("--set=tag=1",))
@@ -123,7 +123,7 @@ LIB = "name: lib, repository: 'oci://x/y', version: "
     ],
 )
 def test_dependencies_that_the_repository_has(repository: Path, versions: str, *, is_found: bool) -> None:
-    """Whatever their address is, a chart of the name and with a version that fits is taken."""
+    """For any address, a chart of the name and with a version that fits is used."""
     _shop(repository, LIB + versions)
     write(
         repository,
@@ -156,7 +156,7 @@ def test_dependencies_that_the_repository_has(repository: Path, versions: str, *
     ],
 )
 def test_dependencies_that_are_off(repository: Path, switch: str, values: str, *, is_needed: bool) -> None:
-    """What is not there is missed only if helm would use it, by the chart's own values."""
+    """A missing dependency is reported only if helm would use it, by the chart's own values."""
     _shop(repository, f"{LIB} 1.x.x, {switch}", values=values)
     texts = gather("shop")
 

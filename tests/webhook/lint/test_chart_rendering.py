@@ -142,7 +142,7 @@ HOSTILE = [
     ids=lambda value: value[:20],
 )  # fmt: skip
 def test_hostile_objects(repository: Path, value: str) -> None:
-    """Whatever stands in an object, it is rendered or told, and the others are, too."""
+    """For any value in an object, it is rendered or reported, and so are the others."""
     (repository / "loop").symlink_to("loop")
     documents = [*(template.replace("X", value) for template in HOSTILE), FLUX]
     write(repository, {"a.yaml": "---\n".join(documents)})

@@ -81,7 +81,7 @@ def test_a_folder_without_files(folder: Path) -> None:
 
 
 def test_paths_that_overlap(folder: Path) -> None:
-    """What is reached twice is read once, by its first name, and a folder of it is not called empty."""
+    """A file reached twice is read once, by its first name, and a folder of it is not called empty."""
     found = find(["z/y.yaml", "z", ".", "./chart", str(folder / "kust"), str(folder / "b.yaml")])
 
     expected = ["z/y.yaml", "a.yml", "b.yaml", "c.json", "chart/Chart.yaml", "chart/values.yaml"]

@@ -137,7 +137,7 @@ def test_the_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_after_the_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not rendered is told with what to do."""
+    """A program that exceeds the time of its run is reported with what to do."""
     monkeypatch.setattr(sandbox, "_ALLOWANCE", sandbox._Allowance(0.0))
     monkeypatch.setattr(sandbox, "ORDINARY_S", 1)
     with pytest.raises(ToolError, match=r"1 s of processor time.*run of its own") as caught:

@@ -192,7 +192,7 @@ def test_names_that_patches_write(folder: Path, operation: str, target: str) -> 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds kustomizations")
 def test_as_kubectl_builds(folder: Path) -> None:
-    """What kubectl merges in its own order is found in resource, component and overlay."""
+    """Fields that kubectl merges in its own order are found in resource, component and overlay."""
     write(
         base__kustomization="resources: [web.yaml]", base__web=WEB, over__patch=PATCH.replace("zone", "host")
     )

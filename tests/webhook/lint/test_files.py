@@ -152,7 +152,7 @@ def test_mode_and_links_stay(tmp_path: Path) -> None:
 
 
 def test_changed_in_between(tmp_path: Path) -> None:
-    """What somebody else has written meanwhile is not lost."""
+    """A file that another program has written meanwhile is not overwritten."""
     file = tmp_path / "web.yaml"
     file.write_bytes(b"theirs")
     with pytest.raises(DocumentError, match="has changed"):

@@ -147,7 +147,7 @@ def test_what_the_configuration_includes(root: Path, tmp_path: Path, form: str) 
 
 @pytest.mark.parametrize("revision", ["main", "HEAD@{0}", "main@{upstream}", "tag", "ORIG_HEAD"])
 def test_names_of_revisions(root: Path, tmp_path: Path, revision: str) -> None:
-    """What people write for a revision means what it means for Git."""
+    """The name of a revision means what it means for Git."""
     git(tmp_path, "clone", "-q", str(root), "clone")
     clone = tmp_path / "clone"
     git(clone, "tag", "tag")

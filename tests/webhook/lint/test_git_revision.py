@@ -56,7 +56,7 @@ def test_only_what_manifests_use(root: Path, tmp_path: Path) -> None:
     "revision", ["nope", "--help", "HEAD:deploy", "", "a\0b", "-", "HEAD~9", "refs/heads/x y"]
 )
 def test_no_revision(root: Path, revision: str) -> None:
-    """Whatever is no commit is none, options and blobs included."""
+    """Any name that is no commit is none, options and blobs included."""
     assert GitRepository(root).find_commit(revision) is None
 
 
@@ -80,7 +80,7 @@ def test_a_work_tree_of_its_own(root: Path, tmp_path: Path) -> None:
 
 
 def test_limits(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is too large or too many is left out and named."""
+    """Files that are too large or too many are left out and named."""
     monkeypatch.setattr(git_revision, "MAX_FILE", 3)
     repository = GitRepository(root)
     (tmp_path / "there").mkdir()

@@ -11,7 +11,7 @@ import pytest
 from tests.webhook.lint.git import git, make_repository
 from webhook.lint.gitignore import parse_pattern
 
-#: What names in patterns are made of; more than one star means something else before a slash alone.
+#: The parts of names in patterns; more than one star means something else before a slash alone.
 _PARTS = [
     "a", "b", ".", "-", "*", "*a", "?", "[ab]", "[!a]", "[^b]", "[]a]", "[!]a]", "[a-b]", "[b-a]", "[-a]",
     "[a-]", "[\\]a]", "[[:alpha:]]", "[![:punct:]]", "[[:digit:]a-b]", "[a", "[[:nothing:]]", "\\a", "\\*",

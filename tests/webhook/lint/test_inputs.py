@@ -21,7 +21,7 @@ FILES = {
     "chart/templates/web.yaml": "{{ .Values.a }}\n",
     "library/Chart.yaml": "apiVersion: v2\nname: lib\ntype: library\nversion: 1.0.0\n",
 }
-#: Does what helm does, as far as we look.
+#: A helm that does what these tests need.
 HELM = """#!/bin/sh
 test "$1 $2 $3 $4" = "template --kube-version=1.36.0 -- release" || exit 9
 for name in web b; do printf -- '---\\n# Source: shop/templates/%s.yaml\\nkind: A\\n' $name; done
@@ -166,7 +166,7 @@ def test_a_chart_that_is_there(folder: Path, field: str) -> None:
 
 
 def test_names_that_look_remote(folder: Path) -> None:
-    """What is there need not be downloaded, and neither need addresses that a manifest only mentions."""
+    """Existing files need not be downloaded, and neither need addresses that a manifest only mentions."""
     install(folder, "kustomize", KUSTOMIZE)
     (folder / "base" / "v1.2").mkdir()
     (folder / "base" / "v1.2" / "web.yaml").write_text("kind: Pod\n")
@@ -179,7 +179,7 @@ def test_names_that_look_remote(folder: Path) -> None:
 
 
 def test_a_note_without_the_log_of_the_program(folder: Path) -> None:
-    """What kubectl writes before its complaint is left out: it is never twice the same."""
+    """The log prefix of kubectl's errors is left out: it is never twice the same."""
     install(
         folder,
         "kubectl",

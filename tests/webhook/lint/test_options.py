@@ -100,7 +100,7 @@ def test_a_broken_document(folder: Path) -> None:
 
 
 def test_given_options_come_first() -> None:
-    """What the command line says replaces what the document says, option by option."""
+    """Options of the command line replace those of the document, one by one."""
     config = LintConfig(select=("a",), ignore=("b",), cluster="x", fail_on=FailOn.NOTE)
     merged = with_given(config, select=("c",), fail_on="never", cluster=None, baseline="d")
 
@@ -108,7 +108,7 @@ def test_given_options_come_first() -> None:
 
 
 def test_given_rendering() -> None:
-    """What the command line says of helm and kustomize is the same value that the document's text becomes."""
+    """The command line's values for helm and kustomize are those that the document's text becomes."""
     merged = with_given(LintConfig(helm=Rendering.OFF), helm="auto", kustomize="off")
 
     assert merged.helm is Rendering.AUTO
@@ -174,7 +174,7 @@ def test_mistakes_of_a_document_are_its_own(folder: Path, text: str) -> None:
     ],
 )
 def test_manifests_of_that_name(folder: Path, text: str) -> None:
-    """What says that it is of another kind is none."""
+    """A file that is of another kind, by its own fields, is no configuration."""
     (folder / "c" / "evenkeel.yaml").write_text(text)
 
     assert "evenkeel.yaml" == find_config(("c",))
@@ -227,7 +227,7 @@ def test_charts_that_are_none(folder: Path) -> None:
 def test_releases_that_cannot_be(
     folder: Path, paths: tuple[str, ...], values: tuple[str, ...], settings: tuple[str, ...]
 ) -> None:
-    """What the command line says of releases is checked before anything is rendered."""
+    """Releases of the command line are checked before anything is rendered."""
     (folder / "c" / "Chart.yaml").write_text("")
 
     with pytest.raises(EvenkeelError):

@@ -151,7 +151,7 @@ def test_what_is_encrypted(content: bytes, tool: str, title: str, objects: int) 
     ],
 )
 def test_an_empty_pipe(content: bytes, reason: SkipReason) -> None:
-    """What should have written to it has most likely failed."""
+    """The program that should have written to it has most likely failed."""
     (skipped,) = parse(Text("<stdin>", content, named=True, path="-")).skipped
 
     assert (SourceKind.STDIN, reason) == (skipped.kind, skipped.reason)
@@ -222,7 +222,7 @@ def test_a_long_stream_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_is_not_cut(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    """What cannot be read in parts stays whole."""
+    """A text that cannot be read in parts stays whole."""
     monkeypatch.setattr(parsing, "PIECE", 100)
 
     assert 1 == len(list(pieces(Text("a.yaml", content))))

@@ -40,7 +40,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-#: What is found of them.
+#: The files that are found among them.
 TRACKED = [
     "a.tmp.yaml", "c.yaml", "chart/Chart.yaml", "kustomize/base/web.yaml", "n\u00e4me.tmp.yaml",
     "only/deep/er/b.yaml",
