@@ -46,7 +46,7 @@ def test_one_that_is_deleted_is_gone() -> None:
 
 
 def test_what_has_no_name_is_passed_over() -> None:
-    """Whatever a server sends."""
+    """Resources without a name are ignored, whatever a server sends."""
     resources, _ = kept({}, {"metadata": {"name": 3}}, {"metadata": []})
 
     assert [] == resources.listed()

@@ -107,7 +107,7 @@ def test_only_the_leader_writes(server: FakeApiServer, replica: Replica) -> None
 
 
 def test_errors_are_written(server: FakeApiServer, replica: Replica) -> None:
-    """What is in force instead stays in the status, for replicas that start later."""
+    """The accepted spec stays in the status, for replicas that start later."""
     replica.begin()
     server.put(a_policy("p", enforcement="deny"))
     eventually(lambda: status(server).get("lastAccepted"))

@@ -94,13 +94,13 @@ class Election:
 
 @dataclass
 class Sink:
-    """Counts what it takes."""
+    """Counts the reports that it takes."""
 
     taken: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     reports: list[SkewReport] = field(default_factory=list)
     cleared: int = 0
     full: bool = False
-    #: What there is to measure by; the last one counts.
+    #: The contexts to measure by; the last one counts.
     contexts: list[AdmissionContext] = field(default_factory=lambda: [a_context()])
 
     def take(self, report: SkewReport) -> None:
@@ -187,7 +187,7 @@ def test_only_the_leader_measures(led: tuple[SkewController, Election, Sink]) ->
 
 
 def test_a_stale_cache_is_not_measured(led: tuple[SkewController, Election, Sink]) -> None:
-    """What was exported is withdrawn: old figures look like new ones."""
+    """Exported series are withdrawn: old values look like new ones."""
     controller, election, sink = led
     controller.start()
     election.began()

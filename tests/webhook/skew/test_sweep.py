@@ -38,7 +38,7 @@ def a_context(index: ClusterIndex | None = None) -> AdmissionContext:
 
 
 def test_every_workload_is_measured() -> None:
-    """Also what is invalid; when it began and how long it took is told."""
+    """Invalid ones, too; the start and the duration are reported."""
     times = iter([100.0, 103.5])
     found = sweep(
         the_workloads(a_stateful_set("a", a_constraint()), a_stateful_set("b", a_constraint(maxSkew=0))),

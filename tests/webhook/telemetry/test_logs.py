@@ -196,7 +196,7 @@ def test_exceptions_are_one_line(pipe: tuple[int, int]) -> None:
 
 
 def test_other_loggers_share_the_format(pipe: tuple[int, int]) -> None:
-    """What gunicorn says comes as an event of its name."""
+    """A message of gunicorn is written as an event of its name."""
     handler = StructuredHandler(EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=pipe[1]))
     text, values = "Worker (pid:%s) was sent %s!", (7, "SIGKILL")
     handler.emit(logging.LogRecord("gunicorn.error", logging.WARNING, __file__, 1, text, values, None))

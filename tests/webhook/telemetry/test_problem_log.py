@@ -36,7 +36,7 @@ def test_the_reason_now() -> None:
 
 
 def test_all_subjects(lines: pytest.LogCaptureFixture) -> None:
-    """What is not reported any more is over; other events stay."""
+    """A problem that is no longer reported is resolved; other events stay."""
     problems = ProblemLog()
     problems.report("other", "lasts", subject="a")
     problems.report_all("invalid", {"a": "empty", "b": "empty"})

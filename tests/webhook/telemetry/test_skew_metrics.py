@@ -74,7 +74,7 @@ WORST_FIRST = [
 
 @pytest.mark.parametrize("limit", [0, 1, 3, 6, 7])
 def test_the_worst_are_exported(limit: int) -> None:
-    """Whatever order they come in, the limit keeps the worst, and how many it leaves out is known."""
+    """In any order, the limit keeps the worst, and how many it leaves out is known."""
     names = [each.name for each in WORST_FIRST]
 
     assert (names[:limit], max(0, 6 - limit)) == _exported(WORST_FIRST, limit)

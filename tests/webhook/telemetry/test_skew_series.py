@@ -16,7 +16,7 @@ def a_family(value: float) -> GaugeMetricFamily:
 
 
 def test_another_worker_finds_them(tmp_path: Path) -> None:
-    """What one publishes last another one appends; what is withdrawn is gone."""
+    """Series that one worker publishes are appended by another; withdrawn ones are gone."""
     one, other = SkewSeries(tmp_path), SkewSeries(tmp_path)
     before = other.text()
     one.publish([a_family(1)])
@@ -50,7 +50,7 @@ def test_one_set_at_most(tmp_path: Path) -> None:
 
 
 def test_no_space(tmp_path: Path) -> None:
-    """What was exported before stays."""
+    """A failed write leaves the series as they were."""
     series = SkewSeries(tmp_path / "gone")
 
     with pytest.raises(OSError, match="gone"):
