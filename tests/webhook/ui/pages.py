@@ -77,7 +77,7 @@ def a_page_cluster(
 
 
 class PageClient:
-    """Sends what the page sends."""
+    """Sends requests as the page does."""
 
     def __init__(
         self, state: PageState, files: Mapping[str, BuiltFile] = FILES, readings: Readings | None = None

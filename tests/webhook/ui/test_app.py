@@ -119,7 +119,7 @@ def test_token(client: PageClient, route: Any, authorization: str) -> None:
     ],
 )
 def test_paths(client: PageClient, method: str, path: str, status: int) -> None:
-    """Only what there is is answered, by its method."""
+    """Only existing paths are answered, by their methods."""
     answer = client.raw.open(path, method=method, headers={"Host": HOST, "Authorization": f"Bearer {TOKEN}"})
 
     assert status == answer.status_code

@@ -41,7 +41,7 @@ def test_all_of_it() -> None:
 
 
 def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was sent is not sent again; the last answer says that it is the last."""
+    """Workloads that were sent are not sent again; the last answer is marked as the last."""
     monkeypatch.setattr(background_audit, "PIECE", 2)
     monkeypatch.setattr(background_audit, "MOST_SENT", 3)
     workloads = [a_workload("StatefulSet", name=f"db-{number}") for number in range(5)]
@@ -71,7 +71,7 @@ def test_rank() -> None:
 
 
 def test_an_audit_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was audited until then stays, and why it ended is said."""
+    """Workloads audited until then are kept, and the error is reported."""
     monkeypatch.setattr(background_audit, "audit", lambda *_arguments: 1 / 0)
     found = _sent(_finished(a_page_cluster()), 0)
 

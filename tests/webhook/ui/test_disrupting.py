@@ -92,7 +92,7 @@ def test_the_worst_has_the_smallest_rank() -> None:
 
 
 def test_a_cluster_is_as_it_was_afterwards() -> None:
-    """What was lost for one answer is there for the next."""
+    """A domain lost for one answer is back for the next."""
     client = a_client()
     before = disrupt(lose("a"), client=client)
     disrupt({"drain": "nb"}, client=client)

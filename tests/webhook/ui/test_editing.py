@@ -70,7 +70,7 @@ def test_check(text: str, problems: list[tuple[int, str, str]]) -> None:
 
 
 def test_checked_object() -> None:
-    """What the manifest is about is read even if there are problems."""
+    """The object of a manifest is read even if there are problems."""
     assert {"kind": "Deployment.apps", "namespace": "shop", "name": "web", "replicas": 3} == _check(
         TEXT.replace("maxSkew: 1", "maxSkew: 0")
     )["object"]

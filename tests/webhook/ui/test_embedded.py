@@ -26,7 +26,7 @@ INDEX = """<!doctype html>
 SCRIPT, STYLE = b'console.log("a & b < c");', b"a > b {color: red}"
 HOSTILE = "</script><script>alert(1)</script><!--<script>\u2028\u2029&lt;\u202e" + "x" * 253
 
-#: What the reports of these tests are about.
+#: The subject of the reports of these tests.
 ABOUT: ReportAbout = {
     "title": "Deployment shop/</script>",
     "action": "",

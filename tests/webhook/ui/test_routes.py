@@ -16,7 +16,7 @@ from webhook.ui.manifest import PageError
 from webhook.ui.routes import ROUTES
 
 MANIFEST = json.dumps(DEPLOYMENT)
-#: What is sent to each route: a query, or a body besides the manifest.
+#: The requests to each route: a query, or a body besides the manifest.
 REQUESTS: dict[str, list[Any]] = {
     "/api/cluster": [None],
     "/api/reading": [None],
@@ -65,7 +65,7 @@ def client() -> PageClient:
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.path)
 def test_answers_have_the_form_of_their_types(client: PageClient, route: Any) -> None:
-    """What the page's TypeScript types say is what it is sent."""
+    """The answers have the form of the page's TypeScript types."""
     for request in REQUESTS[route.path]:
         if route.body is None and route.method == "GET":
             answer = client.get(f"{route.path}?{urlencode(request or {})}")
