@@ -117,8 +117,6 @@ class _Builder:
         self._problems: list[tuple[int, str]] = []
         self._lines: list[int] = []
         self._in_order = True
-        # The line of the last ``<<``.
-        self._merge_line = 0
 
     def take(self) -> Any:
         """Take the events of the document; return the mark where it ends."""
@@ -173,7 +171,7 @@ class _Builder:
             items.append(self._value(event, depth))
 
     def _fill_mapping(self, mapping: dict[str, Any], depth: int) -> None:
-        known, note_line, key = self._known, self._lines.append, _NO_KEY
+        known, note_line, key, merge_line = self._known, self._lines.append, _NO_KEY, 0
         # What comes from the first ``<<`` or repeated key on.
         later: list[tuple[Any, Any, int]] = []
         for event in self._given:
@@ -189,10 +187,14 @@ class _Builder:
             else:
                 value = self._value(event, depth)
             if key is _NO_KEY:
-                key = value if type(value) is str and value != "<<" else self._key(value, event)
+                if type(value) is str and value != "<<":
+                    key = value
+                else:
+                    # Of each mapping its own: what is merged may have a ``<<``, too.
+                    key, merge_line = self._key(value, event), self._line(event)
                 continue
             if later or key in mapping or key is _MERGE:
-                later.append((key, value, self._merge_line))
+                later.append((key, value, merge_line))
             else:
                 mapping[key] = value
             key = _NO_KEY
@@ -217,7 +219,6 @@ class _Builder:
     def _key(self, value: Any, event: Any) -> Any:
         """Return a value as the key of a JSON object, or as the placeholder of ``<<``."""
         if type(event) is ScalarEvent and is_merge_key(event):
-            self._merge_line = self._line(event)
             return _MERGE
         problem = _CONTAINER_AS_KEY
         if not isinstance(value, dict | list):

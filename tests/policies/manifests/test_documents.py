@@ -187,6 +187,7 @@ def test_all_problems_at_once() -> None:
         pytest.param("a: *x", "f.yaml:1", "*x", id="an alias of nothing"),
         pytest.param("a: &x [*x]", "f.yaml:1", "inside the value", id="an alias of itself"),
         pytest.param("a: {<<: [1]}", "f.yaml:1", '"<<"', id="a merge of a number"),
+        pytest.param("<<:\n- <<: {}\n- 1", "f.yaml:1", '"<<"', id="a merge of a merge and a number"),
         pytest.param("a: 1\nb: \x01", "f.yaml:2", "U+0001", id="a control character"),
         pytest.param(b"a: 1\nb: \xff", "f.yaml:2", "0xff", id="not UTF-8"),
         pytest.param("%YAML 3.0\n---\na: 1", "f.yaml:1", "incompatible", id="YAML 3"),
