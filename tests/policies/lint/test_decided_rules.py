@@ -288,6 +288,27 @@ def test_not_decided() -> None:
     assert [("undecided", "Deployment web")] == [(each.reason, each.title) for each in result.cut]
 
 
+def a_patch(*constraints: Any) -> dict[str, Any]:
+    """Return what a patch has of a Deployment."""
+    spec = {"template": {"spec": {"topologySpreadConstraints": list(constraints)}}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pytest.param(a_patch({"topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}), id="a patch"),
+        pytest.param(rolling({**ZONES, "maxSkew": "${SKEW}"}, replicas=3), id="a placeholder for a number"),
+        pytest.param(rolling({**ZONES, "whenUnsatisfiable": "${HOW}"}, replicas=3), id="one for a word"),
+    ],
+)
+def test_what_other_tools_complete_is_not_simulated(manifest: Mapping[str, Any]) -> None:
+    """A constraint that lacks what the API server needs is not judged, and is no reason to end."""
+    result = linted(ROLLOUT, [manifest], nodes("a1"), groups({"a": 3}))
+
+    assert ([], []) == (result.findings, result.suppressed)
+
+
 def test_own_pods_are_not_counted_twice() -> None:
     """Replicas that run already are those that are placed."""
     running = [
