@@ -61,9 +61,9 @@ def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableT
     yield from lines
 
 
-def numbers(*titles: str) -> list[Column]:
-    """Return columns of numbers, which are on the right."""
-    return [Column(title, justify="right") for title in titles]
+def numbers(*titles: str, folded: bool = False) -> list[Column]:
+    """Return columns of numbers, which are on the right; long ones are cut off, or folded as texts are."""
+    return [Column(title, justify="right", overflow="fold" if folded else "ellipsis") for title in titles]
 
 
 def plain_table(*columns: str | Column) -> Table:

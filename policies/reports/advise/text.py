@@ -118,7 +118,7 @@ def _shown(placed: Sequence[PlacedReplicas], advice: Advice) -> list[PlacedRepli
 
 
 def _placed_table(advice: Advice, placed: list[PlacedReplicas]) -> Table:
-    table = plain_table(*numbers("REPLICAS", "IN THE FULLEST", "ALLOWED"), "DOMAIN")
+    table = plain_table(*numbers("REPLICAS", "IN THE FULLEST", "ALLOWED", folded=True), "DOMAIN")
     for each in placed:
         allowed = advice.goal.allowed(each.replicas)
         style = "red" if each.count > allowed else ""
@@ -149,7 +149,7 @@ def _rollout(rollout: RolledOut) -> Text:
 
 def _losses(losses: list[DomainLoss], advice: Advice) -> Iterator[RenderableType]:
     yield Text(f"When a domain goes that has some of {plural(losses[0].replicas, 'replica')}:")
-    table = plain_table(*numbers("LOST AT ONCE", "FIT ELSEWHERE", "IN AN OUTAGE"), "DOMAIN")
+    table = plain_table(*numbers("LOST AT ONCE", "FIT ELSEWHERE", "IN AN OUTAGE", folded=True), "DOMAIN")
     for loss in losses:
         domain = domain_text(loss.domain, advice.goal)
         table.add_row(f"{loss.lost:,}", f"{loss.back:,}", f"{loss.back_in_outage:,}", domain)

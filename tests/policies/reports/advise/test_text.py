@@ -17,3 +17,11 @@ def test_text(golden: Callable[[str, str], str]) -> None:
 
     assert golden("advise.txt", text) == text
     assert "\x1b" not in text
+
+
+@pytest.mark.slow
+def test_narrow() -> None:
+    """In a narrow terminal headings of numbers are folded as texts are, and nothing is cut off."""
+    texts = [advise_text.render(each, width=40, color=False) for each in advices()]
+
+    assert not any("…" in text for text in texts)
