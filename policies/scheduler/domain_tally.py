@@ -109,10 +109,4 @@ class DomainTally:
 
     def counts(self) -> tuple[Mapping[str, int], ...]:
         """Return the pods of each domain that an eligible node has, by value, for each constraint."""
-        return tuple(
-            {
-                counted.domains.values[domain]: int(counted.matching[domain])
-                for domain in counted.domains.existing()
-            }
-            for counted in self._counted
-        )
+        return tuple(counted.domains.by_value(counted.matching) for counted in self._counted)

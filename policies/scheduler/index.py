@@ -155,7 +155,7 @@ class ClusterIndex(IndexedObjects):
         return self._pods_in(namespace).names_of(selector)
 
     def pod_names(self, namespace: str) -> Collection[str]:
-        """Return the names of the bound pods of a namespace; they change with it."""
+        """Return the names of the bound pods of a namespace."""
         return self._pods_in(namespace).names()
 
     def all_spread(self, namespace: str, selector: LabelSelector) -> bool:

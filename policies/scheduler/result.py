@@ -173,9 +173,11 @@ class DomainCounts:
         """Return the positions of the domains that an eligible node has, sorted by their values."""
         return sorted(np.flatnonzero(self.exists).tolist(), key=self.values.__getitem__)
 
-    def by_value(self) -> dict[str, int]:
-        """Return the matching pods of these domains, by their values."""
-        return {self.values[position]: int(self.matching[position]) for position in self.existing()}
+    def by_value(self, matching: NDArray[np.int64] | None = None) -> dict[str, int]:
+        """Return the matching pods of these domains by their values, or other numbers of shape ``(d,)``."""
+        values, existing = self.values, self.existing()
+        counts = (self.matching if matching is None else matching)[existing].tolist()
+        return {values[position]: count for position, count in zip(existing, counts, strict=True)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
