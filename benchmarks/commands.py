@@ -24,7 +24,7 @@ AIM_HELP_S, AIM_EXPLAIN_S = 0.15, 0.45
 SMALL: Final = Cluster(nodes=30, pods=300)
 #: Runs of each command: the least of them is what the command needs.
 RUNS: Final = 5
-_START: Final = "from evenkeel.start import run; run()"
+_START: Final = "from kube_evenkeel.start import run; run()"
 
 
 def run() -> None:

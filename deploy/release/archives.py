@@ -67,7 +67,7 @@ def needed() -> set[str]:
         for system in {platform.partition("/")[0] for platform in PLATFORMS}
     ]
     found: set[str] = set()
-    waiting = [(Requirement("evenkeel"), extra) for extra in EXTRAS]
+    waiting = [(Requirement("kube-evenkeel"), extra) for extra in EXTRAS]
     seen: set[tuple[str, str]] = set()
     while waiting:
         requirement, extra = waiting.pop()
@@ -80,7 +80,7 @@ def needed() -> set[str]:
             ):
                 waiting += [(each, wanted) for wanted in each.extras or ("",)]
         seen.add((name, extra))
-    return found - {"evenkeel"}
+    return found - {"kube-evenkeel"}
 
 
 def pinned(names: Iterable[str]) -> list[str]:
@@ -153,7 +153,7 @@ def build(platform: str) -> Path:
         wheels, lib = Path(folder, "wheels"), Path(folder, "lib")
         wheels.mkdir()
         download(platform, wheels)
-        shutil.copy(DIST / f"evenkeel-{VERSION}-py3-none-any.whl", wheels)
+        shutil.copy(DIST / f"kube_evenkeel-{VERSION}-py3-none-any.whl", wheels)
         for wheel in sorted(wheels.glob("*.whl")):
             unpack(wheel, lib)
         pack(lib, target)

@@ -33,7 +33,7 @@ def _run() -> None:
         )
         sys.exit(3)
     sys.path[:0] = [os.path.join(_LIB, _OWN), os.path.join(_LIB, "all")]
-    from evenkeel.start import run  # noqa: PLC0415  # found only now
+    from kube_evenkeel.start import run  # noqa: PLC0415  # found only now
 
     run()
 

@@ -39,7 +39,7 @@ for name in (
     delattr(os, name)
 for name in ("SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "pthread_sigmask", "setitimer"):
     delattr(signal, name)
-from evenkeel.start import run
+from kube_evenkeel.start import run
 run()
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def _wheel(built: Path, name: str) -> Path:
 def closure(*extras: str) -> set[str]:
     """Return the names of the distributions that an install with some extras needs besides Evenkeel's own."""
     seen: set[tuple[str, str]] = set()
-    waiting = [("evenkeel", extra) for extra in ("", *extras)]
+    waiting = [("kube-evenkeel", extra) for extra in ("", *extras)]
     while waiting:
         name, extra = waiting.pop()
         if (name, extra) in seen:
@@ -67,7 +68,7 @@ def closure(*extras: str) -> set[str]:
         for requirement in map(Requirement, distribution(name).requires or ()):
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
                 waiting += [(canonicalize_name(requirement.name), each) for each in ("", *requirement.extras)]
-    return {name for name, _ in seen} - {"evenkeel"}
+    return {name for name, _ in seen} - {"kube-evenkeel"}
 
 
 def _environment(folder: Path, *extras: str) -> Path:
@@ -81,12 +82,14 @@ def _environment(folder: Path, *extras: str) -> Path:
     venv.create(folder, with_pip=False, symlinks=True)
     (packages,) = folder.glob("lib/python3*/site-packages")
     for name in closure(*extras):
-        owned = distribution(name)
-        for top in {
-            path.parts[0] for path in owned.files or () if path.parts[0] not in ("..", "__pycache__")
-        }:
-            (packages / top).symlink_to(Path(str(owned.locate_file(top))).resolve())
+        _link(packages, name)
     return packages
+
+
+def _link(packages: Path, name: str) -> None:
+    owned = distribution(name)
+    for top in {path.parts[0] for path in owned.files or ()} - {"..", "__pycache__"}:
+        (packages / top).symlink_to(Path(str(owned.locate_file(top))).resolve())
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +98,7 @@ def base(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     _environment(folder)
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install", "--no-deps"]
-    wheel = str(_wheel(built, "evenkeel"))
+    wheel = str(_wheel(built, "kube_evenkeel"))
     subprocess.run([*pip, "--no-index", "--quiet", wheel], check=True, capture_output=True)
     return folder / "bin"
 
@@ -113,12 +116,12 @@ def installed(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             if extras:
                 folder = tmp_path_factory.mktemp("environment")
                 packages = _environment(folder, *extras.split(","))
-                for part in wheel.glob("evenkeel*"):
+                for part in wheel.glob("kube_evenkeel*"):
                     (packages / part.name).symlink_to(part)
                 python = folder / "bin/python"
             forked = running.enter_context(forked_python(python, variables, LIBRARIES))
             return lambda *arguments: forked.run(
-                "from evenkeel.start import run; run()",
+                "from kube_evenkeel.start import run; run()",
                 *("evenkeel", *arguments),
                 folder=EXAMPLES,
                 environment=variables,
@@ -155,13 +158,14 @@ def test_one_name_in_site_packages(built: Path) -> None:
         if ".dist-info/" not in name
     }
 
-    assert {"evenkeel"} == names
+    assert {"kube_evenkeel"} == names
 
 
 def test_data_files_are_in_the_wheel(built: Path) -> None:
     """Each schema, policy and page of the repository, and no source of the page or test."""
     inside = {
-        name.removeprefix("evenkeel/") for name in zipfile.ZipFile(_wheel(built, "evenkeel")).namelist()
+        name.removeprefix("kube_evenkeel/")
+        for name in zipfile.ZipFile(_wheel(built, "kube_evenkeel")).namelist()
     }
     tracked = subprocess.run(
         ["git", "ls-files", "certs", "policies", "webhook", ":!webhook/ui/page"],
@@ -174,13 +178,13 @@ def test_data_files_are_in_the_wheel(built: Path) -> None:
 
 def test_the_source_archive_has_no_more(built: Path) -> None:
     """It has the wheel's sources and the files that people read: no tests, benchmarks or build tools."""
-    (archive,) = built.glob("evenkeel-*.tar.gz")
+    (archive,) = built.glob("kube_evenkeel-*.tar.gz")
     with tarfile.open(archive) as opened:
         tops = {Path(name).parts[1] for name in opened.getnames() if len(Path(name).parts) > 1}
 
-    assert {"certs", "evenkeel", "policies", "webhook", "pyproject.toml", "README.md", "LICENSE"} <= tops
+    assert {"certs", "kube_evenkeel", "policies", "webhook", "pyproject.toml", "README.md", "LICENSE"} <= tops
     assert tops <= {
-        *("certs", "evenkeel", "policies", "webhook", "pyproject.toml", "README.md", "LICENSE"),
+        *("certs", "kube_evenkeel", "policies", "webhook", "pyproject.toml", "README.md", "LICENSE"),
         *("CHANGELOG.md", "PKG-INFO", ".gitignore"),
     }
 
@@ -188,7 +192,10 @@ def test_the_source_archive_has_no_more(built: Path) -> None:
 def test_the_base_install_is_small(base: Path) -> None:
     """At most 130 MB on the disk, with what it requires and with what Python compiles of it."""
     (packages,) = base.parent.glob("lib/python3*/site-packages")
-    folders = [packages / "evenkeel", *(path.resolve() for path in packages.iterdir() if path.is_symlink())]
+    folders = [
+        packages / "kube_evenkeel",
+        *(path.resolve() for path in packages.iterdir() if path.is_symlink()),
+    ]
     files = {file for folder in folders for file in (folder, *folder.rglob("*")) if file.is_file()}
 
     assert sum(file.stat().st_blocks * 512 for file in files) <= 130_000_000
@@ -306,13 +313,14 @@ def fill(tmp_path: Path) -> Iterator[Callable[[str], list[str]]]:
 
 @pytest.mark.parametrize(("line", "extra"), NEEDING.items(), ids=str)
 def test_what_needs_more_names_the_line_to_type(
-    base_evenkeel: Evenkeel, fill: Callable[[str], list[str]], line: str, extra: str
+    built: Path, base_evenkeel: Evenkeel, fill: Callable[[str], list[str]], line: str, extra: str
 ) -> None:
     """In one line, which names an extra that has all that is needed."""
     done = base_evenkeel(*fill(line))
 
     assert 3 == done.returncode
-    assert f"pip install 'evenkeel[{extra}]'\n" in done.stderr
+    wheel = _wheel(built, "kube_evenkeel").as_uri()
+    assert f"pip install 'kube-evenkeel[{extra}] @ {wheel}'\n" in done.stderr
     assert 1 == done.stderr.count("\n")
 
 
@@ -331,14 +339,17 @@ def test_what_the_line_installs_is_enough(
 @pytest.mark.parametrize(
     ("marker", "extra", "distribution_of_its_own"),
     [
-        ("pipx_metadata.json", "pipx install --force", "pipx inject evenkeel"),
-        ("uv-receipt.toml", "uv tool install", "uv tool install evenkeel --with"),
+        ("pipx_metadata.json", "pipx install --force '{}'", "pipx inject kube-evenkeel '{}'"),
+        ("uv-receipt.toml", "uv tool install '{}'", "uv tool install '{}' --with '{}'"),
     ],
 )
 def test_the_line_is_for_the_program_that_installed_it(
-    base: Path, marker: str, extra: str, distribution_of_its_own: str
+    built: Path, base: Path, marker: str, extra: str, distribution_of_its_own: str
 ) -> None:
     """The pip of a shell would not reach the environments that pipx and uv make."""
+    own, apart = (
+        f"@ {_wheel(built, name).as_uri()}" for name in ("kube_evenkeel", "kube_evenkeel_conformance")
+    )
     file = base.parent / marker
     file.touch()
     try:
@@ -346,17 +357,95 @@ def test_the_line_is_for_the_program_that_installed_it(
     finally:
         file.unlink()
 
-    assert snapshot.endswith(f": {extra} 'evenkeel[live]'\n")
-    assert f": {distribution_of_its_own} evenkeel-conformance==" in conformance
+    sources = [f"kube-evenkeel-conformance {apart}"]
+    if distribution_of_its_own.count("{}") == 2:
+        sources.insert(0, f"kube-evenkeel {own}")
+    assert snapshot.endswith(f": {extra.format(f'kube-evenkeel[live] {own}')}\n")
+    assert conformance.endswith(f": {distribution_of_its_own.format(*sources)}\n")
+
+
+@pytest.fixture(scope="module")
+def index(built: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of an index that has both wheels, and another project that is named evenkeel."""
+    sources, simple = tmp_path_factory.mktemp("hostile"), tmp_path_factory.mktemp("index") / "simple"
+    (sources / "evenkeel.py").touch()
+    (sources / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+        '[project]\nname = "evenkeel"\nversion = "99"\noptional-dependencies.live = []\n'
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--no-isolation",
+        "--wheel",
+        "--outdir",
+        str(sources),
+        str(sources),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    for wheel in (*built.glob("*.whl"), *sources.glob("*.whl")):
+        folder = simple / canonicalize_name(wheel.name.partition("-")[0])
+        folder.mkdir(parents=True)
+        shutil.copy(wheel, folder)
+        (folder / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>')
+    return simple.as_uri()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["kube-evenkeel"], id="of an index"),
+        pytest.param(["{wheel}"], id="of a wheel"),
+        pytest.param([str(ROOT)], id="of a folder"),
+        pytest.param(["--editable", str(ROOT)], id="of a checkout that is edited"),
+    ],
+)
+def test_the_line_installs_nothing_of_others(
+    built: Path, index: str, tmp_path: Path, words: list[str]
+) -> None:
+    """What is followed to the letter installs this copy's extra, and not what an index calls evenkeel."""
+    packages = _environment(tmp_path, "live")
+    for name in ("hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers"):
+        _link(packages, name)
+    pip = f"{sys.executable} -m pip --python {tmp_path / 'bin/python'}"
+    settings = {"PIP_INDEX_URL": index, "PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    environment = {**_variables(), **settings}
+
+    def follow(line: str) -> None:
+        line = line.replace("pip install", f"{pip} install --quiet --no-build-isolation")
+        subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, check=True, capture_output=True)
+
+    follow(" ".join(["pip install", *words]).format(wheel=_wheel(built, "kube_evenkeel")))
+    hint = "from webhook import distribution as d; print(d.extra_hint('live')); print(d.conformance_hint())"
+    code = f"import sys, kube_evenkeel; sys.path.insert(0, kube_evenkeel.__path__[0]); {hint}"
+    lines = _run(tmp_path / "bin/python", "-c", code).stdout.splitlines()
+    for line in lines:
+        follow(line)
+
+    assert 2 == len(lines)
+    names = {file.name.partition("-")[0] for file in packages.glob("*.dist-info")}
+    assert {"kube_evenkeel", "kube_evenkeel_conformance"} <= names
+    assert "evenkeel" not in names
+
+
+def test_what_was_unpacked_cannot_be_added_to(built: Path, tmp_path: Path) -> None:
+    """An archive of a release has no pip that knows it: no line would install anything there."""
+    packages = _environment(tmp_path)
+    zipfile.ZipFile(_wheel(built, "kube_evenkeel")).extractall(packages)
+    done = _run(tmp_path / "bin/python", "-m", "kube_evenkeel", "snapshot")
+
+    assert 3 == done.returncode
+    assert "this copy cannot be added to" in done.stderr
 
 
 def test_conformance_is_found_beside_it(built: Path, base: Path, tmp_path: Path) -> None:
     """Its wheel adds to the folder of the other."""
-    assert "evenkeel-conformance" in _run(base / "evenkeel", "conformance").stderr
-    zipfile.ZipFile(_wheel(built, "evenkeel_conformance")).extractall(tmp_path)
+    assert "kube-evenkeel-conformance" in _run(base / "evenkeel", "conformance").stderr
+    zipfile.ZipFile(_wheel(built, "kube_evenkeel_conformance")).extractall(tmp_path)
     (packages,) = base.parent.glob("lib/python3*/site-packages")
-    link = packages / "evenkeel/conformance"
-    link.symlink_to(tmp_path / "evenkeel/conformance")
+    link = packages / "kube_evenkeel/conformance"
+    link.symlink_to(tmp_path / "kube_evenkeel/conformance")
     try:
         done = _run(base / "evenkeel", "conformance", "--feature", "list-defaults", "-o", "json")
     finally:

@@ -31,7 +31,7 @@ def _needed() -> dict[str, list[Requirement]]:
     A package that is installed here in another release than the pinned one asks for nothing.
     """
     found: dict[str, list[Requirement]] = {}
-    waiting = [(Requirement("evenkeel[server]"), True)]
+    waiting = [(Requirement("kube-evenkeel[server]"), True)]
     while waiting:
         requirement, is_asked = waiting.pop()
         if requirement.marker and not any(
@@ -44,7 +44,7 @@ def _needed() -> dict[str, list[Requirement]]:
             is_pinned = package.version == PINNED.get(name, package.version)
             waiting += ((Requirement(text), is_pinned) for text in package.requires or ())
         found.setdefault(name, []).extend([requirement] if is_asked else [])
-    del found["evenkeel"]
+    del found["kube-evenkeel"]
     return found
 
 
@@ -141,4 +141,4 @@ def test_one_version_says_what_is_installed() -> None:
 
     assert [PROJECT["project"]["version"]] * 2 == re.findall(r"^(?:appV|v)ersion: (.*)$", chart, re.MULTILINE)
     assert PROJECT["project"]["version"] == apart["version"]
-    assert f"evenkeel=={apart['version']}" in apart["dependencies"]
+    assert f"kube-evenkeel=={apart['version']}" in apart["dependencies"]

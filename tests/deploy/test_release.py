@@ -98,7 +98,7 @@ def test_the_plugin_needs_nothing_but_python(
 ) -> None:
     """It answers as the program of the repository does."""
     here = subprocess.run(
-        [sys.executable, "-m", "evenkeel", *arguments],
+        [sys.executable, "-m", "kube_evenkeel", *arguments],
         cwd=EXAMPLES,
         capture_output=True,
         text=True,

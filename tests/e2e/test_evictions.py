@@ -103,7 +103,7 @@ def _simulated(kubectl: Kubectl, config: Path, folder: Path, space: str, *words:
     cluster.write_text(kubectl.do("get", LISTS, "-A", "-o", "json"))
     options = [*words, "-n", space, f"--cluster={cluster}", "-o", "json", f"--scheduler-config={config}"]
     done = subprocess.run(
-        [sys.executable, "-m", "evenkeel", *options],
+        [sys.executable, "-m", "kube_evenkeel", *options],
         capture_output=True,
         env={**os.environ, "KUBECONFIG": "/nonexistent"},
         timeout=PATIENCE_S,

@@ -109,7 +109,7 @@ def _told(kubectl: Kubectl, config: Path, folder: Path, space: str, *command: st
     cluster.write_text(kubectl.do("get", LISTS, "-A", "-o", "json"))
     words = [*command, "-n", space, f"--cluster={cluster}", "-o", "json"]
     done = subprocess.run(
-        [sys.executable, "-m", "evenkeel", *words, f"--scheduler-config={config}"],
+        [sys.executable, "-m", "kube_evenkeel", *words, f"--scheduler-config={config}"],
         capture_output=True,
         env={**os.environ, "KUBECONFIG": "/nonexistent"},
         timeout=PATIENCE_S,

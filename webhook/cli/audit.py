@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any, Final
 
 import click
@@ -15,6 +14,7 @@ from webhook.cli.command import Command
 from webhook.cli.options import HTML, HTML_NOTE, TEXTS, WIDE, answer_option
 from webhook.cli.placement_options import PlacementOptions
 from webhook.cli.terminal import TABLES, ExitCode, finish, show
+from webhook.distribution import release
 from webhook.late_imports import late_imports
 
 with late_imports():
@@ -99,7 +99,7 @@ def command(
         nodes=read.cluster.node_count,
         pods=read.cluster.pod_count,
         at=datetime.now(UTC),
-        tool_version=version("evenkeel"),
+        tool_version=release(),
         namespace=namespace,
         selector=selector,
         unread=read.unread,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Final
 
 import click
@@ -14,6 +13,7 @@ from webhook.cli.certs_target import webhooks_option
 from webhook.cli.command import Command
 from webhook.cli.options import answer_option, context_option
 from webhook.cli.terminal import ExitCode, finish
+from webhook.distribution import release
 from webhook.late_imports import late_imports
 
 with late_imports():
@@ -83,7 +83,7 @@ def command(
     names = observations.InstallationNames(namespace=namespace, service=service, webhooks=webhooks)
     api = live.api_server(chosen)
     observed = doctor_collect.collect(
-        api, names, now=datetime.now(UTC), tool_version=version("evenkeel"), timeout_s=timeout
+        api, names, now=datetime.now(UTC), tool_version=release(), timeout_s=timeout
     )
     diagnosis = doctor_diagnosis.diagnose(observed, api.url)
     if form == "text":

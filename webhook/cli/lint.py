@@ -34,14 +34,13 @@ if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
 
 with late_imports():
-    from importlib import metadata
-
     from policies.lint import baseline as lint_baseline
     from policies.manifests import skipped as manifests_skipped
     from policies.reports.lint import json as lint_json
     from policies.reports.lint import run as lint_run
     from policies.reports.lint import text as lint_text
     from policies.reports.lint import text as reports_lint_text
+    from webhook import distribution
     from webhook.cli import autoscale_option
     from webhook.cli import live as cli_live
     from webhook.cli import rule as cli_rule
@@ -171,7 +170,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             problems = [finding for finding in run.result.findings if finding.rule == files.UNREADABLE]
             run = run if least is None else run.without_below(Severity(least))
             needs_version = any(output.form not in TEXTS for output in outputs)
-            run = replace(run, tool_version=_version()) if needs_version else run
+            run = replace(run, tool_version=distribution.release()) if needs_version else run
             _report(run, outputs, context, details)
     if texts.missing or run.incomplete or (problems and run.fail_on is not None):
         return ExitCode.BAD_INPUT
@@ -299,10 +298,6 @@ def _write_baseline(file: str, run: lint_run.LintRun, problems: list[Finding]) -
         click.echo(str(problem), err=True)
     click.echo(lint_text.skipped(run), nl=False, err=True)
     click.echo(f"{plural(len(run.result.findings), 'finding')} written to {shown_file(file)}", err=True)
-
-
-def _version() -> str:
-    return metadata.version("evenkeel")
 
 
 @contextmanager

@@ -32,6 +32,8 @@ from webhook.late_imports import late_imports
 with late_imports():
     from importlib import metadata
 
+    from webhook import distribution
+
 #: The extra of commands that need more than the first module that they miss.
 OF_COMMANDS: Final[Mapping[str, str]] = {"doctor": "live", "serve": "server"}
 #: The same where the options say that the cluster is a live one.
@@ -53,26 +55,11 @@ APART: Final[Mapping[str, str]] = {"conformance": "conformance.command"}
 _MODULES: Final[Mapping[str, str]] = {"options": "shared_options", "what-if": "what_if"}
 
 
-#: How programs that make environments for commands install an extra there, and a distribution beside it,
-#: by the file that they leave: a pip of the shell would install elsewhere.
-_INSTALLERS: Final[Mapping[str, tuple[str, str]]] = {
-    "pipx_metadata.json": ("pipx install --force", "pipx inject evenkeel"),
-    "uv-receipt.toml": ("uv tool install", "uv tool install evenkeel --with"),
-}
-
-
-def _installers() -> tuple[str, str]:
-    """Return the commands that install an extra, and a distribution, into the environment of this process."""
-    found = (how for file, how in _INSTALLERS.items() if Path(sys.prefix, file).exists())
-    return next(found, ("pip install", "pip install"))
-
-
 class MissingExtraError(CannotRunError):
     """A command needs an extra that is not installed."""
 
     def __init__(self, module: str, extra: str) -> None:
-        install, _ = _installers()
-        super().__init__(f"{module} is not installed, and this needs it: {install} 'evenkeel[{extra}]'")
+        super().__init__(f"{module} is not installed, and this needs it: {distribution.extra_hint(extra)}")
 
 
 def missing_extra(
@@ -87,7 +74,7 @@ def missing_extra(
     """
     top = (module or "").partition(".")[0]
     brought: dict[str, set[str]] = defaultdict(set)
-    for requirement in metadata.requires("evenkeel") or ():
+    for requirement in metadata.requires(distribution.NAME) or ():
         # As in ``prometheus-client<1,>=0.21; extra == "server"``.
         needed, _, extra = requirement.partition("; extra == ")
         name = "".join(takewhile(lambda letter: letter.isalnum() or letter in "-_.", needed))
@@ -106,11 +93,9 @@ class MissingDistributionError(CannotRunError):
     """The distribution of a command is not installed."""
 
     def __init__(self, name: str) -> None:
-        release = metadata.version("evenkeel")
-        _, install = _installers()
         super().__init__(
             f"evenkeel {name} is not installed: it is a distribution of its own: "
-            f"{install} evenkeel-{name}=={release}"
+            f"{distribution.conformance_hint()}"
         )
 
 
@@ -125,7 +110,7 @@ def _summary(name: str) -> str:
     except ModuleNotFoundError:
         spec = None
     if spec is None or spec.origin is None:
-        return f"Not installed: the distribution evenkeel-{name}."
+        return f"Not installed: the distribution {distribution.CONFORMANCE}."
     # Importing every module would take a second, parsing each a tenth.
     _, _, below = Path(spec.origin).read_text(encoding="utf-8").partition("\ndef command(")
     return first_paragraph(below.split('"""')[1])
@@ -207,7 +192,7 @@ def _no_color(context: click.Context, _parameter: click.Parameter, value: bool) 
 @click.group(
     cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
-@click.version_option(package_name="evenkeel", prog_name="evenkeel", message="%(prog)s %(version)s")
+@click.version_option(package_name="kube-evenkeel", prog_name="evenkeel", message="%(prog)s %(version)s")
 @click.option(
     "--no-color", is_flag=True, is_eager=True, expose_value=False, callback=_no_color,
     help="Never color the output, as NO_COLOR=1 does.",

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +30,7 @@ from webhook.cli.options import (
     snapshot_option,
 )
 from webhook.cli.terminal import LINES, ExitCode, finish, interruptible, note, progress, reading_progress
+from webhook.distribution import release
 from webhook.late_imports import late_imports
 from webhook.lint.reports import PLAN_FORMATS
 
@@ -305,7 +305,7 @@ def _compare(
         fail_on_skipped=options.config.fail_on_skipped,
         unfinished=plan_plan.unfinished_workloads(before.unfinished, after.unfinished),
         keeps_others=of_cluster,
-        tool_version=version("evenkeel"),
+        tool_version=release(),
     )
 
 

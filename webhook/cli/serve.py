@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import click
 
 from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
+from webhook.distribution import release
 from webhook.late_imports import late_imports
 from webhook.private_folder import SERVER, private_folder
 from webhook.settings import Option, Settings, options
@@ -87,4 +87,4 @@ def command(**values: Any) -> None:  # every option of the settings
         # Read by prometheus-client when it is imported, so before anything that imports it.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
         (folder / "metrics").mkdir()
-        server.serve(settings, folder=folder, version=version("evenkeel"))
+        server.serve(settings, folder=folder, version=release())

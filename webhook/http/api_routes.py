@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
-from importlib.metadata import version
 from typing import Final, NamedTuple, TypeVar
 
 from policies.config.context import AdmissionContext
@@ -37,6 +36,7 @@ from policies.reports.simulate import json as simulate_json
 from policies.reports.simulate import text as simulate_text
 from policies.reports.simulate.json import SimulateAnswer
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
+from webhook.distribution import release
 from webhook.rbac import Resource
 from webhook.requests.advise import AdviseRequest, advise_request
 from webhook.requests.audit import AuditRequest, audit_request
@@ -184,7 +184,7 @@ def _reply(placement: Placement, body: str | bytes) -> ApiReply:
 
 def lint(call: ApiCall) -> ApiReply:
     """Run the linter's rules on objects, as ``evenkeel lint -o json`` does."""
-    run = lint_request(call.body, call.context, today=call.now.date(), tool_version=version("evenkeel"))
+    run = lint_request(call.body, call.context, today=call.now.date(), tool_version=release())
     fields = {
         "objects": len(run.files),
         "workloads": run.result.workloads,
@@ -200,7 +200,7 @@ def audit(call: ApiCall) -> ApiReply:
         call.context,
         call.workloads,
         now=call.now,
-        tool_version=version("evenkeel"),
+        tool_version=release(),
         stop=lambda: time.monotonic() >= call.deadline,
     )
     return ApiReply(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from http import HTTPStatus
-from importlib.metadata import version
 from typing import Any, Final, Literal, NotRequired, TypedDict, get_type_hints
 
 from policies.config.type_schema import Definitions, Schema, attribute_docs, summary, type_schema
 from webhook.admission.review import API_VERSION, ReviewAnswer
+from webhook.distribution import release
 from webhook.http.api_routes import API_ROUTES, ApiRoute
 from webhook.http.problems import JSON, ErrorAnswer
 from webhook.rbac import PROXIED_HEADER
@@ -88,7 +88,7 @@ def document() -> dict[str, Any]:
         "openapi": OPENAPI,
         "info": {
             "title": "Evenkeel",
-            "version": version("evenkeel"),
+            "version": release(),
             "description": "Keeps Kubernetes workloads spread over nodes, racks and zones.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

@@ -8,13 +8,13 @@ import hashlib
 import mimetypes
 from collections.abc import Mapping
 from importlib import resources
-from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal, NamedTuple, TypedDict
 
 import orjson
 
 from policies.manifests.errors import UsageError
+from webhook.distribution import release
 
 #: The folder of the built files.
 FOLDER: Final = "built"
@@ -107,7 +107,7 @@ def report_page(kind: str, document: bytes, about: ReportAbout) -> str:
         raise UsageError(f"--format: Invalid value: html: the report is too large: {size}: use json")
     files = built_files()
     style, script = files[STYLE].content.decode(), files[SCRIPT].content.decode()
-    report = {"kind": kind, "version": VERSION, "evenkeel": version("evenkeel"), "about": about}
+    report = {"kind": kind, "version": VERSION, "evenkeel": release(), "about": about}
     text = _escaped(orjson.dumps(report | {"document": orjson.Fragment(document)}))
     data = f'<script type="application/json" id="{ELEMENT}">{text}</script>'
     page = _put(files[INDEX].content.decode(), "<head>", f"<head>\n{_policy(style, script)}")

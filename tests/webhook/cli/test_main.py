@@ -145,7 +145,7 @@ def test_without_the_distribution_of_a_command() -> None:
     assert (3, "") == (done.returncode, done.stdout)
     assert done.stderr.startswith("evenkeel: evenkeel conformance is not installed: ")
     assert 1 == done.stderr.count("\n")
-    assert "pip install evenkeel-conformance==" in done.stderr
+    assert "conformance" in done.stderr.partition("pip install ")[2]
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
@@ -314,4 +314,4 @@ def test_without_the_extra_of_a_command(arguments: list[str], extra: str) -> Non
     )
 
     assert (3, "", 1) == (done.returncode, done.stdout, done.stderr.count("\n"))
-    assert f"pip install 'evenkeel[{extra}]'" in done.stderr
+    assert f"[{extra}]'\n" in done.stderr.partition("pip install ")[2]

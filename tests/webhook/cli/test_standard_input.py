@@ -11,7 +11,7 @@ from docs.generator.terminal import EXAMPLES
 
 pytestmark = pytest.mark.slow
 
-START = "from evenkeel.start import run; run()"
+START = "from kube_evenkeel.start import run; run()"
 #: A command for each way in which a file is read.
 READING = (
     "lint -",
