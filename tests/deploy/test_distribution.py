@@ -176,6 +176,19 @@ def test_data_files_are_in_the_wheel(built: Path) -> None:
     assert not [name for name in inside if name.startswith(("tests", "webhook/ui/page/"))]
 
 
+def test_the_wheel_has_the_licenses_of_what_it_holds(built: Path) -> None:
+    """Each package of the page's bundle asks that its license goes with every copy."""
+    wheel = zipfile.ZipFile(_wheel(built, "kube_evenkeel"))
+    (notices,) = (
+        wheel.read(name).decode()
+        for name in wheel.namelist()
+        if name.endswith("built/third-party-notices.txt") and ".dist-info/licenses/" in name
+    )
+    direct = json.loads((ROOT / "webhook/ui/page/package.json").read_text())["dependencies"]
+
+    assert [] == [name for name, release in direct.items() if f"\n{name} {release}\n" not in notices]
+
+
 def test_the_source_archive_has_no_more(built: Path) -> None:
     """It has the wheel's sources and the files that people read: no tests, benchmarks or build tools."""
     (archive,) = built.glob("kube_evenkeel-*.tar.gz")

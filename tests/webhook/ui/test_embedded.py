@@ -114,3 +114,11 @@ def test_the_page_as_it_is_built() -> None:
 
     assert (2, 1) == (tags.count("script"), tags.count("style"))
     assert not [each for each in page.elements if "src" in each[1] or each[1].get("rel") == "stylesheet"]
+
+
+def test_the_licenses_of_the_bundle_go_with_it() -> None:
+    """A report is handed on without the wheel that has them."""
+    notices = embedded.built_files()["third-party-notices.txt"].content.decode()
+
+    assert "MIT License" in notices
+    assert notices in report_page("explain", b"{}", ABOUT)

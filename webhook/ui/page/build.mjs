@@ -1,6 +1,5 @@
 // Builds the page into ../built, which is committed: users need no Node. `--check` builds in memory and compares.
-import { createHash } from "node:crypto";
-import { readFile, readdir, writeFile, mkdir } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,25 +10,19 @@ const built = path.join(here, "..", "built");
 /** Bytes of the page after gzip that are too many. */
 const MOST_COMPRESSED = 350_000;
 
-/** The files that decide what is built, by their path; docs/generator/built_page.py lists the same ones. */
-async function sources() {
-  const files = ["build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json"];
-  for (const entry of await readdir(path.join(here, "src"), { recursive: true, withFileTypes: true })) {
-    if (entry.isFile())
-      files.push(path.relative(here, path.join(entry.parentPath, entry.name)).split(path.sep).join("/"));
+/** The license of each package that a build holds, with its name and release: its terms ask for that in every copy. */
+async function notices(metafile) {
+  const folders = new Set();
+  for (const file of Object.keys(metafile.inputs)) {
+    const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file);
+    if (found) folders.add(found[1]);
   }
-  return files.sort();
-}
-
-async function digest() {
-  const hash = createHash("sha256");
-  for (const file of await sources()) {
-    const content = createHash("sha256")
-      .update(await readFile(path.join(here, file)))
-      .digest("hex");
-    hash.update(`${content}  ${file}\n`);
+  const texts = [];
+  for (const folder of [...folders].sort()) {
+    const { name, version } = JSON.parse(await readFile(path.join(here, folder, "package.json"), "utf8"));
+    texts.push(`${name} ${version}\n\n${(await readFile(path.join(here, folder, "LICENSE"), "utf8")).trim()}\n`);
   }
-  return `${hash.digest("hex")}\n`;
+  return `The page of Evenkeel holds these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
 async function outputs() {
@@ -47,10 +40,14 @@ async function outputs() {
     jsx: "automatic",
     jsxImportSource: "preact",
     logLevel: "warning",
+    metafile: true,
   });
   const files = new Map(result.outputFiles.map((file) => [path.basename(file.path), file.text]));
   files.set("index.html", await readFile(path.join(here, "index.html"), "utf8"));
-  files.set("sources.sha256", await digest());
+  const licenses = await notices(result.metafile);
+  files.set("third-party-notices.txt", licenses);
+  // A report is one file, and goes on from hand to hand.
+  files.set("app.js", `/*!\n${licenses.replaceAll("*/", "* /")}*/\n${files.get("app.js")}`);
   return files;
 }
 
