@@ -23,6 +23,7 @@ _COPIED: Final = (
     "CONTRIBUTING.md",
     "SECURITY.md",
     "conformance/README.md",
+    ".github/workflows/*.yaml",
     "deploy/Dockerfile",
     "deploy/**/*.y*ml",
 )

@@ -9,11 +9,20 @@ from typing import Any
 import pytest
 import yaml
 
+from deploy.release.archives import PYTHONS
 from deploy.release.project import SLUG
 from tests.deploy.manifests import DEPLOY
 
 #: Files of ours whose steps GitHub runs.
-WORKFLOWS = sorted([*(DEPLOY / "examples").glob("*-workflow.yaml"), DEPLOY / "github-action/action.yml"])
+WORKFLOWS = sorted(
+    [
+        *(DEPLOY.parent / ".github/workflows").iterdir(),
+        DEPLOY / "examples/github-workflow.yaml",
+        DEPLOY / "github-action/action.yml",
+    ]
+)
+#: The workflow of a tag.
+RELEASE = DEPLOY.parent / ".github/workflows/release.yaml"
 #: One a line: a requirement with its hashes.
 CONSTRAINTS = [
     line
@@ -60,9 +69,30 @@ def test_one_script_installs(path: str) -> None:
     assert "--no-deps --no-index --no-build-isolation" in script
 
 
+@pytest.mark.parametrize("path", sorted(RELEASE.parent.iterdir()), ids=lambda path: path.name)
+def test_what_a_workflow_makes_is_a_target(path: Path) -> None:
+    """A workflow does what anyone can do in a checkout, by the same name."""
+    targets = set(re.findall(r"^([a-z0-9-]+):.*## ", (DEPLOY.parent / "Makefile").read_text(), re.MULTILINE))
+    called = {
+        name
+        for step in _steps(path)
+        for name in re.findall(r"^\s*make ([a-z0-9-]+)", step.get("run", ""), re.MULTILINE)
+    }
+
+    assert called
+    assert set() == called - targets
+
+
+def test_every_supported_python_is_tested() -> None:
+    """From the oldest that the package can be installed with, as the archives have them."""
+    jobs = yaml.safe_load((RELEASE.parent / "ci.yaml").read_text())["jobs"]
+
+    assert list(PYTHONS) == jobs["test"]["strategy"]["matrix"]["python"]
+
+
 def test_what_has_no_hashes_may_change_nothing() -> None:
     """The job that signs and pushes installs nothing, and begins when the one that tests has ended."""
-    document = yaml.safe_load((DEPLOY / "examples/release-workflow.yaml").read_text())
+    document = yaml.safe_load(RELEASE.read_text())
     jobs = document["jobs"]
     # A make target that needs no environment.
     plain = {"make corpus"}
@@ -83,7 +113,7 @@ def test_what_has_no_hashes_may_change_nothing() -> None:
 
 def test_a_release_is_tested_listed_and_signed() -> None:
     """In this order, and of the image that was pushed."""
-    steps = _steps(DEPLOY / "examples/release-workflow.yaml")
+    steps = _steps(RELEASE)
     runs = [step.get("run", step.get("uses", "")).splitlines()[0] for step in steps]
     done = [run.split("@")[0].split(" --")[0].strip() for run in runs]
     wanted = [
