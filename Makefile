@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick e2e check docs ui bench generate releases corpus dist pictures constraints sbom clean
+.PHONY: help demo test quick e2e check docs ui bench generate releases release-ready corpus dist pictures constraints sbom clean
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What setuptools left in an older checkout would hide what is installed.
 $(SETUP): pyproject.toml conformance/pyproject.toml
@@ -75,6 +75,10 @@ else
 	$(BIN)/python -m docs.generator.release_evidence
 	$(BIN)/python -m docs.generator
 endif
+
+release-ready: ## Refuse a release while a placeholder stands for maintainers or the contact for vulnerabilities
+	@! grep --line-number --with-filename --extended-regexp 'MAINTAINER-(NAME|HANDLE)|SECURITY-CONTACT' MAINTAINERS.md SECURITY.md \
+		|| { echo 'These placeholders must be filled in before a release.'; exit 1; }
 
 corpus: ## Pack the conformance corpus as a file in dist/
 	@mkdir -p dist

@@ -17,6 +17,8 @@ import yaml
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "helm/evenkeel"
 KUSTOMIZE = DEPLOY / "kustomize"
+#: The value that the chart requires.
+IMAGE = {"image": {"repository": "evenkeel"}}
 #: The release that charts are rendered for, unless a test says otherwise.
 KUBERNETES = "1.36.0"
 #: Labels that only a chart gives.
@@ -51,7 +53,7 @@ def template(
     *arguments: str, values: Mapping[str, Any] | None = None, kubernetes: str = KUBERNETES
 ) -> subprocess.CompletedProcess[str]:
     """Render the chart into the namespace ``evenkeel``, with values besides its own."""
-    return _template(arguments, yaml.safe_dump(dict(values or {})), kubernetes)
+    return _template(arguments, yaml.safe_dump(IMAGE | dict(values or {})), kubernetes)
 
 
 @cache

@@ -105,6 +105,14 @@ def test_helm_lints_the_chart() -> None:
     assert "[WARNING]" not in done.stdout
 
 
+def test_the_image_is_required() -> None:
+    """A bare name would be somebody else's image on Docker Hub."""
+    done = template("--set=image.repository=")
+
+    assert 0 != done.returncode
+    assert "image.repository is required" in done.stderr
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.stem)
 def test_an_example_renders_and_our_linter_agrees(example: Path) -> None:
     """We spread ourselves by our own rules."""
