@@ -38,7 +38,7 @@ from policies.rules.base import (
     all_rules,
 )
 from policies.scheduler.capacity import UndecidedError
-from policies.scheduler.configuration import DEFAULT_CONFIG
+from policies.scheduler.configuration import UnknownSchedulerError
 
 #: Characters of a finding: more than any has whose names are of a usual length.
 MESSAGE_LENGTH = 1000
@@ -137,7 +137,7 @@ class RuleResults(NamedTuple):
     Attributes:
         violations: What is wrong, the worst first.
         skipped: The rules that were not run, and why; those that deny are violations too.
-        unknown: The rules that need objects which are not known, and which ones.
+        unknown: The rules that need objects or a profile which are not known, and which ones.
     """
 
     violations: list[Violation]
@@ -279,6 +279,12 @@ class _Runner(NamedTuple):
             except UndecidedError as given_up:
                 skipped.setdefault(str(given_up), []).append(rule)
                 continue
+            except UnknownSchedulerError as other:
+                if self._enforcement(rule) is not Enforcement.AUDIT:
+                    skipped.setdefault(str(other), []).append(rule)
+                else:
+                    unknown.append(SkippedRules((rule.id,), str(other)))
+                continue
             except MissingObjectError as missing:
                 unknown.append(SkippedRules((rule.id,), str(missing)))
                 continue
@@ -313,9 +319,13 @@ class _Runner(NamedTuple):
 
     def _denies(self, rule: Rule) -> bool:
         """Return whether a finding of a rule refuses the object."""
+        return self._enforcement(rule) is Enforcement.DENY
+
+    def _enforcement(self, rule: Rule) -> Enforcement:
+        """Return the enforcement for a finding of a rule that has the rule's own severity."""
         settings = self.settings.get(rule.id, NO_SETTINGS)
         severity = settings.severity or self._here(rule, rule.severity)
-        return enforcement_of(severity, settings, self.strictest) is Enforcement.DENY
+        return enforcement_of(severity, settings, self.strictest)
 
     def _unchecked_before(self, rule: Rule) -> bool:
         """Return whether a rule cannot run on what is stored now either."""
@@ -340,18 +350,16 @@ class _Runner(NamedTuple):
             return []
         try:
             return self._find(rule, before.workload, settings)
-        except (UndecidedError, MissingObjectError):
+        except (UndecidedError, MissingObjectError, UnknownSchedulerError):
             return None
 
     def _here(self, rule: Rule, severity: Severity) -> Severity:
         """Return how bad a finding of the linter is at admission."""
         if severity is not Severity.ERROR:
             return severity
-        workload = self.cost.workload
-        profiles = self.context.scheduler or DEFAULT_CONFIG
-        certain = rule.at_admission is AtAdmission.DENY and workload.kind.group in BUILT_IN_GROUPS
-        by_us = profiles.profile_for(workload.template.scheduler_name) is not None
-        return Severity.ERROR if certain and by_us else Severity.WARNING
+        built_in = self.cost.workload.kind.group in BUILT_IN_GROUPS
+        certain = rule.at_admission is AtAdmission.DENY and built_in
+        return Severity.ERROR if certain else Severity.WARNING
 
 
 def _why_not(cost: ReviewCost, rule: Rule) -> str:

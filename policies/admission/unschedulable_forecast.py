@@ -27,7 +27,6 @@ from policies.manifests.sanitize import one_line
 from policies.model.scaling import rolling_update
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, evaluate_workload
-from policies.scheduler.configuration import DEFAULT_CONFIG
 
 #: The kinds whose next pod cannot be placed like others: a DaemonSet's pods each have their own node and are
 #: not made where it is not suitable, and no controller makes pods of a PodTemplate.
@@ -80,18 +79,19 @@ def forecast(
         old: What is stored now, for an update.
         context: The cluster, and what gives constraints.
         within: Keeps to the time that is left.
+
+    Raises:
+        UnknownSchedulerError: Its scheduler has no known profile.
     """
     workload = cost.workload
     # A warning on an object that a controller creates reaches no person.
     if context.cluster is None or context.made_by_controller(workload):
         return None
     when = next_pod_timing(workload, old)
-    profiles = context.scheduler or DEFAULT_CONFIG
-    if when is NextPodTiming.NONE or profiles.profile_for(workload.template.scheduler_name) is None:
-        return None
     cluster = context.cluster
-    if not cluster.node_count:
-        return None  # Nothing is known of where the pod could go.
+    if when is NextPodTiming.NONE or not cluster.node_count:
+        return None  # Of a cluster without nodes it is not known where the pod could go.
+    context.for_rules().profiles_of(workload)  # What a scheduler that is not known looks at is not either.
     table = cluster.pods_of(workload.namespace)
     pods = 0 if table is None else len(table)
     if why := cost.of_forecast(nodes=cluster.node_count, pods=pods, all_pods=cluster.pod_count):

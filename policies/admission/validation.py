@@ -36,6 +36,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.words import more
 from policies.model.api_rules import API_RULES
 from policies.model.workload import Owner, Workload
+from policies.scheduler.configuration import UnknownSchedulerError
 
 #: The audit annotation that gives the reason why the cluster was not used.
 WITHHELD = "withheld"
@@ -110,7 +111,8 @@ def _of_person(
     reviewed = rule_violations(cost, given, context, policies, limits.rules)
     errors = _new(workload.errors, old)
     found = api_violations(errors, policies, strictest) if errors else []
-    judged, skipped = _evaluated(found + reviewed.violations, exempting), reviewed.skipped
+    judged = _evaluated(found + reviewed.violations, exempting)
+    skipped, unknown = reviewed.skipped, reviewed.unknown
     advice: tuple[AdmissionWarning, ...] = ()
     if strictest is not Enforcement.AUDIT:
         advice = (*_advice(workload, exempting.annotated), *remnants(workload, old))
@@ -119,16 +121,20 @@ def _of_person(
         decision = _with_withheld(decision, context.withheld, strictest)
     within = limits.forecast if context.cluster is not None else None
     if within is not None and _wants_forecast(decision, judged, exempting):
-        match forecast(cost, old, context, within=within):
-            case Forecast() as unfit:
-                decision = _with_forecast(decision, unfit, strictest)
-            case SkippedRules() as unfit:
-                skipped = by_reason((*skipped, unfit))
+        try:
+            match forecast(cost, old, context, within=within):
+                case Forecast() as unfit:
+                    decision = _with_forecast(decision, unfit, strictest)
+                case SkippedRules() as unfit:
+                    skipped = by_reason((*skipped, unfit))
+        except UnknownSchedulerError as other:
+            left_out = SkippedRules((UNSCHEDULABLE,), str(other))
+            decision, unknown = _with_skipped(decision, (left_out,), strictest), by_reason((*unknown, left_out))
     if skipped:
         decision = _with_skipped(decision, skipped, strictest)
-    if skipped or reviewed.unknown:
-        told = "\n".join(map(str, (*skipped, *reviewed.unknown)))
-        decision = replace(decision, audit=decision.audit | {NOT_JUDGED: told})
+    if skipped or unknown:
+        told = "\n".join(map(str, by_reason((*skipped, *unknown))))
+        decision = replace(decision, audit=decision.audit | {NOT_JUDGED: told}, skipped=skipped)
     return decision if workload.owner is None else _with_unproved(decision, workload, workload.owner)
 
 
@@ -246,7 +252,6 @@ def _with_skipped(
         decision,
         verdict=AdmissionVerdict.WARNED if told and not decision.errors else decision.verdict,
         warnings=(*decision.warnings, *remarks) if told else decision.warnings,
-        skipped=skipped,
     )
 
 

@@ -194,6 +194,7 @@ def _rule_context(nodes: tuple[Node, ...] | None, context: AdmissionContext) -> 
         repository=Repository(tools={Tool.KARPENTER} if karpenter else set()),
         # A cluster without nodes has yet to get some: of those nothing is known.
         inventory=ClusterTopology(nodes or None, domains, storage) if known else None,
+        scheduler=context.scheduler,
     )
 
 

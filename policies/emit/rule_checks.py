@@ -156,7 +156,6 @@ _CHECKS: Final[Mapping[str, Cel]] = {
     ),
     "no-spread": _no_spread,
     "revision-key-missing": _NEEDS_OBJECTS,
-    "scheduler-defaults-switched-off": _NEEDS_SCHEDULER,
     "selector-empty": _selector_empty,
     "selector-misses-own-pod": CelCheck(
         broken=(f"!workload.isPatch && ({_MISSED_LABELS}.size() > 0 || {_MISSED_REQUIREMENTS}.size() > 0)"),
@@ -185,7 +184,6 @@ _CHECKS: Final[Mapping[str, Cel]] = {
         ),
     ),
     "selector-shared": _NEEDS_OBJECTS,
-    "soft-constraint-outweighed": _NEEDS_SCHEDULER,
     "topology-key-deprecated": CelCheck(
         broken=f"constraint.topologyKey in {strings(RENAMED)}",
         message=(
@@ -215,6 +213,8 @@ def _reason(rule: Rule) -> NoCel:
         return _NEEDS_NODES
     if rule.target is not RuleTarget.WORKLOAD:
         return _NEEDS_FILES
+    if rule.needs_profile:
+        return _NEEDS_SCHEDULER
     if rule.at_admission is AtAdmission.SKIP:
         return _NEEDS_OBJECTS
     if rule.params is not None and issubclass(rule.params, ToolParams):

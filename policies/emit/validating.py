@@ -24,7 +24,6 @@ from policies.manifests.findings import Severity
 from policies.model.version import KubernetesVersion
 from policies.model.workload_kinds import BUILT_IN_GROUPS
 from policies.rules.base import AtAdmission, Rule, all_rules
-from policies.scheduler.profile import DEFAULT_SCHEDULER
 
 #: The first release with version v1 of the API.
 SINCE = KubernetesVersion(1, 30)
@@ -112,7 +111,6 @@ def _variables(checks: dict[Rule, CelCheck]) -> dict[str, str]:
     api = [
         check.broken for rule, check in checks.items() if rule.is_api_rule and check.over is Over.CONSTRAINTS
     ]
-    scheduler = "variables.specs[0].schedulerName"
     texts = ("annotations", IGNORE_ANNOTATION)
     own, template = (
         f"[{descent(of, ('metadata', texts[0]))}].map(m, {literal(texts[1])} in m "
@@ -122,10 +120,7 @@ def _variables(checks: dict[Rule, CelCheck]) -> dict[str, str]:
     return {
         **template_variables(old=True),
         **check_variables(" && ".join(f"!({broken})" for broken in api) or "true"),
-        "isCertain": (
-            f"request.kind.group in {literal(BUILT_IN_GROUPS)} && (!has({scheduler}) "
-            f"|| {scheduler} in ['', {literal(DEFAULT_SCHEDULER)}])"
-        ),
+        "isCertain": f"request.kind.group in {literal(BUILT_IN_GROUPS)}",
         "ignored": f"{own} + '\\n' + {template}",
     }
 

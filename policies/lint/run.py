@@ -41,6 +41,7 @@ from policies.model.topology import ClusterTopology
 from policies.rules import base
 from policies.rules.base import Context, MissingObjectError, Problem, Rule, all_rules
 from policies.scheduler.capacity import UndecidedError
+from policies.scheduler.configuration import UnknownSchedulerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,11 @@ _CONSTRAINTS_NOT_JUDGED = ", and no other rule looked at its constraints"
 _UNJUDGED: Final = {
     SkipReason.NO_POD_TEMPLATE: "no spec of pods in it: a patch, or else the API server refuses it",
     SkipReason.PATCH: "taken for a patch, without containers or labels of pods: what it lacks is not judged",
+}
+#: Why a rule is not checked on one workload, by what its check ends with.
+_UNCHECKED: Final[dict[type[Exception], SkipReason]] = {
+    UndecidedError: SkipReason.LIMIT_EXCEEDED,
+    UnknownSchedulerError: SkipReason.UNKNOWN_SCHEDULER,
 }
 #: Why a rule is skipped that must know where pods could go.
 NO_INVENTORY = (
@@ -173,6 +179,7 @@ def lint_loaded(
         repository=repository,
         inventory=inventory,
         scale_ups=scale_ups,
+        scheduler=context.scheduler,
     )
     # Most workloads get no settings of a policy: what each rule is given then is made once.
     of_workloads, of_manifests = (
@@ -234,9 +241,9 @@ def _lint_one(
                 for problem in rule.check(subject, own):
                     finding = _finding(problem, rule, settings, workload.manifest, title=workload.title)
                     found.append(finding)
-            except UndecidedError as error:
-                why = f"{rule.id} was not checked: {error}"
-                result.cut.append(_beyond_limit(workload.manifest, workload.title, why))
+            except tuple(_UNCHECKED) as error:
+                why, reason = f"{rule.id} was not checked: {error}", _UNCHECKED[type(error)]
+                result.cut.append(_cut_short(workload.manifest, workload.title, why, reason))
             except MissingObjectError as error:
                 result.skipped[rule.id] = str(error)
             except Exception as error:

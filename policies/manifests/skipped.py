@@ -43,6 +43,7 @@ class SkipReason(StrEnum):
     TOOL_FAILED = "tool-failed"
     TOOL_MISSING = "tool-missing"
     UNDECIDED = "undecided"
+    UNKNOWN_SCHEDULER = "unknown-scheduler"
     UNREADABLE = "unreadable"
     UNSUPPORTED = "unsupported"
     VALUES_MISSING = "values-missing"
@@ -61,7 +62,9 @@ PARTLY_READ: Final = frozenset({SkipReason.GIT_IGNORED, SkipReason.TEST_VALUES})
 #: Reasons that no run fails by: the user, or Git on the user's behalf, wants it.
 _ALLOWED: Final = PARTLY_READ | {SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE}
 #: Reasons that are usual in repositories: no warning.
-_EXPECTED: Final = frozenset({SkipReason.ENCRYPTED, SkipReason.OUT_OF_SCOPE, SkipReason.PATCH})
+_EXPECTED: Final = frozenset(
+    {SkipReason.ENCRYPTED, SkipReason.OUT_OF_SCOPE, SkipReason.PATCH, SkipReason.UNKNOWN_SCHEDULER}
+)
 #: Reasons for which nothing of an object was judged.
 _WHOLE: Final = frozenset({SkipReason.OUT_OF_SCOPE, SkipReason.NO_POD_TEMPLATE})
 
@@ -92,6 +95,7 @@ _SUGGESTIONS: Final[dict[SkipReason | tuple[SkipReason, SourceKind], str]] = {
     (SkipReason.TOOL_FAILED, SourceKind.CHART): _VALUES,
     SkipReason.TOOL_MISSING: "install it",
     SkipReason.UNDECIDED: "simulate it alone, with evenkeel simulate --autoscale",
+    SkipReason.UNKNOWN_SCHEDULER: "give that configuration if it is a profile of kube-scheduler",
     SkipReason.UNREADABLE: _EXCLUDED,
     SkipReason.UNSUPPORTED: _EXCLUDED,
     (SkipReason.UNSUPPORTED, SourceKind.KUSTOMIZATION): "build it and lint what comes out, or exclude it",

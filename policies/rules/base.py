@@ -12,6 +12,7 @@ The constants say the rest:
 - ``NEEDS``: the parts of a workload, or its ``broken_rules``, without any of which ``check`` finds nothing.
 - ``TOOL``: what the cluster must have: the repository shows it, or ``inUse`` of its settings, ``ToolParams``.
 - ``NEEDS_INVENTORY``: whether it only runs where a cluster or its domains are known.
+- ``NEEDS_PROFILE``: whether it looks at the profile of the pods' scheduler, ``Context.profiles_of``.
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
 - ``DECIDABLE``: whether the nodes that an autoscaler adds decide it, where its node groups are known.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
@@ -45,6 +46,14 @@ from policies.model.storage_objects import StorageClass
 from policies.model.topology import ClusterTopology, KnownStorage
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
+from policies.scheduler.configuration import (
+    DEFAULT_CONFIG,
+    SchedulerConfig,
+    SchedulerProfile,
+    UnknownSchedulerError,
+    build,
+    config_errors,
+)
 from policies.scheduler.release_changes import Behavior
 from policies.scheduler.releases import behavior_of
 
@@ -110,6 +119,7 @@ class Context:
         inventory: The cluster's nodes or domains; None if nothing is known of them.
         params: The rule's own settings, a ``Params`` of its module; None for a rule without.
         scale_ups: What an autoscaler adds for replicas; None where its node groups are not known.
+        scheduler: kube-scheduler's configuration; None if it was not given.
         by_default: The same with the defaults of each rule with settings, by its id; made when first used.
     """
 
@@ -118,6 +128,7 @@ class Context:
     inventory: ClusterTopology | None = None
     params: Any = None
     scale_ups: ScaleUps | None = None
+    scheduler: SchedulerConfig | None = None
     by_default: dict[str, Context] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -133,6 +144,26 @@ class Context:
     def scale_ups_of(self, tool: Tool) -> ScaleUps | None:
         """Return the scale-ups of an autoscaler; None where its node groups are not known."""
         return self.scale_ups if self.scale_ups is not None and self.scale_ups.tool is tool else None
+
+    def profiles_of(self, workload: Workload) -> list[SchedulerProfile]:
+        """Return the profiles that may schedule a workload's pods, one of each configuration that has one.
+
+        Without any configuration kube-scheduler has its default one. Of several in the repository, as of
+        environments, the one that is in force is not known.
+
+        Raises:
+            UnknownSchedulerError: No configuration has one.
+        """
+        name, memo = workload.template.scheduler_name, self.repository.memo
+        read = self.repository.scheduler_configs
+        if self.scheduler is None and SchedulerConfig not in memo:
+            known = [build(each) for each in read if not config_errors(each)]
+            memo[SchedulerConfig] = known if read else [DEFAULT_CONFIG]
+        configs = memo[SchedulerConfig] if self.scheduler is None else [self.scheduler]
+        found = [profile for config in configs if (profile := config.profile_for(name)) is not None]
+        if not found:
+            raise UnknownSchedulerError(name)
+        return found
 
     @property
     def storage(self) -> KnownStorage | None:
@@ -183,6 +214,7 @@ class Rule:
         at_admission: Whether admission runs it and may deny on its errors.
         is_api_rule: Whether it is the API server's: its errors are found in reading the object.
         needs_inventory: Whether it must know nodes or domains.
+        needs_profile: Whether it looks at the profile of the pods' scheduler.
         fixable: Whether its problems carry edits.
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
         decidable: Whether the nodes that an autoscaler adds decide it.
@@ -201,6 +233,7 @@ class Rule:
     at_admission: AtAdmission
     is_api_rule: bool
     needs_inventory: bool
+    needs_profile: bool
     fixable: bool
     opt_in: bool
     decidable: bool
@@ -260,6 +293,7 @@ _DECLARATIONS: Final[Mapping[str, type]] = {
     "NEEDS": frozenset,
     "TOOL": Tool,
     "NEEDS_INVENTORY": bool,
+    "NEEDS_PROFILE": bool,
     "FIXABLE": bool,
     "OPT_IN": bool,
     "DECIDABLE": bool,
@@ -400,6 +434,7 @@ def _rule(rule_id: str, module: ModuleType) -> Rule:
         at_admission=AtAdmission.DENY if is_api_rule else getattr(module, "AT_ADMISSION", AtAdmission.WARN),
         is_api_rule=is_api_rule,
         needs_inventory=getattr(module, "NEEDS_INVENTORY", False),
+        needs_profile=getattr(module, "NEEDS_PROFILE", False),
         fixable=getattr(module, "FIXABLE", False),
         opt_in=getattr(module, "OPT_IN", False),
         decidable=getattr(module, "DECIDABLE", False),

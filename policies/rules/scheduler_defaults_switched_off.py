@@ -4,8 +4,8 @@
 A Deployment, ReplicaSet, StatefulSet or Rollout with two replicas or more whose only constraint is soft and
 over `kubernetes.io/hostname` or over `topology.kubernetes.io/zone`, with no pod anti-affinity over the
 other one. Nothing is reported where the pod's node selector or affinity leaves a single value of the other
-one, where the repository has a KubeSchedulerConfiguration with other defaults, for a pod of another
-scheduler, and before Kubernetes 1.24.
+one, where the pod's profile has other defaults (`--scheduler-config`, or a KubeSchedulerConfiguration of the
+repository), and before Kubernetes 1.24. It is not checked for a pod whose scheduler has no known profile.
 
 ## Why it matters
 A pod without constraints is spread by two built-in ones: over nodes (`maxSkew: 3`) and over zones
@@ -53,12 +53,12 @@ from policies.model.interpod_terms import PREFERRED, REQUIRED
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
-from policies.scheduler.configuration import SYSTEM_CONSTRAINTS, build, config_errors
-from policies.scheduler.profile import DEFAULT_SCHEDULER
+from policies.scheduler.configuration import SYSTEM_CONSTRAINTS
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"
 NEEDS = frozenset({WorkloadPart.SOFT})
+NEEDS_PROFILE = True
 
 #: The first release whose built-in defaults are on for good (KEP-1258).
 DEFAULTS_SINCE = KubernetesVersion(1, 24)
@@ -79,7 +79,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         return  # The manifest that it is merged into may have others.
     declared = workload.constraints[0]
     key = declared.constraint.topology_key
-    if declared.is_hard or key not in BUILT_IN or not _would_default(workload, context):
+    kind = (workload.kind.group, workload.kind.kind)
+    if declared.is_hard or key not in BUILT_IN or kind not in DEFAULTED_KINDS:
         return
     replicas = context.repository.replicas(workload)
     lost = next(entry for entry in SYSTEM_CONSTRAINTS if entry.topology_key != key)
@@ -88,26 +89,16 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     held = workload.affinity.values_of(lost.topology_key)
     if held is not None and len(held) < 2:
         return  # Pods that are held to one zone lose nothing by not being spread over zones.
+    if context.version < DEFAULTS_SINCE:
+        return
+    if any(profile.constraints != SYSTEM_CONSTRAINTS for profile in context.profiles_of(workload)):
+        return
     text = (
         f"replaces both built-in default constraints: nothing spreads the {replicas.most} "
         f"replicas{replicas.evidence} over {lost.topology_key} (default: maxSkew {lost.max_skew}, "
         f"{lost.when_unsatisfiable})"
     )
     yield Problem(declared.path, text)
-
-
-def _would_default(workload: Workload, context: Context) -> bool:
-    """Return whether the built-in defaults would apply without the constraint."""
-    kind = workload.kind
-    scheduler = workload.template.spec.get("schedulerName") or DEFAULT_SCHEDULER
-    if (kind.group, kind.kind) not in DEFAULTED_KINDS or scheduler != DEFAULT_SCHEDULER:
-        return False
-    if context.version < DEFAULTS_SINCE:
-        return False
-    return all(
-        not config_errors(config) and build(config).constraints_for(scheduler) == SYSTEM_CONSTRAINTS
-        for config in context.repository.scheduler_configs
-    )
 
 
 def _apart(workload: Workload) -> set[Any]:

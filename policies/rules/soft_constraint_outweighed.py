@@ -1,9 +1,10 @@
 """A soft constraint under a scheduler that gives more weight to packing nodes.
 
 ## What it finds
-A `ScheduleAnyway` constraint, where the repository has exactly one KubeSchedulerConfiguration and the pod's
-profile there either does not run `PodTopologySpread` for scoring, or scores `NodeResourcesFit` by
-`MostAllocated` with a greater weight than `PodTopologySpread`.
+A `ScheduleAnyway` constraint, where the pod's profile either does not run `PodTopologySpread` for scoring, or
+scores `NodeResourcesFit` by `MostAllocated` with a greater weight than `PodTopologySpread`. The profile is
+that of `--scheduler-config`, or of a KubeSchedulerConfiguration of the repository if one alone has it. It is
+not checked for a pod whose scheduler has no known profile.
 
 ## Why it matters
 A soft constraint is one score among others: 0 to 100, times the weight of its plugin. `MostAllocated` gives
@@ -64,12 +65,12 @@ from policies.manifests.findings import Severity
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.workload import Workload, WorkloadPart
 from policies.rules.base import Context, Problem
-from policies.scheduler.configuration import build, config_errors
-from policies.scheduler.profile import DEFAULT_SCHEDULER, Plugin, Profile, StrategyType
+from policies.scheduler.profile import Plugin, Profile, StrategyType
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/91234"
 NEEDS = frozenset({WorkloadPart.SOFT})
+NEEDS_PROFILE = True
 
 #: The plugin of the constraints, and the one that packs nodes with a strategy.
 SPREADING, PACKING = Plugin.POD_TOPOLOGY_SPREAD, Plugin.NODE_RESOURCES_FIT
@@ -78,17 +79,11 @@ SPREADING, PACKING = Plugin.POD_TOPOLOGY_SPREAD, Plugin.NODE_RESOURCES_FIT
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each soft constraint that the configured scheduler overrules."""
     soft = [declared for declared in workload.constraints if not declared.is_hard]
-    if not soft or len(context.repository.scheduler_configs) != 1:
-        return
-    config = context.repository.scheduler_configs[0]
-    if config_errors(config):
-        return
-    name = workload.template.spec.get("schedulerName") or DEFAULT_SCHEDULER
-    profile = build(config).profile_for(name) if isinstance(name, str) else None
-    reason = None if profile is None else _overruled(profile.plugins)
-    if reason is not None:
+    profiles = context.profiles_of(workload) if soft else []
+    if len(profiles) == 1 and (reason := _overruled(profiles[0].plugins)) is not None:
+        short = f"profile {profiles[0].scheduler_name} outweighs it"
         for declared in soft:
-            path, short = declared.path.child("whenUnsatisfiable"), f"profile {name} outweighs it"
+            path = declared.path.child("whenUnsatisfiable")
             yield Problem(
                 path, f"is ScheduleAnyway, but {reason}", short=f"is ScheduleAnyway, but the {short}"
             )

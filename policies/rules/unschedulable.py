@@ -2,8 +2,9 @@
 
 ## What it finds
 At admission, and only where the cluster is known: a Pod or workload whose next pod fits no node in the
-current state of the cluster. Nothing is reported where pods may leave first, as in a rollout, or where
-another scheduler decides. `evenkeel lint` does not run it; use `evenkeel explain` for a file.
+current state of the cluster. Nothing is reported where pods may leave first, as in a rollout. It is not
+checked, which a warning says, for pods whose scheduler has no known profile (`--scheduler-config`).
+`evenkeel lint` does not run it; use `evenkeel explain` for a file.
 
 ## Why it matters
 The pod would stay pending, and the user who applied the workload would notice much later, if at all. It is
@@ -42,3 +43,4 @@ SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/#my-pod-stays-pending"
 TARGET = RuleTarget.NEXT_POD
 NEEDS_INVENTORY = True
+NEEDS_PROFILE = True

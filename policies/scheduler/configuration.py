@@ -114,6 +114,13 @@ class SchedulerProfile:
     plugins: Profile = DEFAULT_PROFILE
 
 
+class UnknownSchedulerError(Exception):
+    """No known configuration has a profile for the scheduler of some pods."""
+
+    def __init__(self, scheduler_name: str) -> None:
+        super().__init__(f"needs the profile of scheduler {one_line(scheduler_name)} (--scheduler-config)")
+
+
 @dataclass(frozen=True, slots=True)
 class SchedulerConfig:
     """The profiles of one kube-scheduler.

@@ -110,9 +110,12 @@ def test_dry_run_shows_what_would_be_stored(kubectl: Kubectl, space: str) -> Non
     assert 0 != kubectl("get", "deployment", "web").code
 
 
-def test_denial_tells_all_errors(kubectl: Kubectl, space: str) -> None:
-    """Who applies what cannot work sees every error with its path at once, and nothing is stored."""
-    told = kubectl("apply", "-f", "-", stdin=deployment(constraints=[WITHOUT_SELECTOR, PINNED]))
+@pytest.mark.parametrize("scheduler", ["default-scheduler", "other"])
+def test_denial_tells_all_errors(kubectl: Kubectl, space: str, scheduler: str) -> None:
+    """Who applies what cannot work sees every error with its path, whoever schedules it; none is stored."""
+    obj = deployment(constraints=[WITHOUT_SELECTOR, PINNED])
+    obj["spec"]["template"]["spec"]["schedulerName"] = scheduler
+    told = kubectl("apply", "-f", "-", stdin=obj)
     first, *others = [line for line in told.err.splitlines() if not line.startswith("Warning: ")]
     path = "spec.template.spec.topologySpreadConstraints"
 

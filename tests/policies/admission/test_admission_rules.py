@@ -195,20 +195,6 @@ def test_what_is_asked(obj: dict[str, Any], rules: set[str]) -> None:
     assert len(decision.errors) == len(set(map(error_text, decision.errors)))
 
 
-@pytest.mark.parametrize(
-    ("spec", "verdict"),
-    [
-        pytest.param({}, AdmissionVerdict.DENIED, id="the default scheduler"),
-        pytest.param({"schedulerName": "volcano"}, AdmissionVerdict.WARNED, id="another scheduler"),
-    ],
-)
-def test_certainty_depends_on_the_scheduler(spec: dict[str, Any], verdict: AdmissionVerdict) -> None:
-    """An error is not certain if another scheduler reads the constraint."""
-    obj = a_workload(spec={"topologySpreadConstraints": [CERTAIN_ERROR], **spec})
-
-    assert verdict is review(obj).verdict
-
-
 def test_certainty_depends_on_the_controller() -> None:
     """An error is not certain if a custom controller may fill in the pod: it warns."""
     obj = a_workload("CloneSet", "apps.kruise.io", spec={"topologySpreadConstraints": [CERTAIN_ERROR]})

@@ -87,7 +87,6 @@ def test_a_bare_pod() -> None:
         pytest.param(a_workload("DaemonSet", spec=ELSEWHERE), None, id="a DaemonSet"),
         pytest.param(a_pod(spec=SPREAD), a_pod(), id="a pod is updated"),
         pytest.param(a_workload(spec=SPREAD), a_workload(spec=SPREAD), id="nothing changed"),
-        pytest.param(a_workload(spec=ELSEWHERE | {"schedulerName": "own"}), None, id="another scheduler"),
         pytest.param(a_pod(spec=ELSEWHERE | {"nodeName": "n1"}), None, id="no scheduler"),
         pytest.param(a_workload(spec=ELSEWHERE | {"schedulingGates": [{"name": "g"}]}), None, id="gated"),
         pytest.param(

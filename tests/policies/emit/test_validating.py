@@ -187,13 +187,13 @@ def test_enforcement(spec: dict[str, Any], expected: dict[str, set[str]]) -> Non
 
 
 def test_uncertain_objects() -> None:
-    """Of a custom resource, and where another scheduler decides, what is certain elsewhere is a warning."""
+    """Of a custom resource what is certain elsewhere is a warning; the scheduler changes nothing."""
     entry = a_constraint(labelSelector=None)
     foreign = a_workload(spec={"topologySpreadConstraints": [entry], "schedulerName": "other"})
     custom = a_workload("CloneSet", "apps.kruise.io", spec={"topologySpreadConstraints": [entry]})
 
-    for obj in (foreign, custom):
-        assert {"warn": MISSING} == outcome(a_request(obj), policy())
+    assert {"warn": MISSING} == outcome(a_request(custom), policy())
+    assert {"deny": MISSING} == outcome(a_request(foreign), policy())
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context
+from policies.scheduler.configuration import UnknownSchedulerError
 from tests.builders import a_constraint, a_workload
 from tests.policies.rules.documents import text_of
 from tests.policies.rules.run_rules import problems
@@ -67,7 +68,6 @@ def test_constraints(entries: list[Any], expected: int) -> None:
         pytest.param({"kind": ("CloneSet", "apps.kruise.io")}, 0, id="no selector is deduced for a CloneSet"),
         pytest.param({"replicas": 1}, 0, id="1 replica"),
         pytest.param({"version": "1.23"}, 0, id="Kubernetes 1.23"),
-        pytest.param({"schedulerName": "batch"}, 0, id="another scheduler"),
         pytest.param(
             {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}}},
             0,
@@ -112,9 +112,31 @@ def test_pods_held_to_one_zone(spec: dict[str, Any], expected: int) -> None:
     [
         pytest.param(arguments(defaultingType="System"), 1, id="System"),
         pytest.param(arguments(defaultingType="List"), 0, id="an empty List"),
-        pytest.param(arguments(defaultingType="Lost"), 0, id="broken"),
     ],
 )
 def test_scheduler_configurations(config: dict[str, Any], expected: int) -> None:
     """A configuration in the repository says what the defaults are."""
     assert expected == found([SOFT], config)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("", id="the first profile"), pytest.param("batch", id="the second")]
+)
+def test_profiles(name: str) -> None:
+    """Each profile of a configuration has defaults of its own."""
+    names = ({"schedulerName": "default-scheduler"}, {"schedulerName": "batch"})
+    own = arguments(defaultingType="List")["profiles"][0]
+
+    assert 1 == found([SOFT], a_scheduler_config(*names), schedulerName=name)
+    assert 0 == found([SOFT], a_scheduler_config(*(own | each for each in names)), schedulerName=name)
+
+
+@pytest.mark.parametrize(
+    "configs",
+    [pytest.param([], id="none"), pytest.param([arguments(defaultingType="Lost")], id="broken")],
+)
+def test_unknown_profiles(configs: list[dict[str, Any]]) -> None:
+    """Without the profile nothing is known of the defaults: the rule says so, and no other is silent."""
+    with pytest.raises(UnknownSchedulerError, match="batch"):
+        found([SOFT], *configs, schedulerName="batch")
+    assert 0 == found([a_constraint()], *configs, schedulerName="batch"), "there is nothing to look up"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from policies.scheduler.configuration import UnknownSchedulerError
 from tests.builders import a_constraint, a_workload
 from tests.policies.rules.documents import text_of
 from tests.policies.rules.run_rules import problems
@@ -66,7 +67,12 @@ def test_evidence() -> None:
 
 def test_other_schedulers() -> None:
     """A profile says something of the pods of its own name alone, and two configurations say nothing."""
-    config = a_scheduler_config(a_packing_profile(enabled("score", NodeResourcesFit=5)))
+    packing = a_packing_profile(enabled("score", NodeResourcesFit=5))
+    config = a_scheduler_config(packing)
+    both = a_scheduler_config({"schedulerName": "default-scheduler"}, packing | {"schedulerName": "batch"})
 
-    assert [] == found(config, scheduler="batch")
+    with pytest.raises(UnknownSchedulerError, match="batch"):
+        found(config, scheduler="batch")
+    assert ["profile batch"] == [text.partition("but ")[2][:13] for text in found(both, scheduler="batch")]
+    assert [] == found(both)
     assert [] == found(config, config)

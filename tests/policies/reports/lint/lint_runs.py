@@ -54,6 +54,7 @@ def a_rule(rule_id: str = "odd-skew", severity: Severity = Severity.WARNING) -> 
         target=RuleTarget.WORKLOAD,
         at_admission=AtAdmission.WARN,
         is_api_rule=False,
+        needs_profile=False,
         needs_inventory=False,
         opt_in=False,
         decidable=False,

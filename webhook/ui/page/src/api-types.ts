@@ -2230,7 +2230,7 @@ export interface SkippedSource {
   /** Whether the user names it, on the command line or in "evenkeel.yaml", or nothing else of what is named holds a workload. */
   named: boolean;
   /** Why it was skipped. Later releases may add reasons. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "no-pod-template" | "out-of-scope" | "outside-repository" | "patch" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "undecided" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "no-pod-template" | "out-of-scope" | "outside-repository" | "patch" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "undecided" | "unknown-scheduler" | "unreadable" | "unsupported" | "values-missing";
   /** Why it was skipped, in words, with the error of the tool. */
   message: string;
   /** What would have to be downloaded. */
@@ -2504,7 +2504,7 @@ export interface PlanSkipped {
   /** Kind and name of the object; empty if the whole file is meant. */
   object: string;
   /** Why, for programs. */
-  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "no-pod-template" | "out-of-scope" | "outside-repository" | "patch" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "undecided" | "unreadable" | "unsupported" | "values-missing";
+  reason: "download-needed" | "empty" | "encrypted" | "git-ignored" | "limit-exceeded" | "no-objects" | "not-a-file" | "no-pod-template" | "out-of-scope" | "outside-repository" | "patch" | "switched-off" | "template" | "test-values" | "tool-failed" | "tool-missing" | "undecided" | "unknown-scheduler" | "unreadable" | "unsupported" | "values-missing";
   /** Why. */
   message: string;
   /** What would have to be downloaded. */
