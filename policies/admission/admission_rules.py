@@ -7,9 +7,10 @@ without the rest of the repository warns here, whatever the linter calls it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from policies.admission.decision import SkippedRules, by_reason
 from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
@@ -39,6 +40,8 @@ from policies.rules.base import (
 )
 from policies.scheduler.capacity import UndecidedError
 from policies.scheduler.configuration import UnknownSchedulerError
+
+_Found = TypeVar("_Found", FieldError, Problem)
 
 #: Characters of a finding: more than any has whose names are of a usual length.
 MESSAGE_LENGTH = 1000
@@ -131,6 +134,27 @@ def api_violations(
     return [weigh(error, Severity.ERROR, rule_settings(policies, error.rule), strictest) for error in errors]
 
 
+def beyond(found: Iterable[_Found], before: Iterable[_Found]) -> list[_Found]:
+    """Return what is wrong with an object beyond what is wrong with the stored one already.
+
+    Entries of lists may have moved, so what is wrong with the same field of some entry is compared by number.
+    """
+    stored = list(before)
+    kept, paths = Counter(map(_field_of, stored)), {entry.path for entry in stored}
+    more = []
+    for entry in sorted(found, key=lambda entry: entry.path not in paths):
+        kept[_field_of(entry)] -= 1
+        if kept[_field_of(entry)] < 0:
+            more.append(entry)
+    return more
+
+
+def _field_of(entry: FieldError | Problem) -> Hashable:
+    """Return the field that something is wrong with, of whatever entry of lists, and what kind of it."""
+    kind = (entry.rule, entry.kind) if isinstance(entry, FieldError) else entry.severity
+    return kind, tuple(part for part in entry.path.segments if not isinstance(part, int))
+
+
 class RuleResults(NamedTuple):
     """The results of running rules on an object.
 
@@ -164,7 +188,7 @@ def rule_violations(
 
     Args:
         cost: The object as it would be stored, and what it costs to run rules on it; for an update with the
-            stored object, whose broken rules are not run.
+            stored object, whose own findings are not repeated.
         given: What the rules are given besides.
         context: What is decided by.
         policies: Those whose scope it is in.
@@ -288,8 +312,9 @@ class _Runner(NamedTuple):
             except MissingObjectError as missing:
                 unknown.append(SkippedRules((rule.id,), str(missing)))
                 continue
-            if not problems or self._broken_before(rule, settings):
+            if not problems:
                 continue
+            problems = beyond(problems, self._problems_before(rule, settings) or ())
             for problem in problems[:MAX_ERRORS]:
                 text = cut(problem.message, MESSAGE_LENGTH)
                 error = FieldError(problem.path, text, ErrorKind.INVALID, rule.id)
@@ -336,12 +361,11 @@ class _Runner(NamedTuple):
         settings = self.settings.get(rule.id, NO_SETTINGS)
         return not _why_not(self.cost, rule) and self._problems_before(rule, settings) is None
 
-    def _broken_before(self, rule: Rule, settings: RuleSettings) -> bool:
-        """Return whether what is stored now breaks a rule; not where looking at both would cost too much."""
-        return bool(self._problems_before(rule, settings))
-
     def _problems_before(self, rule: Rule, settings: RuleSettings) -> list[Problem] | None:
-        """Return the problems that a rule finds in the stored object; None if it gave up."""
+        """Return the problems that a rule finds in the stored object; None if it gave up.
+
+        There are none where looking at both would cost too much.
+        """
         before, certain = self.cost.before, rule.at_admission is AtAdmission.DENY
         if before is None or _why_not(before, rule):
             return []

@@ -7,7 +7,13 @@ from dataclasses import replace
 from datetime import date
 from typing import TypeAlias
 
-from policies.admission.admission_rules import MESSAGE_LENGTH, Violation, api_violations, rule_violations
+from policies.admission.admission_rules import (
+    MESSAGE_LENGTH,
+    Violation,
+    api_violations,
+    beyond,
+    rule_violations,
+)
 from policies.admission.decision import (
     ALLOWED,
     AdmissionVerdict,
@@ -62,8 +68,7 @@ def decide_validation(
 
     Args:
         workload: The object as it would be stored.
-        old: The object as it is stored now, for an update; a rule that it breaks already does not hold the
-            update up.
+        old: The object as it is stored now, for an update, which its mistakes do not hold up.
         context: The policies in force.
         limits: The time that there is, and the day.
     """
@@ -129,7 +134,10 @@ def _of_person(
                     skipped = by_reason((*skipped, unfit))
         except UnknownSchedulerError as other:
             left_out = SkippedRules((UNSCHEDULABLE,), str(other))
-            decision, unknown = _with_skipped(decision, (left_out,), strictest), by_reason((*unknown, left_out))
+            decision, unknown = (
+                _with_skipped(decision, (left_out,), strictest),
+                by_reason((*unknown, left_out)),
+            )
     if skipped:
         decision = _with_skipped(decision, skipped, strictest)
     if skipped or unknown:
@@ -151,11 +159,8 @@ def _evaluated(found: list[Violation], exempting: Exempting) -> _Evaluated:
 
 
 def _new(errors: tuple[FieldError, ...], old: Workload | None) -> tuple[FieldError, ...]:
-    """Return the errors of rules that the stored object kept."""
-    if old is None or not errors:
-        return errors
-    broken_before = {error.rule for error in old.errors}
-    return tuple(error for error in errors if error.rule not in broken_before)
+    """Return the errors that the stored object does not have."""
+    return errors if old is None or not errors else tuple(beyond(errors, old.errors))
 
 
 def _first_of(texts: Iterable[str]) -> list[str]:

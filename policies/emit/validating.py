@@ -154,7 +154,7 @@ def _validations(
 def _validation(
     entry: _Validation, policy: SpreadPolicy, enforcement: Enforcement, today: date
 ) -> dict[str, str]:
-    """Return a check as the API has it: a rule that the stored object breaks already is not enforced."""
+    """Return a check as the API has it: an update may break a rule as often as the stored object does."""
     rule, check, guard = entry
     exempt = [guard] if guard else []
     exempt += [_covers(exception) for exception in _exceptions(policy, rule, today)]
@@ -164,14 +164,15 @@ def _validation(
     broken, listed = check.broken, f"workload.{check.over}"
     name = literal(f"{rule.id}: ")
     if check.over is Over.WORKLOAD:
+        number = f"{broken} ? 1 : 0"
         text = f"{name} + workload.path + {check.message}"
     else:
         text = (
             f"{listed}.filter(constraint, {broken})"
             f".map(constraint, {name} + constraint.path + {check.message}).join('; ')"
         )
-        broken = f"{listed}.exists(constraint, {broken})"
-    judged = f"variables.workloads.map(workload, !({broken})) != [false, true]"
+        number = f"{listed}.filter(constraint, {broken}).size()"
+    judged = f"[variables.workloads.map(workload, {number})].exists(n, n[0] <= n[1])"
     return {
         "expression": " || ".join([*exempt, judged]),
         "message": f"{rule.id}: {rule.summary}",

@@ -116,6 +116,52 @@ def test_updates_are_held_to_rules_that_the_old_object_kept(
     assert bool(rules) == (decision.verdict is AdmissionVerdict.DENIED)
 
 
+def entries(*given: dict[str, Any]) -> dict[str, Any]:
+    return {"topologySpreadConstraints": [a_constraint() | each for each in given]}
+
+
+#: One mistake each: of the API's rules by value and by type, and of a rule of ours.
+ZERO: dict[str, Any] = {"maxSkew": 0}
+FLOAT: dict[str, Any] = {"maxSkew": 1.0}
+ALL: dict[str, Any] = {"labelSelector": None}
+HOSTS: dict[str, Any] = {"topologyKey": "kubernetes.io/hostname"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [
+        pytest.param([FLOAT], [FLOAT | {"minDomains": 2.0}], {"wrong-type"}, id="of another field"),
+        pytest.param([FLOAT], [FLOAT | ALL], {"selector-missing"}, id="of a rule, beside a wrong type"),
+        pytest.param([FLOAT], [ZERO], {"max-skew-not-positive"}, id="of another kind"),
+        pytest.param([ZERO], [ZERO, HOSTS | ZERO], {"max-skew-not-positive"}, id="of another entry"),
+        pytest.param([{}, ZERO], [ZERO, HOSTS | ZERO], {"max-skew-not-positive"}, id="of an entry before it"),
+        pytest.param([ALL], [ALL, HOSTS | ALL], {"selector-missing"}, id="of a rule, of another entry"),
+        pytest.param([ZERO], [{"maxSkew": -1}], set(), id="as bad as before, by another value"),
+        pytest.param([ZERO, HOSTS], [HOSTS, ZERO], set(), id="moved"),
+        pytest.param([HOSTS, ALL], [ALL], set(), id="moved, of a rule"),
+        pytest.param([ZERO, HOSTS | ZERO], [ZERO, HOSTS], set(), id="one of two mended"),
+    ],
+)
+def test_a_kept_mistake_hides_no_other(
+    old: list[dict[str, Any]], new: list[dict[str, Any]], rules: set[str]
+) -> None:
+    """A mistake is another one if it is in another field, of another kind, or there are more of it."""
+    decision = validate(a_workload(spec=entries(*new)), a_context(), a_workload(spec=entries(*old), uid="1"))
+
+    assert rules == {error.rule for error in decision.errors}
+    assert len(decision.errors) == len(rules)
+
+
+def test_the_further_mistake_is_named() -> None:
+    """Of two of a kind the one is told whose entry had none."""
+    old, new = entries({}, ZERO | HOSTS), entries(ZERO, ZERO | HOSTS)
+    decision = validate(a_workload(spec=new), a_context(), a_workload(spec=old))
+
+    assert ["spec.template.spec.topologySpreadConstraints[0].maxSkew"] == [
+        str(error.path) for error in decision.errors
+    ]
+
+
 def test_1_34_merged_pod_passes_created_and_updated() -> None:
     """The 1.34 merge trap: the API server's expression is no conflict, not even once the label changed."""
     constraint = a_constraint(
