@@ -25,6 +25,8 @@ from policies.manifests.yaml_events import MAX_DEPTH
 
 #: Bytes of a document up to which it is looked at a second time while a client waits: 50 ms.
 _LARGE: Final = 4 * 1024 * 1024
+#: Bytes of an outline, each of which may be a token: 20 ms.
+_LONG: Final = 32 * 1024
 #: A surrogate pair, or (second group) half of one, and the escaped backslashes before it.
 _SURROGATES: Final = re.compile(
     rb"(?<!\\)((?:\\\\)*+)\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -131,12 +133,21 @@ def count_values(data: bytes, enough: int) -> int:
     return count_outside_texts(data, b",[{")
 
 
-def _flattened(data: bytes) -> bytes:
-    """Return a document in which lists and objects below MAX_DEPTH levels are empty."""
+def _flattened(data: bytes, levels: int = MAX_DEPTH) -> bytes:
+    """Return a document in which lists and objects below some levels are empty."""
     # Importing numpy takes long, and few documents need it.
     from policies.manifests.json_blocks import flattened  # noqa: PLC0415
 
-    return flattened(data, MAX_DEPTH)
+    return flattened(data, levels)
+
+
+def outline(data: bytes, levels: int) -> bytes:
+    """Return a document in which lists and objects below some levels are empty, be it broken there.
+
+    Nothing is left of one that is too large to be looked at a second time, or still is long.
+    """
+    short = b"" if len(data) > _LARGE else _flattened(data, levels)
+    return short if len(short) <= _LONG else b""
 
 
 def _of_characters(data: bytes) -> bytes:

@@ -21,7 +21,7 @@ from policies.manifests.fields import (
     unsupported_value,
     wrong_type,
 )
-from policies.manifests.json_bytes import JsonError, read_json_within
+from policies.manifests.json_bytes import JsonError, members, outline, read_json_within, value
 from webhook.admission.budget import Budget
 
 #: Values of a review that are read; ordinary ones have some hundreds. This many take some 30 ms, during which
@@ -31,6 +31,8 @@ MAX_VALUES = 200_000
 _OBJECT_FOLLOWS = re.compile(rb',\s*+"object"\s*+:')
 #: Places that may be the one; the groups and extra fields of a user come before it, which no one else writes.
 _MOST_PLACES = 8
+#: The objects of a request, and the levels of a review above the members of what is beside them.
+_OBJECTS, _LEVELS = ("object", "oldObject"), 3
 #: The only version of AdmissionReview that a registered webhook gets here.
 API_VERSION = "admission.k8s.io/v1"
 #: The group and the kind of policies.
@@ -104,15 +106,20 @@ class Review(NamedTuple):
     def of_beginning(cls, body: bytes) -> Review | None:
         """Return the review in the beginning of a body, without its objects; None if it is none.
 
-        An API server writes the objects last, but for whether it is a dry run and the options.
+        An API server writes the objects last, but for whether it is a dry run and the options. What others
+        write is looked for in the whole body, if that is not large.
         """
         for place in islice(_OBJECT_FOLLOWS.finditer(body), _MOST_PLACES):
             try:
                 document, _ = read_json_within(body[: place.start()] + b"}}", most_values=MAX_VALUES)
             except JsonError:
                 continue
-            return _well_formed(document)
-        return None
+            if (review := _well_formed(document)) is not None:
+                return review
+        document = members(outline(body, _LEVELS))
+        request = members(document.pop("request", b""))
+        known = {name: value(text) for name, text in request.items() if name not in _OBJECTS}
+        return _well_formed({name: value(text) for name, text in document.items()} | {"request": known})
 
 
 def _well_formed(document: Any) -> Review | None:
@@ -179,7 +186,7 @@ def _check_request(request: dict[str, Any], found: ErrorList) -> None:
             found.add(required_value(path.child(name), "", NOT_A_REVIEW))
     for parent, path, name in ((kind, kind_path, "group"), *((request, _REQUEST, name) for name in _TEXTS)):
         found.text(parent.get(name), path.child(name))
-    for name in ("object", "oldObject"):
+    for name in _OBJECTS:
         found.mapping(request.get(name), _REQUEST.child(name))
     user = found.mapping(request.get("userInfo"), _REQUEST.child("userInfo"))
     found.text(user.get("username"), _REQUEST.child("userInfo", "username"))

@@ -142,6 +142,40 @@ def test_reviews_that_cannot_be_read(text: bytes) -> None:
         assert ("u", "Deployment", None) == (review.uid, review.kind, review.obj)
 
 
+#: What keeps a review from being read, in place of a text in its object.
+BROKEN = {
+    "a number without bounds": b"1e999",
+    "half a pair": b'"\\ud800"',
+    "no JSON": b"[,}",
+    "many values": b"[" + b"0," * MAX_VALUES + b"0]",
+}
+
+
+@pytest.mark.parametrize("what", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("turn", range(8))
+def test_the_uid_stands_anywhere(turn: int, what: bytes) -> None:
+    """Whatever order members have, it is known whose object cannot be read; what is in the object is not."""
+    decoy = {
+        "uid": "other",
+        "kind": {"kind": "Other"},
+        "spec": {"deep": {"er": "here"}},
+        "object": {"uid": "x"},
+    }
+    members = list(json.loads(body(namespace="shop", object=decoy))["request"].items())
+    request = dict(members[turn % len(members) :] + members[: turn % len(members)])
+    rest = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+    review = {"request": request, **rest} if turn % 2 else {**rest, "request": request}
+    text = json.dumps(review).encode().replace(b'"here"', what)
+    with pytest.raises(UnreadableReviewError):
+        Review.parse(text)
+    found = Review.of_beginning(text)
+
+    assert found is not None
+    assert ("u", "CREATE", "Deployment", "shop", None) == (
+        found.uid, found.operation, found.kind, found.namespace, found.obj
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "known"),
     [
@@ -149,7 +183,10 @@ def test_reviews_that_cannot_be_read(text: bytes) -> None:
         pytest.param(body(name=',"object":', object={}), True, id="a name"),
         pytest.param(b',"object":' * 100_000, False, id="nothing else"),
         pytest.param(body(uid="", object={}), False, id="no uid"),
-        pytest.param(body(), False, id="no object"),
+        pytest.param(body(), True, id="no object"),
+        pytest.param(
+            body(object={"a": [0] * 2_000_000}) + b" " * 5_000_000, True, id="large, the object last"
+        ),
     ],
 )
 def test_beginnings(text: bytes, *, known: bool) -> None:
