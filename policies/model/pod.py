@@ -26,7 +26,7 @@ from policies.model.pod_volumes import NO_VOLUMES, PodVolumes, read_pod_volumes
 from policies.model.resources import PodAmounts, Requests
 from policies.model.storage_objects import PersistentVolumeClaim
 from policies.model.taints import Toleration, read_tolerations
-from policies.model.workload import DEFAULT_NAMESPACE
+from policies.model.workload import DEFAULT_NAMESPACE, owner_of_pod
 
 #: The phases in which a pod holds nothing any more.
 FINISHED_PHASES = ("Succeeded", "Failed")
@@ -62,6 +62,7 @@ class BoundPod(NamedTuple):
         started: When it started, in seconds since 1970; ``NOT_STARTED`` before.
         nominated_node: The node on which the scheduler makes room for it, while it waits; empty if none.
         preempted: Whether the scheduler is evicting it for another pod.
+        owner: What its controller is found by: see ``owner_of_pod``.
     """
 
     namespace: str
@@ -81,6 +82,7 @@ class BoundPod(NamedTuple):
     started: int = NOT_STARTED
     nominated_node: str = ""
     preempted: bool = False
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +115,7 @@ class Pod:
         class_unknown: Whether it names a PriorityClass that is not known, so that its priority is not either.
         may_preempt: Whether pods of lower priority may be evicted for it.
         nominated_node: The node on which the scheduler makes room for it; empty if none.
+        owner: What its controller is found by: see ``owner_of_pod``.
     """
 
     namespace: str
@@ -140,6 +143,7 @@ class Pod:
     class_unknown: bool = False
     may_preempt: bool = True
     nominated_node: str = ""
+    owner: str = ""
 
     def bound_as(self, name: str, *, node_name: str = "", nominated_node: str = "") -> BoundPod:
         """Return the pod under a name as one of the cluster."""
@@ -157,6 +161,7 @@ class Pod:
             volumes=self.volumes,
             priority=self.priority,
             nominated_node=nominated_node,
+            owner=self.owner,
         )
 
 
@@ -187,7 +192,8 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
     """
     metadata, spec, status = _members(obj, found)
     namespace, name = _identity(metadata, found)
-    labels, node_name, phase = metadata.get("labels"), spec.get("nodeName"), status.get("phase")
+    given, node_name, phase = metadata.get("labels"), spec.get("nodeName"), status.get("phase")
+    labels = {} if given is None else found.labels(given, LABELS)
     if type(node_name) is not str:
         node_name = found.text(node_name, _NODE_NAME)
     if type(phase) is not str:
@@ -196,7 +202,7 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
     return BoundPod(
         namespace,
         name,
-        {} if labels is None else found.labels(labels, LABELS),
+        labels,
         node_name,
         phase in FINISHED_PHASES,
         metadata.get("deletionTimestamp") is not None,
@@ -213,6 +219,7 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         started_at(status),
         text_member(status, "nominatedNodeName"),
         _is_preempted(status),
+        owner_of_pod(labels, metadata),
     )
 
 
@@ -268,6 +275,7 @@ def read_pod(
         priority=_priority(spec),
         may_preempt=spec.get("preemptionPolicy") != "Never",
         nominated_node=text_member(pod.get("status"), "nominatedNodeName"),
+        owner=owner_of_pod(labels, metadata),
     )
 
 

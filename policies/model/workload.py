@@ -26,7 +26,7 @@ from policies.manifests.fields import (
     wrong_type,
 )
 from policies.model.api_rules import ApiRule
-from policies.model.cluster_kinds import STATEFUL_SET
+from policies.model.cluster_kinds import REPLICA_SET, STATEFUL_SET
 from policies.model.constraint import (
     EVERY_FIELD,
     INT32_MAX,
@@ -35,7 +35,7 @@ from policies.model.constraint import (
     WhenUnsatisfiable,
     without_fields,
 )
-from policies.model.labels import LabelSelector, label_selector_errors
+from policies.model.labels import LabelSelector, Operator, Requirement, label_selector_errors
 from policies.model.match_label_keys import Merge
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.partial_constraint import readable_constraint
@@ -43,10 +43,13 @@ from policies.model.pod_affinity import PodAffinity, read_pod_affinity
 from policies.model.replica_number import ONE_REPLICA, ReplicaNumber, ReplicaOrigin
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.validation import MAX_SIZE, constraint_errors, size_of
-from policies.model.workload_kinds import REVISION_OWNERS, WorkloadKind
+from policies.model.workload_kinds import KNOWN_KINDS, REVISION_OWNERS, WorkloadKind
 
 #: The namespace of an object that names none, as kubectl has it.
 DEFAULT_NAMESPACE = "default"
+
+#: The key that a pod's controller has among its labels for those who look for pods: no label is named so.
+OWNER_KEY: Final = ""
 
 #: What a reference to an owner is recognized by.
 _REFERENCE = ("apiVersion", "kind", "name")
@@ -283,6 +286,19 @@ class Workload:
         return LabelSelector.parse(raw)
 
     @cached_property
+    def own_pods(self) -> LabelSelector | None:
+        """The selector of its own pods, with which the cluster is asked for them: see ``owner_of_pod``.
+
+        A pod that it selects and that names another controller is that one's. What makes the pods of a kind
+        of others is not known, so there the selector alone decides.
+        """
+        selector = self.selector
+        if selector is None or not self.name or self.kind not in KNOWN_KINDS:
+            return selector
+        key = _owner_key(self.kind.kind, self.name, self.template.labels)
+        return selector.narrowed(Requirement(OWNER_KEY, Operator.IN, ("", key)))
+
+    @cached_property
     def replicas(self) -> int | None:
         """How many replicas are meant; None for kinds without, and for what is no number."""
         if self.kind.replicas is None:
@@ -411,6 +427,26 @@ class Workload:
 def is_parallel(obj: Mapping[str, Any]) -> bool:
     """Return whether the pods of a StatefulSet need not wait for each other."""
     return member(obj, "spec").get("podManagementPolicy") == "Parallel"
+
+
+def owner_of_pod(labels: Mapping[str, str], metadata: Mapping[str, Any]) -> str:
+    """Return what a pod's controller is found by, or the owner of its ReplicaSet; empty without one.
+
+    >>> owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-7d9f", "controller": True}
+    >>> owner_of_pod({"pod-template-hash": "7d9f"}, {"ownerReferences": [owner]})
+    'Deployment/web'
+    """
+    owner = controller_reference(metadata)
+    return "" if owner is None else _owner_key(owner["kind"], owner["name"], labels)
+
+
+def _owner_key(kind: str, name: str, labels: Mapping[str, str]) -> str:
+    """Return what a controller is found by; of the ReplicaSet of a revision, what its owner is found by."""
+    if kind == REPLICA_SET[1]:
+        for label, owner in REVISION_OWNERS.items():
+            if label in labels:
+                return f"{owner}/{name.rpartition('-')[0]}"
+    return f"{kind}/{name}"
 
 
 def controller_of(metadata: Mapping[str, Any]) -> Owner | None:

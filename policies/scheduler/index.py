@@ -16,7 +16,7 @@ from policies.model.node import read_node
 from policies.model.pod import BoundPod, Pod, read_bound_pod
 from policies.model.pod_volumes import NO_VOLUMES, PodVolumes
 from policies.model.snapshot import SNAPSHOT_KINDS, kind_of
-from policies.model.workload import DEFAULT_NAMESPACE
+from policies.model.workload import DEFAULT_NAMESPACE, OWNER_KEY
 from policies.scheduler.holdings import PortTable, TermTable, VolumeTable, signed_preferences
 from policies.scheduler.indexed_objects import READERS, IndexedObjects
 from policies.scheduler.node_table import NodeTable
@@ -283,7 +283,7 @@ class ClusterIndex(IndexedObjects):
         self.priorities[pod.priority] += 1
         number = self._holdings.take(holding)
         row = PodFields(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
-        table.put(pod.name, pod.labels, row)
+        table.put(pod.name, {**pod.labels, OWNER_KEY: pod.owner}, row)
         if pod.volumes is not NO_VOLUMES:
             table.volumes[pod.name] = pod.volumes
         if pod.preempted:

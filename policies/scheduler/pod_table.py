@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import NO_VOLUMES, PodVolumes
+from policies.model.workload import OWNER_KEY
 from policies.scheduler.columns import Column
 from policies.scheduler.label_sets import LabelSets
 
@@ -222,9 +223,14 @@ class PodTable:
 
     def selected(self, selector: LabelSelector) -> list[tuple[str, int, frozenset[tuple[str, str]]]]:
         """Return name, node slot and labels of the selected pods that are not being deleted."""
-        selected, labels = self._selected(selector), self._label_set.data
+        selected, sets = self._selected(selector), self._label_set.data
+        labels = self.label_sets.labels
         return [
-            (name, int(self._node.data[slot]), self.label_sets.labels(int(labels[slot])))
+            (
+                name,
+                int(self._node.data[slot]),
+                frozenset(p for p in labels(int(sets[slot])) if p[0] != OWNER_KEY),
+            )
             for name, slot in self._slots.items()
             if selected[slot]
         ]

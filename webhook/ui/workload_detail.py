@@ -206,7 +206,7 @@ def _shown(obj: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pods(cluster: PageCluster, key: WorkloadRef, workload: Workload) -> list[WorkloadPod]:
     """Return the pods of a workload: those that it selects, or that name it as their controller."""
-    selector, label = workload.selector, revision_label(workload)
+    selector, label = workload.own_pods, revision_label(workload)
     if key.kind == POD[1]:
         return []
     if selector is None or workload.kind.is_pod:

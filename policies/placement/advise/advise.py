@@ -269,9 +269,9 @@ class _Search:
 
 
 def _running(workload: Workload, context: AdmissionContext, goal: Goal) -> PlacedReplicas | None:
-    if context.cluster is None or workload.selector is None:
+    if context.cluster is None or workload.own_pods is None:
         return None
-    pods = context.cluster.selected_pods(workload.namespace, workload.selector)
+    pods = context.cluster.selected_pods(workload.namespace, workload.own_pods)
     nodes = (context.cluster.nodes.find(pod.node) for pod in pods)
     counts = Counter("" if node is None else node.labels.get(goal.key, "") for node in nodes)
     if not counts:

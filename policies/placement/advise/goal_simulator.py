@@ -207,10 +207,10 @@ class GoalSimulator:
         Raises:
             PlacementError: Kubernetes would refuse the workload or its pods.
         """
-        if context.cluster is None or workload.selector is None:
+        if context.cluster is None or workload.own_pods is None:
             raise ValueError("there is no cluster, or the workload's pods cannot be distinguished")
         self.goal = goal
-        self._selector: LabelSelector = workload.selector
+        self._selector: LabelSelector = workload.own_pods
         self._stop = stop
         self._groups = tuple(groups)
         # Copies have the same terms of pod affinity.

@@ -47,7 +47,7 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
     if cluster is None:
         raise ValueError("there is no cluster to audit")
     with cluster.reading():
-        selector = workload.selector
+        selector = workload.own_pods
         running = None if selector is None else cluster.count_pods(workload.namespace, selector)
         found = replace(
             _unaudited(entry),
@@ -110,7 +110,7 @@ def _unaudited(entry: ClusterWorkload) -> WorkloadAudit:
 
 def _evaluate(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     """Return the audit of a workload whose next pod is valid."""
-    cluster, selector = prepared.cluster, prepared.workload.selector
+    cluster, selector = prepared.cluster, prepared.workload.own_pods
     result = evaluate(prepared.request, cluster, scored=False)
     skews = tuple(constraint_skew(each) for each in result.results)
     where = None
@@ -141,7 +141,7 @@ def placed_by(prepared: PreparedPod) -> bool:
     if prepared.policy is None or prepared.pod.template.constraints:
         return True
     workload = prepared.workload
-    return workload.selector is None or prepared.cluster.all_spread(workload.namespace, workload.selector)
+    return workload.own_pods is None or prepared.cluster.all_spread(workload.namespace, workload.own_pods)
 
 
 def skew_problems(skews: Iterable[ConstraintSkew], *, placed: bool) -> list[SpreadProblem]:

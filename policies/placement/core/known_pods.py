@@ -17,7 +17,7 @@ from policies.model.deletion_facts import DeletionFacts, read_known_pod, seconds
 from policies.model.labels import LabelSelector
 from policies.model.replica_sources import desired_replicas
 from policies.model.snapshot import kind_of
-from policies.model.workload import DEFAULT_NAMESPACE, controller_of
+from policies.model.workload import DEFAULT_NAMESPACE, OWNER_KEY, controller_of, owner_of_pod
 from policies.placement.core.pending_pods import is_pending
 from policies.placement.core.pod_objects import PodObjects, pod_manifest
 from policies.scheduler.workload_topology import REVISION_LABELS
@@ -34,11 +34,13 @@ class PendingReplica(NamedTuple):
         name: Its name.
         labels: Its labels.
         created: When it was created, in seconds since 1970.
+        owner: What its controller is found by: see ``owner_of_pod``.
     """
 
     name: str
     labels: Mapping[str, str]
     created: float
+    owner: str
 
 
 class ReplicaSetSize(NamedTuple):
@@ -100,14 +102,16 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
         """Yield the selected pods without a node, oldest first."""
         found = self._pending.get(namespace, {}).values()
         yield from sorted(
-            (pod for pod in found if selector.matches(pod.labels)), key=lambda pod: (pod.created, pod.name)
+            (pod for pod in found if selector.matches({**pod.labels, OWNER_KEY: pod.owner})),
+            key=lambda pod: (pod.created, pod.name),
         )
 
     def sample(self, namespace: str, revision: str, selector: LabelSelector) -> dict[str, Any] | None:
         """Return a pod of a revision of the workload whose pods are selected, without name and node."""
         for manifest in self._samples.get((namespace, revision), {}).values():
             pod: dict[str, Any] = orjson.loads(manifest)
-            if selector.matches(member(pod["metadata"], "labels")):
+            labels = member(pod["metadata"], "labels")
+            if selector.matches({**labels, OWNER_KEY: owner_of_pod(labels, pod["metadata"])}):
                 return pod
         return None
 
@@ -124,7 +128,7 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
         if waits is not None:
             waits.pop(name, None)
             if is_pending(obj):
-                waits[name] = PendingReplica(name, labels, facts.created)
+                waits[name] = PendingReplica(name, labels, facts.created, owner_of_pod(labels, metadata))
         revision = next((labels[key] for key in _REVISION_LABELS if key in labels), "")
         owner = controller_of(metadata)
         if not revision or owner is None:

@@ -153,10 +153,10 @@ def check_controller(workload: Workload) -> None:
 
 
 def _count_running(workload: Workload, context: AdmissionContext) -> int:
-    if context.cluster is None or workload.selector is None:
+    if context.cluster is None or workload.own_pods is None:
         return 0
     with context.reading():
-        return context.cluster.count_pods(workload.namespace, workload.selector)
+        return context.cluster.count_pods(workload.namespace, workload.own_pods)
 
 
 def evaluate_manifest(
@@ -285,7 +285,7 @@ def _with_priority(pod: Pod, spec: Mapping[str, Any], cluster: ClusterIndex) -> 
 
 def _without_own_pods(cluster: ClusterIndex, workload: Workload) -> tuple[ClusterIndex, int]:
     """Return a cluster without the pods of a DaemonSet, and on how many nodes they were."""
-    namespace, selector = workload.namespace, workload.selector
+    namespace, selector = workload.namespace, workload.own_pods
     if selector is None:
         return cluster, 0
     running = cluster.count_nodes(namespace, selector)

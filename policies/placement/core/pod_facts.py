@@ -87,7 +87,7 @@ class PodFacts:
 def _selected(cluster: ClusterIndex, workloads: Sequence[PreparedPod]) -> dict[tuple[str, str], int]:
     own: dict[tuple[str, str], int] = {}
     for number, prepared in enumerate(workloads):
-        namespace, selector = prepared.workload.namespace, prepared.workload.selector
+        namespace, selector = prepared.workload.namespace, prepared.workload.own_pods
         names = () if selector is None else cluster.selected_names(namespace, selector)
         own |= {(namespace, name): number for name in names}
     return own

@@ -164,7 +164,7 @@ def fill(
 def revision_selector(prepared: PreparedPod) -> LabelSelector | None:
     """Return the selector of the workload's pods of the revision that is placed; None without a selector."""
     workload, labels = prepared.workload, prepared.pod.template.labels
-    selector, label = workload.selector, workload.kind.revision_label
+    selector, label = workload.own_pods, workload.kind.revision_label
     if selector is None or label is None or label not in labels:
         return selector
     return selector.narrowed(Requirement(label, Operator.IN, (labels[label],)))

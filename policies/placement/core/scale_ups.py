@@ -83,9 +83,9 @@ class SimulatedScaleUps:
         if api_errors(workload):
             return None
         cluster, namespace = self._cluster, workload.namespace or DEFAULT_NAMESPACE
-        if workload.selector is not None and cluster.count_pods(namespace, workload.selector):
+        if workload.own_pods is not None and cluster.count_pods(namespace, workload.own_pods):
             cluster = cluster.fork("")
-            cluster.unbind(namespace, workload.selector)
+            cluster.unbind(namespace, workload.own_pods)
         try:
             return prepare(workload, replace(self._context, cluster=cluster))
         except PlacementError:

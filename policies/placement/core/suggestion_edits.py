@@ -188,7 +188,7 @@ def constraint_candidates(placement: Placement) -> Iterator[Change]:
     own = workload.selector
     if own is None or not own.matches(workload.template.labels) or not workload.template.constraints:
         return
-    label = workload.kind.revision_label if _earlier_revisions(placement, own) else None
+    label = workload.kind.revision_label if _earlier_revisions(placement) else None
     for position, result in enumerate(placement.result.results):
         constraint = result.applied.constraint
         selector, keys = constraint.selector, constraint.match_label_keys
@@ -202,10 +202,10 @@ def constraint_candidates(placement: Placement) -> Iterator[Change]:
             yield Change(what=ChangeKind.MATCH_LABEL_KEYS, constraint=position, value=label)
 
 
-def _earlier_revisions(placement: Placement, own: LabelSelector) -> bool:
+def _earlier_revisions(placement: Placement) -> bool:
     """Return whether pods of other revisions run, and the release can tell them apart."""
-    label = placement.workload.kind.revision_label
-    if label is None or not placement.result.request.behavior.match_label_keys:
+    own, label = placement.workload.own_pods, placement.workload.kind.revision_label
+    if own is None or label is None or not placement.result.request.behavior.match_label_keys:
         return False
     current = placement.pod.template.labels.get(label, "")
     others = (Requirement(label, Operator.EXISTS), Requirement(label, Operator.NOT_IN, (current,)))

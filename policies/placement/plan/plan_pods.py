@@ -134,7 +134,7 @@ class PodChanger:
         """Return how many pods of a workload have a node."""
         if workload.kind.is_pod:
             return int(workload.name in self._cluster.pod_names(workload.namespace))
-        selector = workload.selector
+        selector = workload.own_pods
         return 0 if selector is None else self._cluster.count_pods(workload.namespace, selector)
 
     def remove(self, workload: Workload) -> PodChange:
@@ -142,8 +142,8 @@ class PodChanger:
         running = self.count(workload)
         if workload.kind.is_pod:
             self._simulation.delete(workload.namespace, workload.name)
-        elif workload.selector is not None:
-            self._simulation.delete_selected(workload.namespace, workload.selector)
+        elif workload.own_pods is not None:
+            self._simulation.delete_selected(workload.namespace, workload.own_pods)
         return PodChange(running=running, removed=running)
 
     def add(self, prepared: PreparedPod) -> PodChange:
@@ -224,15 +224,15 @@ class PodChanger:
 
     def _delete_last(self, workload: Workload, count: int) -> None:
         """Delete pods in the order of their names: of this kind it is not simulated which ones go."""
-        if workload.selector is None or count <= 0:
+        if workload.own_pods is None or count <= 0:
             return
-        pods = self._cluster.selected_pods(workload.namespace, workload.selector)
+        pods = self._cluster.selected_pods(workload.namespace, workload.own_pods)
         for pod in pods[-count:]:
             self._simulation.delete(workload.namespace, pod.name)
 
     def _end_of(self, rollout: Rollout, workload: Workload, running: int, wanted: int) -> PodChange:
         """Give the cluster the pods that there are at the end of the likely course."""
-        course, selector = rollout.courses.likely, workload.selector
+        course, selector = rollout.courses.likely, workload.own_pods
         if selector is None:
             raise ValueError("what is rolled out selects its pods")
         start, end = (
@@ -261,7 +261,7 @@ class PodChanger:
 
     def _others(self, before: Workload, after: PreparedPod) -> int:
         """Return how many pods of a workload are of other revisions than its next pod."""
-        selector, labels = before.selector, after.pod.template.labels
+        selector, labels = before.own_pods, after.pod.template.labels
         if selector is None:
             return 0
         known = after.revision is not None and not after.revision.is_new
@@ -288,8 +288,8 @@ class PodChanger:
         """Give each node that a DaemonSet is for one of its pods, in place of one that runs there."""
         workload = prepared.workload
         running = 0 if prepared.running is None else prepared.running
-        if workload.selector is not None:
-            self._simulation.delete_selected(workload.namespace, workload.selector)
+        if workload.own_pods is not None:
+            self._simulation.delete_selected(workload.namespace, workload.own_pods)
         pods = schedule_on_each_node(self._simulation, prepared.request, workload.name, self._budget.pods)
         self._budget.pods -= pods.scheduled
         wanted = len(pods.steps) + pods.untried

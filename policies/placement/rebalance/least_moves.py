@@ -15,7 +15,7 @@ RUNS_NOWHERE: Final = "no pod of the workload runs on a node that is known: ther
 
 def runs_nowhere(prepared: PreparedPod) -> bool:
     """Return whether no known node has a pod of a workload; False where its pods cannot be told."""
-    selector = prepared.workload.selector
+    selector = prepared.workload.own_pods
     return selector is not None and not prepared.cluster.count_nodes(prepared.request.pod.namespace, selector)
 
 

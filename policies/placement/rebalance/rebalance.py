@@ -160,7 +160,7 @@ class _Search:
         self._names = [entry.name for entry in replicas_of(prepared, MOST_EVICTIONS)]
         self._tried = 0
         #: The selector of the workload's pods.
-        self.selector = prepared.workload.selector
+        self.selector = prepared.workload.own_pods
         #: The constraints that are looked at.
         self.positions = spread_positions(prepared.request, soft=soft)
 

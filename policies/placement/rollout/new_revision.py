@@ -70,14 +70,14 @@ def find_replaced(prepared: PreparedPod, context: AdmissionContext) -> ReplacedP
         context: What it was prepared by.
     """
     workload, revision = prepared.workload, prepared.revision
-    if workload.selector is None or revision is None or not revision.is_new:
+    if workload.own_pods is None or revision is None or not revision.is_new:
         return None
     # A file that was exported has the uid of the stored object, and may have been edited since.
     if workload.stored and not prepared.cluster.snapshot.revisions(
         workload.kind.name, workload.namespace, workload.name
     ):
         return None
-    count = prepared.cluster.count_pods(workload.namespace, workload.selector)
+    count = prepared.cluster.count_pods(workload.namespace, workload.own_pods)
     if not count:
         return None
     if not is_rolled_out(workload):

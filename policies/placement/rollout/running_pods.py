@@ -55,7 +55,7 @@ def find_running(
         without: The names of pods that are taken to be deleted.
     """
     workload = prepared.workload
-    label, selector = revision_label(workload), workload.selector
+    label, selector = revision_label(workload), workload.own_pods
     if selector is None:
         return RunningPods((), label)
     is_set = workload.kind.kind == "StatefulSet"
@@ -119,7 +119,7 @@ def prepare_sample(
         revision: The value of the label that marks the revision.
         name: What the pod is called.
     """
-    selector = workload.selector
+    selector = workload.own_pods
     pod = None if selector is None else known.sample(workload.namespace, revision, selector)
     if pod is None:
         return None

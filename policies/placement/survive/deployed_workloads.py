@@ -134,7 +134,7 @@ class Deployment:
 
     def _deploy(self, number: int, workload: Workload) -> DeployedWorkload:
         prepared = prepare(workload, self._context)
-        own, namespace = workload.selector, workload.namespace
+        own, namespace = workload.own_pods, workload.namespace
         if own is None or workload.replicas is None:
             raise ValueError("why_unjudged tells why this has no replicas to place")
         everything = self._cluster.count_pods(namespace, own)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.builders import a_constraint, a_node, a_pod, a_workload
+from tests.builders import APP, a_constraint, a_node, a_pod, a_workload
 from tests.webhook.cli.in_process import evenkeel
 
 SHOP = Path(__file__).parents[3] / "docs" / "examples" / "shop.json"
@@ -330,8 +330,9 @@ def test_scale_down_after_scale_up(folder: Path) -> None:
 def _drained(folder: Path, pods: str) -> tuple[int, dict[str, Any]]:
     """Return the exit code and the answer for a node that is drained of two replicas, and more replicas."""
     spec = yaml.safe_load((folder / "web.yaml").read_text())["spec"]["template"]["spec"]
+    owner, labels = ("apps/v1", "ReplicaSet", "web-1"), APP | {"pod-template-hash": "1"}
     running = [
-        a_pod(name=f"web-{number}", owner=("apps/v1", "ReplicaSet", "web-1"), spec={**spec, "nodeName": "n1"})
+        a_pod(name=f"web-{number}", owner=owner, labels=labels, spec={**spec, "nodeName": "n1"})
         for number in range(2)
     ]
     for pod in running:

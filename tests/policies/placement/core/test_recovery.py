@@ -141,7 +141,10 @@ def test_pods_that_wait_for_those_before_them(
 def test_a_given_set_waits_too() -> None:
     """The pods of the workload that the question is about are created in their order as well."""
     web = a_deployment(cpu="3")
-    objects = [*NODES[:2], *its_pods(web, {"web-10": "n1", "web-2": "n1", "web-3": "n2"})]
+    pods = its_pods(web, {"web-10": "n1", "web-2": "n1", "web-3": "n2"})[1:]
+    for pod in pods:
+        pod["metadata"]["ownerReferences"][0] |= {"kind": "StatefulSet", "name": "web"}
+    objects = [*NODES[:2], *pods]
     result, _ = try_out(objects, LOSE_A, workload=web | {"kind": "StatefulSet"})
     messages = [entry.step.message for entry in result.recovery.displaced if entry.step is not None]
 

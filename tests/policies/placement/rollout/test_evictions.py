@@ -50,8 +50,8 @@ def _template(revision: str, cpu: str, priority: int, *spread: Object) -> Object
     return a_pod("web-", labels=labels, cpu=cpu, priority=priority, spread=spread)
 
 
-def _owned(pod: Object, kind: str = "ReplicaSet") -> Object:
-    owner = {"apiVersion": "apps/v1", "kind": kind, "name": "other", "uid": "u", "controller": True}
+def _owned(pod: Object, kind: str = "ReplicaSet", name: str = "other") -> Object:
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "u", "controller": True}
     pod["metadata"]["ownerReferences"] = [owner]
     return pod
 
@@ -258,7 +258,7 @@ def _ends(course: Course) -> dict[str, str]:
 def _old(node: str, number: int = 1, priority: int = 0) -> Object:
     labels = {"app": "web", "pod-template-hash": "old"}
     pod = a_pod(f"web-old-{number}", node, labels, priority=priority)
-    return _owned(pod)
+    return _owned(pod, name="web-old")
 
 
 def test_a_victim_takes_the_room_of_an_old_pod() -> None:
