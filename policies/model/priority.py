@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, text_member
 from policies.model.object_table import ObjectTable
 
 _PATH: Final = FieldPath()
@@ -63,8 +63,7 @@ def class_of(spec: Mapping[str, Any], classes: ObjectTable[PriorityClass]) -> Pr
         spec: The spec of the pod.
         classes: The classes of the cluster.
     """
-    name = spec.get("priorityClassName")
-    if name:
+    if name := text_member(spec, "priorityClassName"):
         return classes.get(name) or SYSTEM_CLASSES.get(name)
     defaults = [entry for entry in classes if entry.is_default]
     return defaults[0] if defaults else None
