@@ -24,7 +24,7 @@ from policies.manifests.fields import shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.workload import Workload
-from policies.rules.base import RENAMED, AtAdmission, RuleTarget, all_rules, unknown_rule
+from policies.rules.base import AtAdmission, RuleTarget, all_rules, unknown_rule
 
 #: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
@@ -254,7 +254,6 @@ def read_exemptions(
     lines = [line for text in texts for line in text.split("\n", MAX_ENTRIES)[:MAX_ENTRIES]]
     for line in filter(None, (line[: MAX_LINE + 1].strip() for line in lines)):
         rule, _, reason = (part.strip() for part in line.partition(":"))
-        rule = RENAMED.get(rule, rule)
         if len(line) > MAX_LINE:
             wrong = [f"{shown(rule)} has no effect: the line has more than {MAX_LINE} characters"]
         elif rule in rules:

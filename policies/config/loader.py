@@ -15,7 +15,6 @@ from policies.manifests.documents import ManifestObject, load_strictly, objects_
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import NAME, ErrorList, FieldError, duplicate_value
 from policies.manifests.file_name import shown_file
-from policies.rules.base import RENAMED
 
 #: The rule that a second policy of one name breaks.
 NAME_REPEATED = "policy-name-repeated"
@@ -77,16 +76,7 @@ def repeated_name_errors(document: ManifestObject, first_places: dict[str, str])
 def build(value: Mapping[str, Any]) -> SpreadPolicy:
     """Build a policy from a document without errors (``policy_validation.policy_errors``)."""
     document = read_document(SpreadPolicyDocument, KIND, value, ErrorList())
-    policy = document.spec
-    return replace(
-        policy,
-        name=document.metadata.name,
-        rules={RENAMED.get(rule, rule): settings for rule, settings in policy.rules.items()},
-        exceptions=tuple(
-            replace(entry, rules=tuple(RENAMED.get(rule, rule) for rule in entry.rules))
-            for entry in policy.exceptions
-        ),
-    )
+    return replace(document.spec, name=document.metadata.name)
 
 
 def _content(name: str, read: Callable[[str], bytes]) -> bytes:

@@ -305,9 +305,6 @@ _REQUIRED_OF_API: Final = ("SEE",)
 #: Targets whose problems something else reports.
 _WITHOUT_CHECK: Final = (RuleTarget.FILE, RuleTarget.NEXT_POD)
 
-#: The ids that rules had before, by which annotations and policies may still name them.
-RENAMED: Final = {"does-not-fit": "unschedulable"}
-
 
 @cache
 def all_rules() -> dict[str, Rule]:
@@ -346,13 +343,9 @@ def unknown_rule(rule_id: str) -> str:
 
     >>> unknown_rule("max-skew-not-positiv")
     'unknown rule "max-skew-not-positiv", did you mean "max-skew-not-positive"?'
-    >>> unknown_rule("does-not-fit")
-    'unknown rule "does-not-fit": it is called "unschedulable" now'
     >>> unknown_rule("a")
     'unknown rule "a"; evenkeel rule lists all'
     """
-    if rule_id in RENAMED:
-        return f'unknown rule "{rule_id}": it is called "{RENAMED[rule_id]}" now'
     known = list(all_rules())
     # People remember words of a name; a letter or two are in many.
     close = (

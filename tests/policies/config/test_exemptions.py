@@ -32,11 +32,6 @@ def test_exemptions(text: str, exempt: list[str], problems: int) -> None:
     assert problems == len(read.problems)
 
 
-def test_an_old_id_of_a_rule() -> None:
-    """An annotation that names a rule by its id of an earlier release still exempts."""
-    assert ["unschedulable"] == list(read_exemptions({IGNORE_ANNOTATION: "does-not-fit: why"}, {}).reasons)
-
-
 def test_an_object_s_and_its_template_s_count_together() -> None:
     """Exemptions of both places hold; the same text in both is told once."""
     own = {IGNORE_ANNOTATION: "wrong-type: x"}
