@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,13 +25,14 @@ from webhook.component import Elect
 from webhook.kube.api_server import ClusterError, known_version
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles
+from webhook.registration import Comparison, Surroundings, compare
 from webhook.settings import Settings
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.metrics import Telemetry
 
 if TYPE_CHECKING:
     from policies.model.labels import LabelSelector
-    from webhook.cert_rotation.cluster_objects import Configuration, Registration
+    from webhook.cert_rotation.cluster_objects import Configuration
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.client import KubernetesApiServer
     from webhook.kube.informer import ClusterCache
@@ -167,18 +168,12 @@ def certificate_controller(
 
 def _registration_judge(
     settings: Settings, api: KubernetesApiServer, cache: ClusterCache | None
-) -> Callable[[Configuration], Registration]:
-    """Return the function that evaluates which requests a webhook configuration makes the API server send."""
-    from webhook.cert_rotation.cluster_objects import registration  # noqa: PLC0415
+) -> Callable[[Configuration], Comparison]:
+    """Return the function that compares a webhook configuration with what this release installs."""
     from webhook.kube.list import selects_any  # noqa: PLC0415
     from webhook.kube.watched_resources import LABELED_OBJECTS  # noqa: PLC0415
 
     kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind)).values()
-
-    def namespaces() -> list[dict[str, str]] | None:
-        if cache is None or not cache.synced:
-            return None
-        return [namespace.labels for namespace in list(cache.index.snapshot.namespaces.values())]
 
     def selects(selector: LabelSelector) -> bool:
         try:
@@ -187,7 +182,17 @@ def _registration_judge(
             # What is not known is no fault.
             return True
 
-    return lambda configuration: registration(configuration, kinds, namespaces=namespaces(), selects=selects)
+    def judge(configuration: Configuration) -> Comparison:
+        found = cache.index.snapshot.namespaces if cache is not None and cache.synced else {}
+        known = Surroundings(
+            namespace=api.namespace,
+            kinds=kinds,
+            namespaces={name: namespace.labels for name, namespace in list(found.items())},
+            selects=lru_cache(selects),
+        )
+        return compare(configuration.kind, configuration.name, configuration.webhooks, known)
+
+    return judge
 
 
 def _candidate(api: KubernetesApiServer, lease: str) -> Elect:

@@ -74,6 +74,7 @@ def _files() -> Mapping[Path, str]:
         **deployed.roles(),
         **typescript.files(),
         **deployed.definitions(),
+        **deployed.webhooks(),
     }
 
 

@@ -1,4 +1,4 @@
-"""What the chart and the kustomization have alike: the definition of SpreadPolicy, and rights to watch."""
+"""What the chart and the kustomization have alike: the definition of SpreadPolicy, rights, webhooks."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
 from policies.config.crd import CEL, build_crd
+from webhook import registration
 from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
+from webhook.rbac import DEFAULT_NAMESPACE
 
 DEPLOY: Final = Path(__file__).parents[2] / "deploy"
 CHART: Final = DEPLOY / "helm/evenkeel/templates/crd.yaml"
 BASE: Final = DEPLOY / "kustomize/base/crd.yaml"
+WEBHOOKS: Final = DEPLOY / "kustomize/base/webhooks.yaml"
 ROLES: Final = (DEPLOY / "helm/evenkeel/templates/rbac.yaml", DEPLOY / "kustomize/base/rbac.yaml")
 #: The rules behind the comment that says that they are generated, up to the next comment.
 _RULES = re.compile(r"(?<=`make generate` writes these rules\.\n)(?:[- ] .*\n)+")
@@ -87,3 +90,21 @@ def _rules() -> str:
         "  verbs: [list, watch]\n"
         for group, found in groupby(named, key=lambda entry: entry[0])
     )
+
+
+def webhooks() -> Mapping[Path, str]:
+    """Return the file by which doctor and replicas know what is registered, in whatever namespace."""
+    entries = (
+        {"configuration": configuration["kind"], "webhook": _without_client(webhook)}
+        for configuration in yaml.safe_load_all(WEBHOOKS.read_text("utf-8"))
+        for webhook in configuration["webhooks"]
+    )
+    file = Path(registration.__file__).with_name(registration.SHIPPED)
+    return {file: "".join(f"{json.dumps(entry)}\n" for entry in entries)}
+
+
+def _without_client(webhook: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a webhook without the Service that it calls, and with any namespace for Evenkeel's own."""
+    found = {name: value for name, value in webhook.items() if name != "clientConfig"}
+    text = json.dumps(found).replace(f', "{DEFAULT_NAMESPACE}"]', f', "{registration.OWN_NAMESPACE}"]')
+    return dict(json.loads(text))

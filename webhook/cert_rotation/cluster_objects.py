@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from cryptography import x509
 
 from certs.inject import CONFIGURATION_KINDS, plan_injection, trusted_by
 from certs.inspect import CertificateFile, inspect, leads_to
 from certs.keyring import Keyring, parse_keyring
-from policies.model.labels import LabelSelector
-from policies.model.workload_kinds import WorkloadKind
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
-from webhook.registration import OPERATIONS, PATHS, configuration_path, faults, is_sent, reviews
+from webhook.registration import PATHS, configuration_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,56 +135,14 @@ class Configuration:
         return PATHS[self.kind]
 
     @property
-    def webhooks(self) -> list[Mapping[str, Any]]:
-        """Its webhooks; empty where the API server calls none."""
-        return list((self.manifest or {}).get("webhooks") or ())
+    def webhooks(self) -> list[Mapping[str, Any]] | None:
+        """Its webhooks; None where it does not exist."""
+        return None if self.manifest is None else list(self.manifest.get("webhooks") or ())
 
     @property
     def trusted(self) -> dict[str, frozenset[x509.Certificate]]:
         """The certificates that each of its webhooks trusts, by the webhooks' names."""
         return trusted_by(self.manifest or {})
-
-
-class Registration(NamedTuple):
-    """The reviews that a configuration makes the API server send.
-
-    Attributes:
-        reviewed: Whether it sends workloads to a webhook that answers.
-        faults: Why some webhook is sent nothing, each as a sentence.
-    """
-
-    reviewed: bool
-    faults: tuple[str, ...]
-
-
-def registration(
-    configuration: Configuration,
-    kinds: Collection[WorkloadKind],
-    *,
-    namespaces: Collection[Mapping[str, str]] | None,
-    selects: Callable[[LabelSelector], bool],
-) -> Registration:
-    """Return the reviews that a configuration makes the API server send; see ``webhook.registration.faults``.
-
-    That nothing has the labels of an objectSelector is a fault, but no proof: objects may have them tomorrow.
-    """
-    source, path, listed = configuration.source, configuration.path, configuration.webhooks
-    nothing = f"the API server sends nothing to {path}"
-    if not listed:
-        what = "does not exist" if configuration.manifest is None else "has no webhooks"
-        return Registration(False, (f"{source} {what}: {nothing}",))  # noqa: FBT003  # named in the tuple
-    sound = [each for each in listed if not any(faults(each, path, kinds, namespaces=namespaces))]
-    reviewed = any(
-        reviews(kind, path) and is_sent(each, kind, OPERATIONS[path]) for each in sound for kind in kinds
-    )
-    found = [
-        f"{source}: {each.get('name')} {fault}"
-        for each in listed
-        for fault in faults(each, path, kinds, namespaces=namespaces, selects=selects)
-    ]
-    if not reviewed:
-        found.append(f"{source} makes no workload reviewed: {nothing} that it answers")
-    return Registration(reviewed, tuple(found))
 
 
 def read_configurations(api: ApiServer, name: str) -> tuple[Configuration, ...]:

@@ -22,10 +22,11 @@ from certs.inspect import leads_to, signer_of
 from certs.keypair import KeyPair
 from certs.keyring import SERVING_CERTIFICATE, SERVING_KEY, serving_data
 from certs.rotate import Action, is_better, serving_problem
-from webhook.cert_rotation.cluster_objects import Configuration, Registration
+from webhook.cert_rotation.cluster_objects import Configuration
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
 from webhook.component import Elect, LeaderComponent
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
+from webhook.registration import Comparison
 from webhook.telemetry.logs import LOGGER, ProblemLog
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class CertificateController(LeaderComponent):
         folder: Path,
         *,
         elect: Elect,
-        judge: Callable[[Configuration], Registration],
+        judge: Callable[[Configuration], Comparison],
     ) -> None:
         """Nothing is sent or written yet.
 
@@ -57,11 +58,11 @@ class CertificateController(LeaderComponent):
             reconciler: The cluster's certificates, for this controller alone.
             folder: A private folder, for the pair that is served.
             elect: Stands for election.
-            judge: Returns the reviews that a webhook configuration makes the API server send.
+            judge: Compares a webhook configuration with what this release installs.
         """
         super().__init__("certificates", elect=elect, event="leading")
         self._judge = judge
-        self._registrations: dict[str, Registration] = {}
+        self._registrations: dict[str, Comparison] = {}
         self.certificate: Path = folder / SERVING_CERTIFICATE
         self.key: Path = folder / SERVING_KEY
         self._reconciler = reconciler
@@ -86,7 +87,7 @@ class CertificateController(LeaderComponent):
 
     def warnings(self) -> list[str]:
         """Return the problems in the cluster that are no reason to send requests elsewhere. Costs nothing."""
-        found = [fault for entry in self._registrations.values() for fault in entry.faults]
+        found = [gap for entry in self._registrations.values() for gap in entry.gaps]
         return [*found, *filter(None, [clock_problem(self.skew)])]
 
     def observe(self, telemetry: Telemetry) -> None:
@@ -220,8 +221,8 @@ class CertificateController(LeaderComponent):
         missing = [found.source for found in observed.configurations if found.manifest is None]
         self._problems.report("webhook_configuration_missing", ", ".join(missing))
         found = {entry.path: self._judge(entry) for entry in observed.configurations}
-        told = [fault for entry in found.values() for fault in entry.faults]
-        self._problems.report("webhook_reviews_nothing", "" if missing else "; ".join(told))
+        told = [gap for entry in found.values() for gap in entry.gaps]
+        self._problems.report("webhook_configuration_incomplete", "" if missing else "; ".join(told))
         self._registrations = found
         self._observed = observed
         self._problem = self._distrusted_by(observed)

@@ -8,12 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Generic, NamedTuple, NoReturn, TypeVar
 
 from policies.model.version import KubernetesVersion
-from policies.model.workload_kinds import KNOWN_KINDS
 from policies.model.workload_ref import WorkloadRef
 from webhook.doctor.installed import RegisteredWebhook, ReplicaPod
 from webhook.kube.service_proxy import account_of
 from webhook.rbac import DEFAULT_NAMESPACE, DEFAULT_SERVICE
-from webhook.registration import faults
+from webhook.registration import Surroundings
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -177,21 +176,17 @@ class Observations:
         found = tuple(webhook for webhooks in self.webhooks.get().values() for webhook in webhooks or ())
         return found or Missing(f"no webhook configuration {self.names.webhooks} has webhooks").get()
 
-    def faults(self, webhook: RegisteredWebhook) -> list[str]:
-        """Return why a webhook reviews nothing, as far as it is known."""
-        namespaces = selected = None
-        if isinstance(self.all_namespaces, Observed):
-            namespaces = [entry["metadata"].get("labels") or {} for entry in self.all_namespaces.value]
-        if isinstance(self.selected, Observed):
-            selected = self.selected.value
-        return list(
-            faults(
-                webhook.fields,
-                webhook.path,
-                KNOWN_KINDS,
-                namespaces=namespaces,
-                selects=lambda selector: selected is None or selected.get(str(selector), True),
-            )
+    @property
+    def surroundings(self) -> Surroundings:
+        """What is known of the cluster when webhooks are compared."""
+        namespaces = self.all_namespaces.value if isinstance(self.all_namespaces, Observed) else ()
+        selected = self.selected.value if isinstance(self.selected, Observed) else {}
+        return Surroundings(
+            namespace=self.names.namespace,
+            namespaces={
+                each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in namespaces
+            },
+            selects=lambda selector: selected.get(str(selector), True),
         )
 
     def called_ports(self) -> list[int]:

@@ -14,7 +14,7 @@ from policies.model.workload_kinds import KNOWN_KINDS
 from webhook.doctor.installed import RegisteredWebhook
 from webhook.doctor.observations import DryRunAnswer, MissingError, Observations, Observed
 from webhook.kube.api_server import ApiServer
-from webhook.registration import PROBE_ANNOTATION, is_sent, labels_for, probe_answer
+from webhook.registration import PROBE_ANNOTATION, answers, is_sent, labels_for, probe_answer
 
 #: Where people try things, if the webhooks look at it.
 _USUAL_NAMESPACE: Final = "default"
@@ -58,7 +58,8 @@ def probed(observed: Observations) -> list[RegisteredWebhook]:
     return [
         webhook
         for webhook in observed.all_webhooks()
-        if is_sent(webhook.fields, _DEPLOYMENT, ["CREATE"]) and not any(observed.faults(webhook))
+        if is_sent(webhook.fields, _DEPLOYMENT, ["CREATE"])
+        and answers(webhook.fields, webhook.kind, observed.surroundings)
     ]
 
 

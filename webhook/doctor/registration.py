@@ -8,34 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from certs.inject import CONFIGURATION_KINDS
-from policies.config.controllers import OWN_GROUPS
-from policies.manifests.words import IN_MESSAGE, IN_SENTENCE, listed, plural
+from policies.manifests.words import IN_SENTENCE, plural
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS
 from policies.model.workload_ref import WorkloadRef
 from webhook.doctor.check_result import CheckResult, ok, problem, skipped, warning
 from webhook.doctor.installed import RegisteredWebhook
-from webhook.doctor.observations import Object, Observations, Observed, pod_labels
+from webhook.doctor.observations import Missing, Object, Observations, Observed, pod_labels
 from webhook.doctor.probe import probed
-from webhook.registration import OPERATIONS, is_sent, reviews, unsent
+from webhook.registration import OPERATIONS, compare, is_sent
 
-#: What it means that a configuration is missing.
-_MISSED: Final = dict(zip(CONFIGURATION_KINDS, ("nothing is injected", "nothing is validated"), strict=True))
 #: The longest timeout that is not reported: Kubernetes' default.
 LONGEST_TIMEOUT_S: Final = 10
-_BUILT_IN_KINDS: Final = tuple(kind for kind in KNOWN_KINDS if kind.group in OWN_GROUPS)
 #: The timeout of the shipped manifests.
 _USUAL_TIMEOUT_S: Final = 3
 
 
 def _registered(observed: Observations) -> Iterator[CheckResult]:
-    """Both configurations exist and call the Service."""
+    """Both configurations exist, call the Service, and send all that this release installs webhooks for."""
     names = observed.names
     for kind, webhooks in observed.webhooks.get().items():
-        if not webhooks:
-            what = "does not exist" if webhooks is None else "has no webhooks"
-            yield problem(f"{kind} {names.webhooks} {what}: {_MISSED[kind]}", observed.install)
         for webhook in webhooks or ():
             if webhook.service is None:
                 yield warning(f"{webhook.name} calls a URL, not Service {names.service_path}", webhook.edit)
@@ -44,36 +36,18 @@ def _registered(observed: Observations) -> Iterator[CheckResult]:
                     f"{webhook.name} calls Service {webhook.service[0]}, not {names.service_path}",
                     f"{webhook.edit}, or run doctor with the -n and --service that it calls",
                 )
-            elif found := observed.faults(webhook):
-                for fault in found:
-                    yield problem(f"{webhook.name} {fault}", f"{webhook.edit}, or {observed.install}")
             else:
                 policy = webhook.fields["failurePolicy"]
                 yield ok(f"{webhook.name} calls Service {names.service_path}, failurePolicy {policy}")
-
-
-def _kinds(observed: Observations) -> Iterator[CheckResult]:
-    """All kinds of Kubernetes' own that are reviewed are sent to some webhook."""
-    for kind, webhooks in observed.webhooks.get().items():
-        if not webhooks:
-            continue
-        path = webhooks[0].path
-        missing = unsent((webhook.fields for webhook in webhooks), path, _BUILT_IN_KINDS)
-        if len(missing) == sum(reviews(entry, path) for entry in _BUILT_IN_KINDS):
-            # Then some webhook has a fault that says more, or was taken away.
-            if not any(map(observed.faults, webhooks)):
-                yield problem(
-                    f"{kind} {observed.names.webhooks} has no webhook for workloads: {_MISSED[kind]}",
-                    observed.install,
-                )
-        elif missing:
-            named = listed((entry.name for entry in missing), IN_MESSAGE)
-            yield warning(
-                f"{kind} {observed.names.webhooks} has rules for no {named}: {path} is not called for them",
-                f"{webhooks[0].edit}, or {observed.install}",
-            )
-        else:
-            yield ok(f"{kind} {observed.names.webhooks} has rules for all kinds that {path} reviews")
+        fields = None if webhooks is None else [webhook.fields for webhook in webhooks]
+        found = compare(kind, names.webhooks, fields, observed.surroundings)
+        suggestion = f"{webhooks[0].edit}, or {observed.install}" if webhooks else observed.install
+        yield from (problem(gap, suggestion) for gap in found.gaps)
+        yield from map(ok, found.notes)
+        if isinstance(observed.all_namespaces, Missing):
+            yield skipped(f"which namespaces it leaves out: {observed.all_namespaces.reason}")
+        elif not found.gaps:
+            yield ok(f"{kind} {names.webhooks} sends all that this release installs it for")
 
 
 def _called(observed: Observations) -> Iterator[CheckResult]:
@@ -163,7 +137,6 @@ def _timeouts(observed: Observations) -> Iterator[CheckResult]:
 
 CHECKS: Final = {
     "webhooks-registered": _registered,
-    "kinds-registered": _kinds,
     "webhooks-answer": _called,
     "policies-fail-open": _fail_open,
     "own-namespaces-excluded": _own_namespaces,

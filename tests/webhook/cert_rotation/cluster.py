@@ -19,6 +19,7 @@ from certs.inject import CONFIGURATION_KINDS
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from webhook.cli.live import api_server
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
+from webhook.registration import installed
 
 #: Where the objects of the tests are.
 SECRET = "/api/v1/namespaces/evenkeel/secrets/evenkeel-tls"
@@ -120,10 +121,10 @@ class Objects(ApiServer):
 
 
 def a_configuration(kind: str, *, bundle: str | None = None, webhooks: int = 1) -> dict[str, Any]:
-    """Return a webhook configuration."""
+    """Return a webhook configuration, each of whose webhooks is sent all that this release reviews."""
     path = "/mutate" if kind == CONFIGURATION_KINDS[0] else "/validate"
     client = {"service": {"name": "evenkeel", "namespace": "evenkeel", "path": path}}
-    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    rules = [rule for webhook in installed(kind, "evenkeel") for rule in webhook["rules"]]
     if bundle is not None:
         client["caBundle"] = bundle  # type: ignore[assignment]
     return {
@@ -131,7 +132,7 @@ def a_configuration(kind: str, *, bundle: str | None = None, webhooks: int = 1) 
         "kind": kind,
         "metadata": {"name": "evenkeel"},
         "webhooks": [
-            {"name": f"{number}.{kind.lower()}.evenkeel.dev", "clientConfig": dict(client), "rules": [rule]}
+            {"name": f"{number}.{kind.lower()}.evenkeel.dev", "clientConfig": dict(client), "rules": rules}
             for number in range(webhooks)
         ],
     }

@@ -17,7 +17,6 @@ from certs.keypair import KeyPair
 from certs.keyring import Keyring, serving_data
 from certs.names import Target, parse_names
 from certs.rotate import Trust, rotate
-from policies.model.workload_kinds import KNOWN_KINDS
 from tests.certs.builders import CA, NOW, read_serving
 from tests.waiting import eventually
 from tests.webhook.cert_rotation.cluster import (
@@ -29,21 +28,26 @@ from tests.webhook.cert_rotation.cluster import (
     a_configuration,
 )
 from tests.webhook.registrations import IDLE, ONLY_TOLD
-from webhook.cert_rotation.cluster_objects import Configuration, Registration, registration
+from webhook.cert_rotation.cluster_objects import Configuration
 from webhook.cert_rotation.controller import CertificateController
 from webhook.cert_rotation.reconcile import ClockError, Reconciler
 from webhook.kube.api_server import ApiError, UnreachableError
+from webhook.registration import Comparison, Surroundings, compare
 from webhook.telemetry.metrics import Telemetry
 
 LONG_AGO = create_ca(NOW - timedelta(days=400))
 
 
-#: The labels of the namespaces, and what there is besides.
-NAMESPACES = [{"kubernetes.io/metadata.name": name} for name in ("kube-system", "evenkeel", "shop")]
+#: The namespaces, and that no object has the labels of any selector.
+KNOWN = Surroundings(
+    namespace="evenkeel",
+    namespaces={name: {"kubernetes.io/metadata.name": name} for name in ("kube-system", "evenkeel", "shop")},
+    selects=lambda _selector: False,
+)
 
 
-def judged(configuration: Configuration) -> Registration:
-    return registration(configuration, KNOWN_KINDS, namespaces=NAMESPACES, selects=lambda _selector: False)
+def judged(configuration: Configuration) -> Comparison:
+    return compare(configuration.kind, configuration.name, configuration.webhooks, KNOWN)
 
 
 class Election:
@@ -395,7 +399,7 @@ class TestFollowing:
         leader = controllers.started(leads=True)
         eventually(lambda: not leader.problem() and leader.registered().get("validate"))
         IDLE[change](controllers.cluster.objects[VALIDATING]["webhooks"][0])
-        eventually(lambda: "webhook_reviews_nothing" in caplog.messages)
+        eventually(lambda: "webhook_configuration_incomplete" in caplog.messages)
 
         assert {"mutate": True, "validate": change in ONLY_TOLD} == leader.registered()
         assert leader.warnings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -14,8 +15,8 @@ import orjson
 
 from certs.ca import create_ca
 from certs.inject import CONFIGURATION_KINDS
-from policies.model.workload_kinds import KNOWN_KINDS
 from tests.certs.builders import CA, DAY, NOW, a_pair
+from tests.deploy.manifests import base
 from webhook.doctor.check_result import CheckResult, CheckStatus
 from webhook.doctor.collect import collect
 from webhook.doctor.diagnosis import Diagnosis, diagnose
@@ -134,7 +135,7 @@ class Cluster(ApiServer):
         return found
 
     def set_webhooks(self, **fields: Any) -> None:
-        """Set fields of both webhooks."""
+        """Set fields of both webhooks of workloads."""
         for kind in CONFIGURATION_KINDS:
             self.webhook(kind).update(fields)
 
@@ -162,30 +163,13 @@ def proxy_error(message: str) -> Object:
 
 
 def a_configuration(kind: str) -> Object:
-    """Return a webhook configuration as the shipped manifests make it."""
-    path = "/mutate" if kind == MUTATING else "/validate"
-    webhook = {
-        "name": f"{'mutate' if kind == MUTATING else 'validate'}.evenkeel.dev",
-        "clientConfig": {
-            "service": {"namespace": "evenkeel", "name": "evenkeel", "path": path, "port": 443},
-            "caBundle": encoded(CA.certificate_pem),
-        },
-        "failurePolicy": "Ignore",
-        "timeoutSeconds": 3,
-        "namespaceSelector": excluding("kube-system", "evenkeel"),
-        "objectSelector": {},
-        "rules": [
-            {
-                "operations": ["CREATE"],
-                "apiGroups": [group],
-                "apiVersions": ["v1"],
-                "resources": [f"{kind.kind.lower()}s" for kind in KNOWN_KINDS if kind.group == group],
-            }
-            for group in ("", "apps", "batch")
-        ],
-        "matchConditions": [{"name": "has-no-owner", "expression": "!has(object.metadata.ownerReferences)"}],
-    }
-    return {"metadata": {"name": "evenkeel"}, "webhooks": [webhook]}
+    """Return a webhook configuration of the shipped manifests, as the API server returns it."""
+    configuration = copy.deepcopy(base()[kind, "evenkeel"])
+    for webhook in configuration["webhooks"]:
+        webhook["clientConfig"]["caBundle"] = encoded(CA.certificate_pem)
+        webhook["objectSelector"] = {}
+        webhook.setdefault("namespaceSelector", {})
+    return configuration
 
 
 def excluding(*namespaces: str) -> Object:
@@ -245,11 +229,9 @@ def a_cluster(*changes: Change) -> Cluster:
 
 
 def with_policies(policy: str) -> Change:
-    """Add the webhook that reviews policies."""
-    rule = {"operations": ["*"], "apiGroups": ["evenkeel.dev"], "apiVersions": ["*"], "resources": ["*"]}
-    fields = {"name": "policies.evenkeel.dev", "rules": [rule], "failurePolicy": policy}
-    return lambda cluster: cluster.objects[CONFIGURATIONS[VALIDATING]]["webhooks"].append(
-        cluster.webhook(VALIDATING) | fields
+    """Set the failure policy of the webhook that reviews policies."""
+    return lambda cluster: cluster.objects[CONFIGURATIONS[VALIDATING]]["webhooks"][1].update(
+        failurePolicy=policy
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.certs.builders import CA, DAY, NOW, a_pair
 from tests.webhook.doctor.installation import (
+    CONFIGURATIONS,
     SECRET,
     SERVING,
     STRANGER,
@@ -30,11 +31,12 @@ LIFE = CA.not_after - CA.not_before
 
 
 def bundle(pem: bytes) -> Change:
-    """Put this into both caBundles."""
+    """Put this into all caBundles."""
 
     def change(cluster: Cluster) -> None:
-        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-            cluster.webhook(kind)["clientConfig"]["caBundle"] = encoded(pem)
+        for path in CONFIGURATIONS.values():
+            for webhook in cluster.objects[path]["webhooks"]:
+                webhook["clientConfig"]["caBundle"] = encoded(pem)
 
     return change
 

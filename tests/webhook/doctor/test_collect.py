@@ -29,7 +29,6 @@ from webhook.kube.api_server import ApiError, UnreachableError
 CERTIFICATES = {"certificate-trusted", "certificate-names", "clocks"}
 WEBHOOKS = {
     "webhooks-registered",
-    "kinds-registered",
     "webhooks-answer",
     "policies-fail-open",
     "own-namespaces-excluded",
@@ -60,6 +59,7 @@ def test_a_healthy_installation() -> None:
             "mutatingwebhook", WEBHOOKS | {"certificate-trusted", "service-port", "service-answers"}, id="1"
         ),
         pytest.param("/namespaces/kube-system", {"own-namespaces-excluded"}, id="kube-system"),
+        pytest.param("/api/v1/namespaces$", {"webhooks-registered"}, id="all namespaces"),
         pytest.param(
             "/services/evenkeel",
             PODS | {"service-answers", "service-selector"},
@@ -77,7 +77,9 @@ def test_a_healthy_installation() -> None:
 )
 def test_what_is_forbidden_is_skipped(forbidden: str, skipped: set[str]) -> None:
     """A right that is lacking costs the checks that need it, and no other."""
-    results = found(diagnosis(lambda cluster: setattr(cluster, "forbidden", lambda path: forbidden in path)))
+    results = found(
+        diagnosis(lambda cluster: setattr(cluster, "forbidden", lambda path: forbidden in f"{path}$"))
+    )
 
     assert {(check, "skipped") for check in skipped} == set(results)
 
