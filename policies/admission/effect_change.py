@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class EffectChange(StrEnum):
-    """The kinds of change for a workload, the gravest first."""
+    """The kinds of change for a workload, the gravest first; the last is none, for it is so already."""
 
     DENIED = "denied"
     WARNED = "warned"
@@ -15,3 +15,4 @@ class EffectChange(StrEnum):
     NO_LONGER_INJECTED = "noLongerInjected"
     NO_LONGER_DENIED = "noLongerDenied"
     NO_LONGER_WARNED = "noLongerWarned"
+    NOT_INJECTED = "notInjected"

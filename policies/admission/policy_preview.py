@@ -21,7 +21,7 @@ from policies.admission.review_cost import ReviewLimits, unlimited
 from policies.admission.validation import decide_validation
 from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext, listed_domains
-from policies.config.default_constraints import Injection, plan_injection
+from policies.config.default_constraints import Injection, missed_policy, plan_injection
 from policies.config.enforcement import known_rules
 from policies.config.spread_policy import InjectAt, SpreadPolicy
 from policies.manifests.fields import member, text_member
@@ -130,9 +130,14 @@ class PolicyPreview:
             self.total -= 1
         return before is not None and before.revision > candidate.revision
 
-    def add(self, candidate: Candidate, before: AdmissionEffect, after: AdmissionEffect) -> None:
-        """Compare what happens to a workload now and then."""
-        self.compared[candidate.name] = ComparedWorkload(candidate.revision, _changes(before, after))
+    def add(
+        self, candidate: Candidate, before: AdmissionEffect, after: AdmissionEffect, missed: str | None
+    ) -> None:
+        """Compare what happens to a workload now and then; ``missed`` is a policy that gave it nothing."""
+        changes = _changes(before, after)
+        if missed and before.injection == after.injection:
+            changes += (WorkloadChange(EffectChange.NOT_INJECTED, (missed,)),)
+        self.compared[candidate.name] = ComparedWorkload(candidate.revision, changes)
 
 
 @dataclass(slots=True)
@@ -143,11 +148,13 @@ class Candidate:
         obj: The object.
         workload: The same, read.
         revision: Of a Deployment, the number of the revision that stands for it.
+        injected: Whether it got default constraints when it was created.
     """
 
     obj: Mapping[str, Any]
     workload: Workload
     revision: int
+    injected: bool
     _pod: Workload | None = None
 
     @property
@@ -155,6 +162,10 @@ class Candidate:
         """Which workload it is."""
         workload = self.workload
         return workload.kind.kind, workload.namespace, workload.name
+
+    def missed(self, context: AdmissionContext) -> str | None:
+        """Return the policy whose defaults it would get if it were created now; None if it has its own."""
+        return None if self.injected else missed_policy(self.workload, lambda: self.pod(context), context)
 
     def pod(self, context: AdmissionContext) -> Workload:
         """Return the next pod of the workload; made once, for it does not depend on policies."""
@@ -204,7 +215,7 @@ def preview_workloads(
         if not same_cluster or now.selecting(candidate) != then.selecting(candidate):
             preview.selected += 1
             effects = now.effect(candidate, today), then.effect(candidate, today)
-        preview.add(candidate, *effects)
+        preview.add(candidate, *effects, missed=candidate.missed(before))
     return preview
 
 
@@ -254,10 +265,11 @@ def _as_created(obj: Mapping[str, Any], context: AdmissionContext) -> Candidate 
     kind = None if applied is None else context.kind_of(applied)
     if applied is None or kind is None or kind.is_pod:
         return None
-    applied = _without_injected(applied, kind)
-    namespace = text_member(member(applied, "metadata"), "namespace") or DEFAULT_NAMESPACE
-    read = _read(applied, kind, namespace, context)
-    return Candidate(applied, read, revision_of(member(obj, "metadata")))
+    created = _without_injected(applied, kind)
+    namespace = text_member(member(created, "metadata"), "namespace") or DEFAULT_NAMESPACE
+    read = _read(created, kind, namespace, context)
+    revision = revision_of(member(obj, "metadata"))
+    return Candidate(created, read, revision, injected=created is not applied)
 
 
 def _without_injected(obj: dict[str, Any], kind: WorkloadKind) -> dict[str, Any]:

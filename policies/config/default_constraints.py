@@ -6,8 +6,8 @@ patched object plans nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -102,6 +102,20 @@ def plan_injection(
     if not constraints:
         return Skip.NO_DEFAULTS
     return Injection(policy.name, constraints, selector, revision_keys(workload, selector, context))
+
+
+def missed_policy(
+    workload: Workload, next_pod: Callable[[], Workload], context: AdmissionContext
+) -> str | None:
+    """Return the policy whose defaults neither a stored workload nor its pods get, but it would if new."""
+    # A ReplicaSet stands for the owner that has the template.
+    own = replace(workload, owner=None) if context.made_by_controller(workload) else workload
+    plan = plan_injection(own, context.policies_for(workload), context)
+    if not isinstance(plan, Injection):
+        return None
+    pod = next_pod()
+    of_pod = plan_injection(pod, context.policies_for(pod), context)
+    return None if isinstance(of_pod, Injection) else plan.policy
 
 
 def applies_to(at: InjectAt, workload: Workload) -> bool:

@@ -74,6 +74,7 @@ def command(
     pending        pods are pending, and spread is a reason (error)
     one-domain     several pods, all in one zone or on one node, and no constraint but built-in ones (warning)
     no-room        no further replica fits, and spread is a reason (warning)
+    not-injected   a policy gives default constraints to new workloads, and this one has none (warning)
     never-binds    a constraint that can neither refuse a node nor prefer one (warning)
     uneven         the skew of a ScheduleAnyway constraint is above maxSkew (note)
     invalid        the API server would refuse the object today (warning)

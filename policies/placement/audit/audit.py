@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from policies.config.context import AdmissionContext
+from policies.config.default_constraints import missed_policy
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.audit.workload_audit import (
@@ -60,7 +61,8 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
             prepared = prepare(workload, context)
         except PlacementError as error:
             return replace(found, problems=(SpreadProblem(Risk.INVALID),), errors=error.errors)
-        return _evaluate(found, prepared)
+        missed = missed_policy(prepared.workload, lambda: prepared.pod, context)
+        return _evaluate(replace(found, missed_policy=missed), prepared)
 
 
 def workload_skew(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
@@ -119,6 +121,8 @@ def _evaluate(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     problems = _problems(
         skews, result, pending=found.pending, where=where, wanted=found.wanted, placed=placed_by(prepared)
     )
+    if found.missed_policy is not None:
+        problems.append(SpreadProblem(Risk.NOT_INJECTED))
     return replace(
         found,
         problems=tuple(sorted(problems, key=lambda problem: ORDER[problem.risk])),

@@ -29,6 +29,8 @@ class Risk(StrEnum):
     ONE_DOMAIN = "one-domain"
     #: The next replica fits no node, and spread is a reason.
     NO_ROOM = "no-room"
+    #: A policy gives default constraints to workloads that are created, and this one has none.
+    NOT_INJECTED = "not-injected"
     #: A constraint can never refuse or prefer a node.
     NEVER_BINDS = "never-binds"
     #: A ScheduleAnyway constraint has a larger skew than its maxSkew.
@@ -45,6 +47,7 @@ SEVERITIES: Final[Mapping[Risk, Severity]] = MappingProxyType(
         Risk.PENDING: Severity.ERROR,
         Risk.ONE_DOMAIN: Severity.WARNING,
         Risk.NO_ROOM: Severity.WARNING,
+        Risk.NOT_INJECTED: Severity.WARNING,
         Risk.NEVER_BINDS: Severity.WARNING,
         Risk.UNEVEN: Severity.NOTE,
         Risk.INVALID: Severity.WARNING,
@@ -168,6 +171,7 @@ class WorkloadAudit:
         constraints: Of each constraint in force.
         why_none: Why no constraint is in force; None if there is one, or the object is invalid.
         policy: The SpreadPolicy that gives the constraints; None if none does.
+        missed_policy: The one whose default constraints it would get if it were created now, and has not.
         concentration: Where all its pods are, if that is one domain of several and no constraint is in force
             but the scheduler's built-in defaults, which keep no pod away.
         worst_zone: The zone with most of its pods; None where that is not known, or no node has a zone.
@@ -190,6 +194,7 @@ class WorkloadAudit:
     constraints: tuple[ConstraintSkew, ...] = ()
     why_none: Annotated[NoConstraints | None, SentAs("whyNoConstraints")] = None
     policy: str | None = None
+    missed_policy: str | None = None
     concentration: Annotated[Concentration | None, SentAs("allIn")] = None
     worst_zone: Annotated[WorstZone | None, SentAs("lostWithWorstZone")] = None
     room: Annotated[Headroom | None, INTERNAL] = None

@@ -78,6 +78,11 @@ def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
             return f"{found.pending:,} pending: {one_line(found.message)}"
         case Risk.NO_ROOM:
             return f"no further replica fits: {one_line(found.message)}"
+        case Risk.NOT_INJECTED:
+            given = (
+                f"SpreadPolicy {one_line(found.missed_policy or '')} gives default constraints to new ones"
+            )
+            return f"{given}; it was created before that, or while no webhook answered, and has none"
         case Risk.ONE_DOMAIN if (where := found.concentration) is not None:
             place = f"{one_line(where.key)}={one_line(where.domain)}"
             none = (

@@ -76,6 +76,7 @@ HEADLINES: Final[Mapping[EffectChange, str]] = {
     EffectChange.NO_LONGER_INJECTED: "would get no default constraints any more",
     EffectChange.NO_LONGER_DENIED: "would no longer be denied",
     EffectChange.NO_LONGER_WARNED: "would no longer be warned about",
+    EffectChange.NOT_INJECTED: "without the default constraints that a policy in force gives to new ones",
 }
 
 
@@ -99,7 +100,10 @@ def _lines(report: PolicyPreviewReport, top: int) -> Iterator[str]:
             yield f"{plural(count, 'workload')} {headline}"
             yield from _listed(change, report, top)
     yield ""
-    same = report.looked_at - len(report.workloads)
+    same = report.looked_at - sum(
+        any(entry.change is not EffectChange.NOT_INJECTED for entry in workload.changes)
+        for workload in report.workloads
+    )
     looked_at = f"looked at {report.looked_at} of {plural(report.total, 'workload')}"
     yield f"Nothing changes for {plural(same, 'workload')} ({looked_at})."
     if report.workloads:

@@ -160,6 +160,37 @@ def test_what_was_injected_is_no_constraint_of_ones_own() -> None:
     assert {"bare": {"injectedDifferently": ["p0"]}} == previewed([AT_WORKLOADS], [TIGHTER], obj)
 
 
+AT_BOTH = {"defaults": {"at": "both", "constraints": [SOFT]}}
+INJECTED = deepcopy(BARE)
+INJECTED["metadata"]["annotations"] = {INJECTED_ANNOTATION: "p0"}
+INJECTED["spec"]["template"]["spec"]["topologySpreadConstraints"] = [a_constraint()]
+OPTED_OUT = deepcopy(BARE)
+OPTED_OUT["metadata"]["annotations"] = {"evenkeel.dev/inject": "false"}
+MISSED = {"bare": {"notInjected": ["p0"]}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "obj", "expected"),
+    [
+        pytest.param(AT_WORKLOADS, AT_WORKLOADS, BARE, MISSED, id="created before the policy"),
+        pytest.param(
+            AT_WORKLOADS, AT_WORKLOADS, a_replica_set(BARE, "5d9"), MISSED, id="a ReplicaSet stands for it"
+        ),
+        pytest.param(AT_WORKLOADS, AT_WORKLOADS | DENY, BARE, MISSED, id="another change of the policy"),
+        pytest.param(AT_WORKLOADS, AT_WORKLOADS, INJECTED, {}, id="it has them"),
+        pytest.param(AT_WORKLOADS, AT_WORKLOADS, OPTED_OUT, {}, id="it wants none"),
+        pytest.param(AT_PODS, AT_PODS, BARE, {}, id="its pods get them"),
+        pytest.param(AT_BOTH, AT_BOTH, BARE, {}, id="its pods get them, too"),
+        pytest.param({}, AT_WORKLOADS, BARE, {"bare": {"injected": ["p0"]}}, id="not in force yet"),
+    ],
+)
+def test_what_got_no_default_constraints(
+    before: dict[str, Any], after: dict[str, Any], obj: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    """A workload that a policy in force would give constraints to, and that has none, is named."""
+    assert expected == previewed([before], [after], obj)
+
+
 def test_labels_of_a_namespace() -> None:
     """Labels that bring a namespace into a policy change what the policy does there."""
     scope = {"namespaceSelector": {"matchLabels": {"team": "checkout"}}}

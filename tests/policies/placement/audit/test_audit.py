@@ -12,6 +12,7 @@ from policies.model.workload import Workload
 from policies.placement.audit.audit import audit, workload_skew
 from policies.placement.audit.workload_audit import Risk, WorkloadAudit
 from policies.placement.core.cluster_workloads import ClusterWorkload
+from policies.reports.audit.words import why
 from tests.builders import HOSTNAME, a_constraint, a_node, a_pod, a_policy, a_workload, kind_of
 from tests.policies.config.contexts import a_context
 from tests.policies.reports.verdicts import on
@@ -204,6 +205,31 @@ def test_defaults_of_a_policy(at: str, pods: list[Object], expected: Risk) -> No
     workload = Workload.read(a_workload("StatefulSet"), kind_of("StatefulSet", "apps"), "shop", stored=True)
     entry = ClusterWorkload(workload, "StatefulSet", "web", 0)
 
-    assert expected is audit(entry, context).problems[0].risk
+    found = audit(entry, context)
+    assert expected is found.problems[0].risk
+    assert (at == "workloads") == (Risk.NOT_INJECTED in [problem.risk for problem in found.problems])
+    assert ("production" if at == "workloads" else None) == found.missed_policy
     shown = [expected] if expected is not Risk.ONE_DOMAIN else []
     assert shown == [problem.risk for problem in workload_skew(entry, context).problems]
+
+
+@pytest.mark.parametrize(
+    ("owner", "own", "expected"),
+    [
+        pytest.param(("apps/v1", "Deployment"), [], True, id="a ReplicaSet of a Deployment"),
+        pytest.param(("acme.io/v1", "App"), [], False, id="of an operator, whose template decides"),
+        pytest.param(("apps/v1", "Deployment"), [a_constraint()], False, id="constraints of its own"),
+    ],
+)
+def test_what_a_policy_would_have_given(owner: tuple[str, str], own: list[Object], *, expected: bool) -> None:
+    """A policy is named that would give constraints to what the author creates, if that has none."""
+    obj = a_workload("ReplicaSet", spec={"topologySpreadConstraints": own} if own else {})
+    reference = {"apiVersion": owner[0], "kind": owner[1], "name": "web", "controller": True}
+    obj["metadata"]["ownerReferences"] = [reference]
+    default = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
+    policy = a_policy(defaults={"at": "workloads", "constraints": [default]})
+    workload = Workload.read(obj, kind_of("ReplicaSet", "apps"), "shop", stored=True)
+    found = audit(ClusterWorkload(workload, owner[1], "web", 0), a_context(policy, cluster=NODES))
+    said = [why(problem, found) for problem in found.problems if problem.risk is Risk.NOT_INJECTED]
+
+    assert expected == ("SpreadPolicy production gives default constraints" in " ".join(said))

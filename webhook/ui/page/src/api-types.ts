@@ -31,7 +31,7 @@ export const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as 
 export const RECORDING = "evenkeel-recording" as const;
 
 /** Every risk of an audit, the worst first. */
-export const RISK_ORDER = [{"risk": "violated", "severity": "error"}, {"risk": "would-violate", "severity": "warning"}, {"risk": "pending", "severity": "error"}, {"risk": "one-domain", "severity": "warning"}, {"risk": "no-room", "severity": "warning"}, {"risk": "never-binds", "severity": "warning"}, {"risk": "uneven", "severity": "note"}, {"risk": "invalid", "severity": "warning"}] as const;
+export const RISK_ORDER = [{"risk": "violated", "severity": "error"}, {"risk": "would-violate", "severity": "warning"}, {"risk": "pending", "severity": "error"}, {"risk": "one-domain", "severity": "warning"}, {"risk": "no-room", "severity": "warning"}, {"risk": "not-injected", "severity": "warning"}, {"risk": "never-binds", "severity": "warning"}, {"risk": "uneven", "severity": "note"}, {"risk": "invalid", "severity": "warning"}] as const;
 
 /** The whole cluster: where every pod is. */
 export interface ClusterMap {
@@ -209,6 +209,8 @@ export interface AuditedEntry {
   whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The SpreadPolicy that gives the constraints; null if none does. */
   policy: string | null;
+  /** The one whose default constraints it would get if it were created now, and has not. */
+  missedPolicy: string | null;
   /** Where all its pods are, if that is one domain of several and no constraint is in force but the scheduler's built-in defaults, which keep no pod away. */
   allIn: Concentration | null;
   /** The zone with most of its pods; null where that is not known, or no node has a zone. */
@@ -298,7 +300,7 @@ export interface FieldError {
 /** Something that is wrong with a workload. */
 export interface AuditedProblem {
   /** What. */
-  risk: "violated" | "would-violate" | "pending" | "one-domain" | "no-room" | "never-binds" | "uneven" | "invalid";
+  risk: "violated" | "would-violate" | "pending" | "one-domain" | "no-room" | "not-injected" | "never-binds" | "uneven" | "invalid";
   /** How bad it is. */
   severity: "error" | "warning" | "note";
   /** The position in "constraints"; null where it is about no single one. */

@@ -10,6 +10,7 @@ const LABELS: Record<Risk, string> = {
   pending: "Pending for their spread",
   "one-domain": "All in one domain",
   "no-room": "No room",
+  "not-injected": "Default constraints missing",
   "never-binds": "Constraint never binds",
   uneven: "Uneven",
   invalid: "Invalid",
