@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from certs.clocks import clock_problem
 from certs.inject import CONFIGURATION_KINDS
-from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.version import KubernetesVersion
-from policies.model.workload_ref import WorkloadRef
+from webhook.doctor.injection import count_injected, selecting_policies
 from webhook.doctor.installed import RegisteredWebhook, ReplicaPod
 from webhook.doctor.observations import (
-    InjectionCounts,
     InstallationNames,
     Missing,
     Object,
@@ -31,17 +28,12 @@ from webhook.doctor.permissions import of_clients, of_replicas
 from webhook.doctor.probe import probe
 from webhook.doctor.reader import BoundedApiServer, Reader, observe, read_status, read_statuses
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
-from webhook.kube.list import Listing, selects_any
-from webhook.kube.watched_resources import LABELED_OBJECTS, ListedResource
+from webhook.kube.list import selects_any
+from webhook.kube.watched_resources import LABELED_OBJECTS
 from webhook.registration import configuration_path
 
 #: Lists of objects that a webhook is sent.
 _LABELED_OBJECTS: Final = (*LABELED_OBJECTS, "/apis/apps/v1/deployments")
-
-#: Pods that run or will.
-_PODS: Final = ListedResource("v1", "Pod", "/api/v1/pods", "status.phase!=Succeeded,status.phase!=Failed")
-#: Controllers whose pods are all alike and are created again and again.
-_KINDS: Final = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet", "CloneSet"})
 
 
 def collect(
@@ -104,7 +96,8 @@ def _with_what_follows(
         certificate=observe(lambda: _certificate(reader, observed)),
         permissions=observe(lambda: reader.permissions(observed.account, of_replicas(observed))),
         client_permissions=observe(lambda: reader.permissions(names.client, of_clients(observed))),
-        injection=observe(lambda: count_injected(bounded)),
+        injection=(injection := observe(lambda: count_injected(bounded))),
+        selecting=observe(lambda: selecting_policies(reader, observed, injection.get())),
     )
 
 
@@ -186,35 +179,3 @@ def _certificate(reader: Reader, observed: Observations) -> bytes:
     """Return the certificates of the Secret; its key is not kept."""
     secret = reader.get(f"{observed.names.api_path}/secrets/{observed.secret}") or {}
     return base64.b64decode((secret.get("data") or {}).get("tls.crt") or "")
-
-
-def count_injected(api: ApiServer) -> InjectionCounts:
-    """Count every pod of the cluster.
-
-    Raises:
-        ClusterError: The pods cannot be listed.
-    """
-    listing, pods, counts = Listing(api, _PODS), 0, Counter[tuple[WorkloadRef, bool]]()
-    while page := listing.next():
-        if page.first:
-            # A list that begins again repeats itself.
-            pods, counts = 0, Counter()
-        pods += len(page.items)
-        counts.update(_controlled(page.items))
-    partly = [
-        (controller, missed, counts[controller, True])
-        for (controller, injected), missed in counts.items()
-        if not injected and counts[controller, True]
-    ]
-    return InjectionCounts(pods, tuple(sorted(partly, key=lambda entry: (-entry[1], entry[0]))))
-
-
-def _controlled(pods: Iterable[Mapping[str, Any]]) -> Iterator[tuple[WorkloadRef, bool]]:
-    """Yield the controller of each pod that has one and does not terminate, and whether it was injected."""
-    for pod in pods:
-        metadata = pod["metadata"]
-        owners = () if metadata.get("deletionTimestamp") else metadata.get("ownerReferences") or ()
-        for owner in owners:
-            if owner.get("controller") and owner["kind"] in _KINDS:
-                injected = INJECTED_ANNOTATION in (metadata.get("annotations") or {})
-                yield WorkloadRef(metadata["namespace"], owner["kind"], owner["name"]), injected

@@ -173,6 +173,11 @@ class ReplicaPod:
         return dict(_settings(self._container))
 
     @property
+    def policies(self) -> list[str]:
+        """Its policies of files, and the built-in ones."""
+        return [value for name, value in _settings(self._container) if name == "policy"]
+
+    @property
     def secret(self) -> str:
         """The Secret of its serving certificate: the one that it renews, else the first that it mounts."""
         volumes = [volume.get("secret") or {} for volume in self.pod["spec"].get("volumes") or ()]

@@ -110,16 +110,32 @@ class DryRunAnswer(NamedTuple):
     refusal: str
 
 
+class PartlyInjected(NamedTuple):
+    """A controller some of whose pods were injected and some not.
+
+    Attributes:
+        controller: Which.
+        missed: How many were not.
+        injected: How many were.
+        pod: The name of a missed one.
+    """
+
+    controller: WorkloadRef
+    missed: int
+    injected: int
+    pod: str
+
+
 class InjectionCounts(NamedTuple):
-    """How many pods were counted, and the controllers some of whose pods were injected and some not.
+    """How many pods were counted.
 
     Attributes:
         pods: All pods.
-        partly: Controllers, with how many of their pods were missed and injected; most missed first.
+        partly: The controllers some of whose pods were injected; most missed first.
     """
 
     pods: int
-    partly: tuple[tuple[WorkloadRef, int, int], ...]
+    partly: tuple[PartlyInjected, ...]
 
 
 #: What is read after what it depends on.
@@ -149,6 +165,7 @@ class Observations:
         permissions: What the replicas' account needs or must not have, and whether it has it.
         client_permissions: The same of the account of callers; empty where they are not authorized.
         injection: Pods of the whole cluster.
+        selecting: The policies that give defaults to missed pods now, by their controllers.
     """
 
     names: InstallationNames
@@ -170,6 +187,7 @@ class Observations:
     permissions: Observation[Mapping[str, bool]] = _NOT_YET
     client_permissions: Observation[Mapping[str, bool]] = _NOT_YET
     injection: Observation[InjectionCounts] = _NOT_YET
+    selecting: Observation[Mapping[WorkloadRef, str]] = _NOT_YET
 
     def all_webhooks(self) -> tuple[RegisteredWebhook, ...]:
         """Return the webhooks of both configurations; skips the check if there are none."""

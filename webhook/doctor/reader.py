@@ -66,10 +66,10 @@ class Reader:
         except ApiError as error:
             raise _located(error, path) from error
 
-    def list(self, path: str) -> list[dict[str, Any]]:
-        """Return all objects of a list."""
+    def list(self, path: str, *, api_version: str = "", kind: str = "") -> list[dict[str, Any]]:
+        """Return all objects of a list, each of a kind, which those of a list do not name themselves."""
         try:
-            return list(list_objects(self._api, ListedResource("", "", path)))
+            return list(list_objects(self._api, ListedResource(api_version, kind, path)))
         except ApiError as error:
             raise _located(error, path) from error
 

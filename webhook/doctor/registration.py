@@ -147,15 +147,25 @@ CHECKS: Final = {
 def _partly(observed: Observations) -> Iterator[CheckResult]:
     """Controllers have no pods that the webhook has missed."""
     counts = observed.injection.get()
-    for controller, missed, injected in counts.partly[:IN_SENTENCE]:
-        yield warning(
-            f"{controller.kind} {controller.namespace}/{controller.name}: {missed} of {missed + injected} "
-            f"pods have no annotation {INJECTED_ANNOTATION}: created before the policy, while the webhook "
-            "did not answer, or before it knew their owner (metric evenkeel_cache_misses_total)",
-            restart_command(controller),
+    for controller, missed, injected, _ in counts.partly[:IN_SENTENCE]:
+        who = f"{controller.kind} {controller.namespace}/{controller.name}"
+        what = f"{who}: {missed} of {missed + injected} pods have no annotation {INJECTED_ANNOTATION}"
+        why = (
+            "created before that, while the webhook did not answer, or before it knew their owner (metric "
+            "evenkeel_cache_misses_total)"
         )
+        if isinstance(observed.selecting, Missing):
+            reason = f"whether a policy selects them now is not known ({observed.selecting.reason}): {why}"
+        elif policy := observed.selecting.value.get(controller):
+            reason = f"SpreadPolicy {policy} selects them now: {why}"
+        else:
+            reason = (
+                "no policy of the cluster and no built-in one gives them defaults now: the others have "
+                "theirs from one that was deleted or changed, or from a policy in a file"
+            )
+        yield warning(f"{what}, and {reason}", restart_command(controller))
     if rest := counts.partly[IN_SENTENCE:]:
-        missed_pods = plural(sum(missed for _, missed, _ in rest), "pod")
+        missed_pods = plural(sum(each.missed for each in rest), "pod")
         yield warning(
             f"{plural(len(rest), 'more controller')} with {missed_pods} without the annotation",
             "run doctor again when these are fixed",

@@ -10,8 +10,8 @@ import orjson
 from policies.model.workload_ref import WorkloadRef
 from tests.webhook.doctor.installation import Cluster, a_cluster
 from tests.webhook.doctor.test_injection import owned
-from webhook.doctor.collect import count_injected
-from webhook.doctor.observations import InjectionCounts
+from webhook.doctor.injection import count_injected
+from webhook.doctor.observations import InjectionCounts, PartlyInjected
 from webhook.kube.api_server import Answer
 
 
@@ -23,9 +23,9 @@ def test_order() -> None:
     """Controllers with the most missed pods come first; everyone's pods are counted."""
     cluster = a_cluster(owned("-+", name="a-1"), owned("--+", name="b-1"))
 
-    assert InjectionCounts(7, ((a_replica_set("b-1"), 2, 1), (a_replica_set("a-1"), 1, 1))) == count_injected(
-        cluster
-    )
+    b = PartlyInjected(a_replica_set("b-1"), 2, 1, pod="b-1-1")
+    a = PartlyInjected(a_replica_set("a-1"), 1, 1, pod="a-1-0")
+    assert InjectionCounts(7, (b, a)) == count_injected(cluster)
 
 
 class Expiring(Cluster):
@@ -55,4 +55,5 @@ def test_a_list_that_begins_anew() -> None:
     cluster = Expiring()
     owned("-+")(cluster)
 
-    assert InjectionCounts(2, ((a_replica_set("web-5d4"), 1, 1),)) == count_injected(cluster)
+    web = PartlyInjected(a_replica_set("web-5d4"), 1, 1, pod="web-5d4-0")
+    assert InjectionCounts(2, (web,)) == count_injected(cluster)
