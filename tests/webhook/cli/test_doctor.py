@@ -25,7 +25,7 @@ def run(monkeypatch: pytest.MonkeyPatch, change: Change, *arguments: str) -> Res
     cluster = a_cluster(change)
     cluster.now = datetime.now(UTC)
     monkeypatch.setattr(live, "api_server", lambda _context: cluster)
-    monkeypatch.setattr(doctor, "version", lambda _name: "0.1.0")
+    monkeypatch.setattr(doctor, "release", lambda: "0.1.0")
     return CliRunner().invoke(doctor.command, arguments, catch_exceptions=False)
 
 
