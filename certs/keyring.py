@@ -1,7 +1,7 @@
 """The keys and CAs of one installation, as a Secret and a folder hold them.
 
 Values only: bytes by name go in and come out, and where they are stored is not known here. The names are the
-same in a Secret and in a folder, so a folder makes a Secret (``kubectl create secret generic --from-file``):
+same in a Secret and in a folder, which makes one (``kubectl create secret generic --from-file=DIR/..data``):
 
 ===========  =========================================================================================
 ``tls.crt``  the serving certificate
@@ -28,7 +28,7 @@ from certs.keypair import KeyPair, fits, parse_keypair
 #: File names, after the keys of a ``kubernetes.io/tls`` Secret; cert-manager adds ``ca.crt`` in the same way.
 SERVING_CERTIFICATE, SERVING_KEY = "tls.crt", "tls.key"
 CA_CERTIFICATE, CA_KEY = "ca.crt", "ca.key"
-#: Every file of a folder, in the order in which it is written: a certificate right after its key.
+#: Every file of a folder.
 FILE_NAMES = (CA_KEY, CA_CERTIFICATE, SERVING_KEY, SERVING_CERTIFICATE)
 
 _T = TypeVar("_T")

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from certs import keypair, store
-from certs.errors import CertificateError, MismatchedKeyError, UnreadableError
+from certs.errors import CertificateError, UnreadableError
 from certs.keypair import KeyPair, parse_keypair
 
 #: Gets the pair that is served now, and why a new one is not; empty where the new one is.
@@ -42,8 +42,8 @@ class ServingContext:
     A new certificate that is not valid yet replaces a valid one only when its time has come: its issuer may
     have had a wrong clock, and no client would accept it.
 
-    Any number of threads may call ``context``. Symbolic links are followed, so a Kubernetes Secret mount,
-    which switches its ``..data`` link, is seen as a change of both files at once.
+    Any number of threads may call ``context``. The files of a Kubernetes Secret mount, which switches its
+    ``..data`` link, change at once, and so do those that ``certs.store`` writes.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class ServingContext:
             UnreadableError: One cannot be read.
         """
         files = (self._certificate, self._key, self._client_ca)
-        return tuple(store.read_file(file) for file in files if file)
+        return store.read_files(*filter(None, files))
 
     def _is_premature(self, pair: KeyPair) -> bool:
         """Return whether a new pair is not valid yet, where the one that is served is."""
@@ -138,11 +138,7 @@ class ServingContext:
         """
         certificate, key, *client_cas = content
         sources = {"certificate_source": str(self._certificate), "key_source": str(self._key)}
-        try:
-            pair = parse_keypair(certificate, key, **sources)
-        except MismatchedKeyError:
-            # A writer may be between the two files.
-            pair = store.read_pair(self._certificate, self._key)
+        pair = parse_keypair(certificate, key, **sources)
         # Whatever else people write into such a file is left out.
         parsed = [keypair.parse_certificates(text, str(self._client_ca)) for text in client_cas]
         bundle = b"".join(map(keypair.certificates_to_pem, parsed))

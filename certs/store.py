@@ -1,13 +1,10 @@
-"""A folder of certificates: read and written so that a mixed pair is never taken for a good one, and made.
+"""A folder of certificates: made, written so that every program reads the files of one writing, and read.
 
-Plain files, for ``kubectl create secret --from-file`` skips symbolic links, so a folder that is switched by a
-link, as kubelet does it, could not be uploaded. Two renames make a pair, then. What keeps a pair whole:
-
-- Everything is written to temporary files in the same folder and flushed to the disk before the first
-  rename, so the two renames follow each other within microseconds, and no file is ever half-written.
-- A writer holds an exclusive lock on the folder, so two writers cannot interleave their renames.
-- A reader checks that the key fits the certificate, which proves that both are of one writing, and reads
-  again if not. A crash between the renames leaves files that do not fit, which is reported, never served.
+As kubelet does in a mounted Secret, each writing is a folder of its own to which the link ``..data`` leads,
+and each file is a link into that. Its rename replaces all files at once: wherever a writer or the machine
+ends, they are all of the writing before, or all of the new one, which is on the disk by then. Writers hold an
+exclusive lock, and remove what one that was killed left. Readers need none, so they can read what kubelet
+writes: they read again if the link was switched meanwhile.
 
 Private keys are created with mode 0600, never changed to it: at no moment can others open one.
 
@@ -20,7 +17,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-import time
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +26,7 @@ from pathlib import Path
 
 from certs.ca import create_ca, issue
 from certs.clocks import BACKDATE, CA_LIFETIME, SERVING_LIFETIME
-from certs.errors import CertificateError, MismatchedKeyError, UnreadableError
+from certs.errors import CertificateError, UnreadableError
 from certs.keypair import KeyPair, dns_names, ip_addresses, parse_keypair
 from certs.keyring import (
     CA_CERTIFICATE,
@@ -46,6 +43,8 @@ from certs.rotate import Demand, Trust, issue_serving, replace_ca
 
 #: Bytes of a file, at most: the size limit of a Kubernetes Secret.
 MAX_FILE_BYTES = 1024 * 1024
+#: The link to the newest writing, by kubelet's name for it.
+DATA = "..data"
 
 
 def read_file(path: Path) -> bytes:
@@ -66,32 +65,53 @@ def read_file(path: Path) -> bytes:
     return content
 
 
+def read_files(*paths: Path) -> tuple[bytes, ...]:
+    """Return the content of files, all of one writing where a link is switched to write them.
+
+    Raises:
+        UnreadableError: One cannot be read.
+    """
+    links = [path.parent / DATA for path in paths]
+    while True:
+        before = list(map(_target, links))
+        try:
+            content = tuple(map(read_file, paths))
+        except UnreadableError:
+            # A writer may have removed what a link led to.
+            if before == list(map(_target, links)):
+                raise
+        else:
+            if before == list(map(_target, links)):
+                return content
+
+
+def _target(link: Path) -> str:
+    """Return where a link leads to; empty if it is none."""
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
 def read_pair(certificate: Path, key: Path) -> KeyPair:
-    """Read a certificate and its private key, again if a writer is just replacing them.
+    """Read a certificate and its private key.
 
     Raises:
         UnreadableError: A file is missing or cannot be read.
-        MismatchedKeyError: The key belongs to another certificate, and stays so.
+        MismatchedKeyError: The key belongs to another certificate.
         CertificateError: A file does not hold what it should.
     """
-    for last in (False, False, False, False, True):
-        try:
-            return parse_keypair(
-                read_file(certificate),
-                read_file(key),
-                certificate_source=str(certificate),
-                key_source=str(key),
-            )
-        except MismatchedKeyError:
-            if last:
-                raise
-            time.sleep(0.01)  # a writer needs microseconds for its renames
-    raise AssertionError("the last attempt returns or raises")
+    chain, private = read_files(certificate, key)
+    return parse_keypair(chain, private, certificate_source=str(certificate), key_source=str(key))
 
 
 def existing_files(folder: Path) -> tuple[str, ...]:
-    """Return which of the files are in a folder, dangling links included: they belong to someone too."""
-    return tuple(name for name in FILE_NAMES if os.path.lexists(folder / name))
+    """Return which of the files are in a folder; links of others that lead nowhere belong to someone too."""
+    return tuple(
+        name
+        for name in FILE_NAMES
+        if (folder / name).exists() or _target(folder / name) not in {"", f"{DATA}/{name}"}
+    )
 
 
 @contextmanager
@@ -114,42 +134,55 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a folder that the caller has ``locked``, each of them whole or not at all.
+    """Write files into a folder that the caller has ``locked``, all of them or none.
 
     Raises:
         CertificateError: Something could not be written; the files that were there are still there.
     """
-    for name in files:
-        if (folder / name).is_dir():
-            raise CertificateError(f"{folder / name}: is a folder where a file belongs; move it away")
-    written: list[tuple[Path, Path]] = []
+    linked = {name for name in FILE_NAMES if _target(folder / name) == f"{DATA}/{name}"}
+    # What others linked, and is not replaced, stays theirs.
+    names = linked.union(files)
+    held = {name: read_file(folder / name) for name in names if (folder / name).exists()}
     try:
-        for name in sorted(files, key=FILE_NAMES.index):
-            temporary = folder / f".{name}.{secrets.token_hex(8)}"
-            written.append((temporary, folder / name))
-            _write_durably(temporary, files[name], mode=0o600 if name.endswith(".key") else 0o644)
-        for temporary, final in written:
-            temporary.replace(final)
-        _flush_folder(folder)
+        if not linked.issuperset(held):
+            # What plain files hold is linked before it is replaced.
+            _link(old := _write(folder, held), DATA, old.name)
+        new = _write(folder, {**held, **files})
+        for name in names - linked:
+            _link(new, name, f"{DATA}/{name}")
+        _link(new, DATA, new.name)
     except OSError as error:
         raise CertificateError(f"{folder}: cannot be written: {error.strerror}") from error
     finally:
-        for temporary, _ in written:
-            temporary.unlink(missing_ok=True)
+        # The writing before, and what a writer left that was killed.
+        for path in folder.glob("..*"):
+            if path.name not in {DATA, _target(folder / DATA)}:
+                shutil.rmtree(path, ignore_errors=True)
 
 
-def _write_durably(path: Path, content: bytes, *, mode: int) -> None:
-    """Create a file with its final mode and bring its content to the disk."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(path, flags, mode), "wb") as file:  # noqa: PTH123  # a descriptor, not a path
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def _write(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """Write files into a new folder within another, bring them to the disk and return it."""
+    new = folder / f"..{secrets.token_hex(8)}"
+    new.mkdir(mode=0o755)
+    for name, content in files.items():
+        (new / name).touch(mode=0o600 if name.endswith(".key") else 0o644)
+        (new / name).write_bytes(content)
+        _flush(new / name)
+    _flush(new)
+    _flush(folder)
+    return new
 
 
-def _flush_folder(folder: Path) -> None:
-    """Bring the renames to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _link(new: Path, name: str, target: str) -> None:
+    """Have a link beside a new folder lead to a target, in place of what has its name."""
+    (new / "..link").symlink_to(target)
+    (new / "..link").replace(new.with_name(name))
+    _flush(new.parent)
+
+
+def _flush(path: Path) -> None:
+    """Bring a file or the names in a folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -85,15 +84,6 @@ def report_validity(pair: KeyPair, now: datetime) -> None:
         LOGGER.error("certificate_not_yet_valid", extra={"fields": {"begins": pair.not_before.isoformat()}})
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """Where the certificate is, and the authority that clients can trust if it is known."""
-
-    certificate: Path
-    key: Path
-    authority: Path | None = None
-
-
 def serve(settings: Settings, *, folder: Path, version: str) -> None:
     """Serve until told to end; whatever cannot work fails before anything listens.
 
@@ -111,9 +101,9 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     logs.set_up(events, settings.log_level)
     host, _ = parse_bind(settings.bind)
     # First, because it waits for an API server that is away: the release is requested once.
-    files = _certificate_files(settings, folder, host)
+    certificate, key = _certificate_files(settings, folder, host)
     telemetry = Telemetry(version)
-    certificates = _serving_context(settings, files, telemetry)
+    certificates = _serving_context(settings, certificate, key, telemetry)
     state = _server_state(settings, folder, certificates, telemetry, events)
     report_validity(certificates.pair, state.now())
     listener = open_listener(settings.bind)
@@ -126,7 +116,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         error_body=problem,
         begin_drain=lambda: _begin_drain(state),
         tick=app.tick,
-        when_ready=_announcement(shown_address(listener.getsockname()), state, files),
+        when_ready=_announcement(shown_address(listener.getsockname()), state, certificate),
         begin_work=state.begin,
         prepared=state.prepared,
         end_work=state.end,
@@ -170,12 +160,14 @@ def _server_state(
     )
 
 
-def _serving_context(settings: Settings, files: _Files, telemetry: Telemetry) -> ServingContext:
+def _serving_context(
+    settings: Settings, certificate: Path, key: Path, telemetry: Telemetry
+) -> ServingContext:
     return ServingContext(
-        files.certificate,
-        files.key,
+        certificate,
+        key,
         client_ca=Path(settings.client_ca) if settings.client_ca else None,
-        on_change=CertificateReporter(telemetry, files.certificate),
+        on_change=CertificateReporter(telemetry, certificate),
     )
 
 
@@ -190,21 +182,20 @@ def _authorizer(settings: Settings, telemetry: Telemetry) -> Authorizer:
     )
 
 
-def _certificate_files(settings: Settings, folder: Path, host: str) -> _Files:
+def _certificate_files(settings: Settings, folder: Path, host: str) -> tuple[Path, Path]:
     if settings.self_signed:
         # An address that stands for all of them is no name that a client could use.
         hosts = [] if host in {"0.0.0.0", "::"} else [host]  # noqa: S104  # compared, not bound
         made = provision_self_signed(folder / CERTIFICATES, hosts, now=datetime.now(UTC))
-        return _Files(made.certificate, made.key, made.ca)
+        return made.certificate, made.key
     if settings.cert_secret:
         controller = assembly.certificate_controller(settings, folder)
         controller.provision()
-        return _Files(controller.certificate, controller.key)
+        return controller.certificate, controller.key
     if settings.cert:
-        return _Files(Path(settings.cert), Path(settings.key))
+        return Path(settings.cert), Path(settings.key)
     given = Path(settings.cert_dir)
-    authority = given / CA_CERTIFICATE
-    return _Files(given / SERVING_CERTIFICATE, given / SERVING_KEY, authority if authority.exists() else None)
+    return given / SERVING_CERTIFICATE, given / SERVING_KEY
 
 
 def _begin_drain(state: ServerState) -> None:
@@ -212,7 +203,7 @@ def _begin_drain(state: ServerState) -> None:
     LOGGER.info("draining", extra={"fields": {"seconds": state.settings.drain_s}})
 
 
-def _announcement(address: str, state: ServerState, files: _Files) -> Callable[[], None]:
+def _announcement(address: str, state: ServerState, certificate: Path) -> Callable[[], None]:
     """Return the function that logs once where the server listens and which inputs it decides by."""
     context = state.current.context
     cluster = context.cluster
@@ -227,6 +218,7 @@ def _announcement(address: str, state: ServerState, files: _Files) -> Callable[[
     }
     if cluster is not None and not state.settings.live:
         fields |= {"nodes": cluster.node_count, "pods": cluster.pod_count}
-    if files.authority:
-        fields["ca"] = str(files.authority)
+    # What clients can trust, if it is known.
+    if (authority := certificate.with_name(CA_CERTIFICATE)).exists():
+        fields["ca"] = str(authority)
     return lambda: LOGGER.info("serving", extra={"fields": fields})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+import shutil
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -61,6 +64,27 @@ def replace_serving(folder: Path, pair: KeyPair) -> None:
     """Put another serving pair into a folder, as a rotation does."""
     with store.locked(folder):
         store.replace_files(folder, serving_data(pair))
+
+
+def writing_of(folder: Path) -> set[str]:
+    """Return what else is in a folder beside the files: the link that is switched and what it leads to."""
+    return {"..data", str((folder / "..data").readlink())}
+
+
+def mount(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Bring a Secret into a folder as kubelet does, with the same steps at an update."""
+    new, old = folder / f"..{secrets.token_hex(8)}", folder / "..data"
+    before = old.resolve()
+    new.mkdir(parents=True)
+    for name, content in files.items():
+        (new / name).write_bytes(content)
+    (folder / "..data_tmp").symlink_to(new.name)
+    (folder / "..data_tmp").replace(old)
+    for name in files:
+        if not (folder / name).exists():
+            (folder / name).symlink_to(f"..data/{name}")
+    if before != old:
+        shutil.rmtree(before)
 
 
 def read_serving(folder: Path) -> KeyPair:

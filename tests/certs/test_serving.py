@@ -21,7 +21,17 @@ from certs.keypair import KeyPair, parse_keypair
 from certs.keyring import CA_CERTIFICATE, FILE_NAMES, SERVING_CERTIFICATE, SERVING_KEY
 from certs.names import parse_hosts
 from certs.serving import ServingContext
-from tests.certs.builders import CA, DAY, NOW, a_client, a_folder, a_pair, replace_serving, signed_by
+from tests.certs.builders import (
+    CA,
+    DAY,
+    NOW,
+    a_client,
+    a_folder,
+    a_pair,
+    replace_serving,
+    signed_by,
+    writing_of,
+)
 from tests.certs.tls import EchoServer, connect, echoed, serial_number
 
 #: The key pair that is served after a change, and why none that is newer.
@@ -379,7 +389,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     assert before == after
     assert list((tmp_path / "tmp").iterdir()) == []
-    assert {path.name for path in folder.iterdir()} == set(FILE_NAMES)
+    assert {path.name for path in folder.iterdir()} == {*FILE_NAMES, *writing_of(folder)}
 
 
 def shown(

@@ -83,20 +83,19 @@ def _inspect_folder(folder: Path, *, now: datetime, margin: timedelta) -> dict[s
     Raises:
         CertificateError: A file cannot be read.
     """
-    existing = store.existing_files(folder)
-    names = [(keyring.SERVING_CERTIFICATE, keyring.SERVING_KEY)]
-    if keyring.CA_CERTIFICATE in existing:
-        names.append((keyring.CA_CERTIFICATE, keyring.CA_KEY if keyring.CA_KEY in existing else ""))
-    files = [_read(folder / certificate, folder / key if key else None) for certificate, key in names]
+    names = dict.fromkeys([keyring.SERVING_CERTIFICATE, keyring.SERVING_KEY, *store.existing_files(folder)])
+    content = dict(zip(names, store.read_files(*(folder / name for name in names)), strict=True))
+    pairs = ((keyring.SERVING_CERTIFICATE, keyring.SERVING_KEY), (keyring.CA_CERTIFICATE, keyring.CA_KEY))
+    files = [
+        certs_inspect.CertificateFile(
+            source=str(folder / certificate),
+            certificates=keypair.parse_certificates(content[certificate], str(folder / certificate)),
+            key=keypair.parse_key(content[key], str(folder / key)) if key in content else None,
+        )
+        for certificate, key in pairs
+        if certificate in content
+    ]
     return certs_inspect.inspect(files, files[1].certificates if files[1:] else (), now=now, margin=margin)
-
-
-def _read(certificate: Path, key: Path | None) -> certs_inspect.CertificateFile:
-    return certs_inspect.CertificateFile(
-        source=str(certificate),
-        certificates=keypair.parse_certificates(store.read_file(certificate), str(certificate)),
-        key=keypair.parse_key(store.read_file(key), str(key)) if key else None,
-    )
 
 
 def _text_lines(found: dict[str, Any]) -> Iterator[str]:
