@@ -11,14 +11,20 @@ from random import randrange
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.run_notes import NOTES
 
-# Two busy cores say nothing about speed, so no example has a deadline. In CI the examples are the same each
-# time: a red run must be about the change; new examples are found at every other run.
-settings.register_profile("evenkeel", deadline=None, derandomize="CI" in os.environ, max_examples=50)
+# Two busy cores say nothing about speed, so no example has a deadline, and none is made too slowly. In CI
+# they are the same each time: a red run must be about the change; new examples are found at every other run.
+settings.register_profile(
+    "evenkeel",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+    max_examples=50,
+)
 # Of `make test PROFILE=deep`: for what is rare.
 settings.register_profile("deep", settings.get_profile("evenkeel"), max_examples=200, derandomize=False)
 # Of `make quick`: enough to run every line of a property, too few to find what is rare.

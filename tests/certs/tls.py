@@ -11,9 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from certs.serving import ServingContext
-
-#: Seconds after which a test's socket gives up; far more than a handshake takes on a busy machine.
-TIMEOUT_S = 20.0
+from tests.waiting import PATIENCE_S
 
 
 class EchoServer:
@@ -37,7 +35,7 @@ class EchoServer:
     ) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join(TIMEOUT_S)
+            thread.join(PATIENCE_S)
         self._listener.close()
 
     def _accept(self) -> None:
@@ -49,7 +47,7 @@ class EchoServer:
                 thread.start()
 
     def _echo(self, connection: socket.socket) -> None:
-        connection.settimeout(TIMEOUT_S)
+        connection.settimeout(PATIENCE_S)
         # A client that does not like the certificate hangs up; that is what some tests are about.
         with (
             suppress(OSError),
@@ -66,7 +64,7 @@ def connect(port: int, name: str, *, trust: Path, alpn: tuple[str, ...] = ()) ->
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_STRICT
     if alpn:
         context.set_alpn_protocols(list(alpn))
-    plain = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
+    plain = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
     try:
         return context.wrap_socket(plain, server_hostname=name)
     except BaseException:

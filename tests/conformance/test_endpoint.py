@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from conformance.case import Operation
 from conformance.endpoint import Endpoint
 from conformance.implementation import DeclinedError, ImplementationError, NoAnswerError
 from policies.manifests.errors import UsageError
+from tests.waiting import PATIENCE_S
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -27,10 +28,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         what = self.path.split("/")[1]
         if what == "slow":
-            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
-            for _ in range(9):
-                threading.Event().wait(1.0)
-                self.wfile.write(b"x")
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n")
+            with suppress(ConnectionError):
+                while not threading.Event().wait(0.1):
+                    self.wfile.write(b"x")
             return
         if what == "rubbish":
             self.wfile.write(b"y\n" * 9)
@@ -60,7 +61,9 @@ def server() -> Iterator[str]:
 
 
 @contextmanager
-def _at(url: str, *, token: str = "", timeout_s: float = 20.0) -> Iterator[Callable[[Operation], bytes]]:
+def _at(
+    url: str, *, token: str = "", timeout_s: float = PATIENCE_S
+) -> Iterator[Callable[[Operation], bytes]]:
     with closing(Endpoint(url, token=token, ca_file=None, timeout_s=timeout_s)) as found:
         yield lambda operation: found.answer(operation, b"{}")
 
@@ -101,7 +104,10 @@ def test_closed_connections(server: str) -> None:
 )
 def test_failures(server: str, path: str, error: type[Exception]) -> None:
     """A refusal is none of a request alone; bytes that trickle do not stretch the time."""
-    with _at(f"{server}/{path}", timeout_s=3.0) as answer, pytest.raises(error):
+    with (
+        _at(f"{server}/{path}", timeout_s=0.5 if path == "slow" else PATIENCE_S) as answer,
+        pytest.raises(error),
+    ):
         answer(Operation.SCORE)
 
 
@@ -113,9 +119,10 @@ def test_redirects_are_said(server: str) -> None:
 
 def test_given_up(server: str) -> None:
     """After three requests in a row without an answer, no further one is sent."""
-    found = Endpoint(f"{server}/v1/score", token="", ca_file=None, timeout_s=2.0)
+    found = Endpoint(f"{server}/v1/score", token="", ca_file=None, timeout_s=PATIENCE_S)
     with closing(found):
         found.answer(Operation.SCORE, b"{}")
+        found._timeout_s = 0.2
         found._paths[Operation.SCORE] = "/slow"
         errors: list[type[Exception]] = []
         for _ in range(3):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.security.slow_clients import CROWD, HEAD, Misbehavior, beside, dripped_head, one_byte_records
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.running import serving
 
 pytestmark = pytest.mark.slow
@@ -93,7 +93,7 @@ def test_idle_connections_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with serving(tmp_path) as server, ExitStack() as held:
         idle = [held.enter_context(server.tls()) for _ in range(46)]
         answers = [server.review().status for _ in range(20)]
-        idle[0].settimeout(5)
+        idle[0].settimeout(PATIENCE_S)
         first = idle[0].recv(1)
 
     assert [200] * 20 == answers

@@ -217,7 +217,7 @@ _FIELDS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(_FIELDS, max_size=3))
 def test_any_kustomization(fields: list[tuple[str, Any]]) -> None:
     """For any fields, nothing connects to where they lead, not even without the kernel's help."""

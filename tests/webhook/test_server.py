@@ -220,7 +220,7 @@ def _asking(server: Server, clients: int) -> Iterator[list[_Client]]:
 
 def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
     """While clients keep asking, the server drains: not one request fails, and every answer says goodbye."""
-    with serving(tmp_path, "--workers=2", "--drain-s=2") as server:
+    with serving(tmp_path, "--workers=2", f"--drain-s={PATIENCE_S}") as server:
         with closing(server.connect()) as idle, _asking(server, 6) as clients:
             ask(idle, "GET", "/livez")
             eventually(lambda: all(len(client.answers) > 20 for client in clients))
@@ -231,6 +231,8 @@ def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
             counts = [len(client.answers) for client in clients]
             idle.close()
             eventually(lambda: all(len(c.answers) > n + 5 for c, n in zip(clients, counts, strict=True)))
+        # Nobody asks any more, so nobody need wait for the end of the window.
+        server.process.send_signal(signal.SIGINT)
         code = server.process.wait(PATIENCE_S)
 
     assert [] == [failure for client in clients for failure in client.failures]

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.config import policy_set
@@ -51,7 +51,6 @@ def scoped(**scope: Any) -> SpreadPolicy:
     return policy_of(scope=scope)
 
 
-@settings(deadline=None)
 @given(st.lists(SCOPE, max_size=6), st.lists(st.tuples(LABELS, LABELS), min_size=1, max_size=3))
 def test_the_index_agrees_with_each_scope(scopes: list[Any], labels: list[tuple[Any, Any]]) -> None:
     """Earlier lookups of namespaces, and the labels that these had then, do not change the result."""

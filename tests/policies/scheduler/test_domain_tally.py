@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.model.cluster_kinds import POD
@@ -53,7 +53,6 @@ def _found(request: SchedulingRequest, index: ClusterIndex) -> list[dict[str, in
 class TestDomainTally:
     """Counts are kept up to date without counting all pods again."""
 
-    @settings(deadline=None)
     @given(
         pod=pods(),
         placed=st.lists(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.model.topology import ClusterTopology
@@ -94,7 +94,7 @@ def _evaluate(
     return evaluate(a_request(pod, {}, index, behavior_of(version)), index)
 
 
-@examples(100, suppress_health_check=[HealthCheck.too_slow])
+@examples(100)
 @given(version=st.sampled_from(RELEASES), nodes=_nodes(), spec=_specs())
 def test_eligible_nodes(
     version: KubernetesVersion, nodes: list[dict[str, Any]], spec: dict[str, Any]
@@ -118,7 +118,7 @@ def test_eligible_nodes(
     assert fitting(result) == [node.name for node in topology.usable]
 
 
-@examples(100, suppress_health_check=[HealthCheck.too_slow])
+@examples(100)
 @given(version=st.sampled_from(RELEASES), nodes=_nodes(), spec=_specs())
 def test_findings(version: KubernetesVersion, nodes: list[dict[str, Any]], spec: dict[str, Any]) -> None:
     """A rule about domains finds just those constraints of which the engine's counts say so."""
@@ -159,7 +159,7 @@ def test_findings(version: KubernetesVersion, nodes: list[dict[str, Any]], spec:
         assert (rule, positions) == (rule, found)
 
 
-@examples(150, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 @given(
     version=st.sampled_from(RELEASES),
     nodes=_nodes(),
@@ -228,7 +228,7 @@ def test_a_skew_that_never_binds(
 
 
 @pytest.mark.parametrize("version", RELEASES, ids=str)
-@examples(8, suppress_health_check=[HealthCheck.too_slow])
+@examples(8)
 @given(nodes=_nodes(), spec=_specs())
 def test_fields_that_a_release_drops_change_nothing(
     version: KubernetesVersion, nodes: list[dict[str, Any]], spec: dict[str, Any]

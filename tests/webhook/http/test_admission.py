@@ -6,7 +6,8 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
@@ -21,6 +22,7 @@ from tests.webhook.running import REVIEW, review_of
 from webhook.admission import respond as respond_module
 from webhook.admission.review import Phase
 from webhook.http import body as body_module
+from webhook.http import review_waits
 from webhook.http.body import _MOST_LARGE
 from webhook.http.review_waits import LONGEST_WAIT_S, MOST_WAITING
 
@@ -281,6 +283,14 @@ def following() -> Iterator[tuple[Caller, ClusterIndex]]:
     made.close()
 
 
+@dataclass(frozen=True)
+class _Clock:
+    """Stands in for the module ``time``."""
+
+    monotonic: Callable[[], float]
+    perf_counter: Callable[[], float] = time.perf_counter
+
+
 def test_no_review_is_decided_twice(
     following: tuple[Caller, ClusterIndex], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,7 +304,10 @@ def test_no_review_is_decided_twice(
         return decide(*arguments)
 
     monkeypatch.setattr(respond_module, "decide", counting)
-    scope: dict[str, Any] = {"query_string": b"timeout=200ms"}
+    # At the second look, the time is over.
+    looks = iter([0.0])
+    monkeypatch.setattr(review_waits, "time", _Clock(lambda: next(looks, time.monotonic() + 3600)))
+    scope: dict[str, Any] = {}
     scope["evenkeel.begun"] = caller.begin(FIRST_POD, Phase.MUTATE, **scope)
     answer = caller.call(path="/mutate", **scope)
 
@@ -324,13 +337,19 @@ def test_waiting_is_left_to_asgi(following: tuple[Caller, ClusterIndex]) -> None
     assert caller.at_once(FIRST_POD, Phase.MUTATE) is not None
 
 
-def test_a_review_waits_for_the_cache(following: tuple[Caller, ClusterIndex]) -> None:
+def test_a_review_waits_for_the_cache(
+    following: tuple[Caller, ClusterIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is answered when the ReplicaSet is there, and the log says how long it took; others go first."""
     caller, cluster = following
+    arrived = time.monotonic()
+    monkeypatch.setattr(review_waits, "time", _Clock(lambda: arrived + LONGEST_WAIT_S / 2))
 
     async def call_both() -> tuple[Any, Any]:
-        waiting = asyncio.create_task(caller.answer(FIRST_POD, path="/mutate"))
-        await asyncio.sleep(0.05)
+        scope: dict[str, Any] = {"path": "/mutate", "evenkeel.arrived": arrived}
+        waiting = asyncio.create_task(caller.answer(FIRST_POD, **scope))
+        while not caller.routes._waits._waiting:
+            await asyncio.sleep(0)
         other = await caller.answer(REVIEW)
         cluster.apply(REPLICA_SET)
         return other, await waiting

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,18 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 from webhook.http.child_processes import AbandonedError, ChildProcesses, Limit, LimitError, ResourceLimits
 
 MIB = 1 << 20
 
 
-def _children(*, timeout_s: float = 60.0, memory_bytes: int = 64 * MIB) -> ChildProcesses:
-    return ChildProcesses(ResourceLimits(timeout_s=timeout_s, memory_bytes=memory_bytes))
-
-
-def _sleep() -> None:
-    time.sleep(60)
+def _children(*, memory_bytes: int = 64 * MIB) -> ChildProcesses:
+    return ChildProcesses(ResourceLimits(timeout_s=PATIENCE_S, memory_bytes=memory_bytes))
 
 
 def _kill_itself() -> None:
@@ -75,17 +70,17 @@ def test_what_it_raises(error: Exception, raised: type[Exception]) -> None:
 @pytest.mark.parametrize(
     ("work", "timeout_s", "limit"),
     [
-        pytest.param(_sleep, 3.0, Limit.TIMEOUT, id="timeout: 60 s of 3"),
-        pytest.param(lambda: _take(200), 60, Limit.MEMORY, id="memory: 200 MiB of 64"),
-        pytest.param(_kill_itself, 60, Limit.KILLED, id="killed: by a signal"),
-        pytest.param(lambda: os._exit(3), 60, Limit.KILLED, id="killed: ended by itself"),
+        pytest.param(signal.pause, 0.2, Limit.TIMEOUT, id="timeout: more than 0.2 s"),
+        pytest.param(lambda: _take(200), None, Limit.MEMORY, id="memory: 200 MiB of 64"),
+        pytest.param(_kill_itself, None, Limit.KILLED, id="killed: by a signal"),
+        pytest.param(lambda: os._exit(3), None, Limit.KILLED, id="killed: ended by itself"),
     ],
 )
-def test_limits(work: Callable[[], object], timeout_s: float, limit: Limit) -> None:
+def test_limits(work: Callable[[], object], timeout_s: float | None, limit: Limit) -> None:
     """Work that meets a limit ends there, and holds up nobody after it."""
-    children = _children(timeout_s=timeout_s)
+    children = _children()
     with pytest.raises(LimitError) as caught:
-        children.run(work)
+        children.run(work, timeout_s=timeout_s)
 
     assert limit == caught.value.limit
     assert 1 == children.run(lambda: 1)
@@ -98,12 +93,12 @@ def _spin() -> None:
 
 def test_processor_time() -> None:
     """Work that computes too long ends, and waiting costs it nothing."""
-    children = ChildProcesses(ResourceLimits(timeout_s=120.0, memory_bytes=64 * MIB, processor_s=0.2))
+    children = ChildProcesses(ResourceLimits(timeout_s=PATIENCE_S, memory_bytes=64 * MIB, processor_s=0.2))
     with pytest.raises(LimitError, match=r"more than 0\.2 s of processor time") as caught:
         children.run(_spin)
 
     assert Limit.TIMEOUT == caught.value.limit
-    children.run(lambda: time.sleep(0.5))
+    children.run(lambda: signal.sigtimedwait([], 0.5))
 
 
 def test_memory_within_the_limit() -> None:
@@ -116,12 +111,12 @@ def test_memory_within_the_limit() -> None:
 
 def test_one_at_a_time() -> None:
     """Who waits too long for others is told that it is busy; who waits less is answered."""
-    children = _children(timeout_s=3.0)
+    children = _children()
     found: list[object] = []
 
     def wait() -> None:
         try:
-            children.run(_sleep)
+            children.run(signal.pause, timeout_s=0.2)
         except LimitError as error:
             found.append(error.limit)
 
@@ -142,7 +137,7 @@ def test_end() -> None:
 
     def wait() -> None:
         try:
-            children.run(_sleep)
+            children.run(signal.pause)
         except LimitError as error:
             found.append(error.limit)
 
@@ -150,7 +145,7 @@ def test_end() -> None:
     thread.start()
     eventually(lambda: children._running)
     children.end()
-    thread.join(20)
+    thread.join(PATIENCE_S)
 
     assert [Limit.BUSY] == found
     with pytest.raises(LimitError):
@@ -194,19 +189,19 @@ def test_a_client_that_leaves() -> None:
     ours, theirs = socket.socketpair()
     with ours, ThreadPoolExecutor() as pool:
         children = _children()
-        running = pool.submit(children.run, _sleep, client=ours.fileno())
+        running = pool.submit(children.run, signal.pause, client=ours.fileno())
         eventually(lambda: children._running)
         theirs.close()
 
         with pytest.raises(AbandonedError):
             running.result()
         with pytest.raises(AbandonedError):
-            _children().run(_sleep, client=ours.fileno())
+            _children().run(signal.pause, client=ours.fileno())
 
 
 def test_several_at_once(tmp_path: Path) -> None:
     """As many run at once as may; the two wait for one another."""
-    children = ChildProcesses(ResourceLimits(timeout_s=60.0, memory_bytes=64 * MIB), at_once=2)
+    children = ChildProcesses(ResourceLimits(timeout_s=PATIENCE_S, memory_bytes=64 * MIB), at_once=2)
 
     def meet(own: str, other: str) -> str:
         (tmp_path / own).touch()

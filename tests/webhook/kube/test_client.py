@@ -22,7 +22,7 @@ from certs.serving import ServingContext
 from certs.store import provision_self_signed
 from tests.certs.builders import a_folder, a_pair
 from tests.certs.tls import EchoServer
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 from tests.webhook import running
 from tests.webhook.kube.api_server import FakeApiServer, Handler, serving
 from tests.webhook.loopback import write_kubeconfig
@@ -45,7 +45,7 @@ def api(server: FakeApiServer, tmp_path: Path) -> KubernetesApiServer:
 
 
 def read(api: KubernetesApiServer) -> list[bytes]:
-    with api.watch(PODS, {}, idle_s=20) as watch:
+    with api.watch(PODS, {}, idle_s=PATIENCE_S) as watch:
         return list(watch)
 
 
@@ -213,7 +213,7 @@ def accepting(answer: bytes) -> Iterator[int]:
             connection, _ = listener.accept()
             with connection:
                 connection.sendall(answer)
-                done.wait(10)
+                done.wait(PATIENCE_S)
 
         done = threading.Event()
         thread = threading.Thread(target=accept)
@@ -232,7 +232,7 @@ def accepting(answer: bytes) -> Iterator[int]:
         pytest.param(
             "https", b"", 0.2, "it accepts connections and says nothing: it hangs", id="silence before TLS"
         ),
-        pytest.param("https", b"HTTP/1.1 400 Bad\r\n\r\n", 9.0, "it does not speak TLS", id="no TLS"),
+        pytest.param("https", b"HTTP/1.1 400 Bad\r\n\r\n", PATIENCE_S, "it does not speak TLS", id="no TLS"),
     ],
 )
 def test_errors_are_sentences(
@@ -255,7 +255,7 @@ def test_a_certificate_of_somebody_else(tmp_path: Path) -> None:
     with EchoServer(serving) as server:
         api = connect(kubeconfig=write_kubeconfig(tmp_path, f"https://127.0.0.1:{server.port}"))
         with pytest.raises(UnreachableError, match=r"its certificate cannot be verified: [a-z -]+$"):
-            api.send("GET", "/version", timeout_s=5)
+            api.send("GET", "/version", timeout_s=PATIENCE_S)
 
 
 def test_nobody_of_that_name(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_nobody_of_that_name(tmp_path: Path) -> None:
     api = connect(kubeconfig=write_kubeconfig(tmp_path, "https://nobody.invalid"))
 
     with pytest.raises(UnreachableError, match="no such host"):
-        api.send("GET", "/version", timeout_s=5)
+        api.send("GET", "/version", timeout_s=PATIENCE_S)
 
 
 def test_a_watch_is_canceled_by_another_thread(server: FakeApiServer, api: KubernetesApiServer) -> None:
@@ -272,7 +272,7 @@ def test_a_watch_is_canceled_by_another_thread(server: FakeApiServer, api: Kuber
 
     def wait() -> None:
         try:
-            with api.watch(PODS, {"resourceVersion": "1"}, idle_s=20) as watch:
+            with api.watch(PODS, {"resourceVersion": "1"}, idle_s=PATIENCE_S) as watch:
                 watches.append(watch)
                 list(watch)
         except UnreachableError:
@@ -282,7 +282,7 @@ def test_a_watch_is_canceled_by_another_thread(server: FakeApiServer, api: Kuber
     thread.start()
     eventually(lambda: watches)
     watches[0].cancel()
-    thread.join(10)
+    thread.join(PATIENCE_S)
     watches[0].cancel()
 
     assert not thread.is_alive()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.cert_rotation.cluster import LEASE, Objects, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import election
@@ -62,15 +62,22 @@ def candidates(cluster: Objects, folder: Path) -> Iterator[Stand]:
                 resign()
     for thread in threading.enumerate():
         if thread.name == "election":
-            thread.join(20)
+            thread.join(PATIENCE_S)
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a Lease last seconds instead of a quarter of a minute; the client takes nothing shorter."""
+def lasting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody lose a Lease for a busy machine, and ask for it every second: the client takes no less."""
+    monkeypatch.setattr(election, "_LEASE_S", 900)
+    monkeypatch.setattr(election, "_RENEW_S", 600)
+    monkeypatch.setattr(election, "_RETRY_S", 1)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, lasting: None) -> None:
+    """Let a Lease last seconds instead of a quarter of a minute; on a busy machine it may be lost, too."""
     monkeypatch.setattr(election, "_LEASE_S", 3)
     monkeypatch.setattr(election, "_RENEW_S", 2)
-    monkeypatch.setattr(election, "_RETRY_S", 1)
 
 
 def holder(cluster: Objects) -> str:
@@ -78,7 +85,7 @@ def holder(cluster: Objects) -> str:
     return str(cluster.objects[LEASE]["spec"]["holderIdentity"])
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("lasting")
 def test_one_leads_and_gives_back(tmp_path: Path) -> None:
     """Of two one leads; when it resigns, the other does at once."""
     cluster = Objects()
@@ -105,13 +112,14 @@ def test_an_outage(tmp_path: Path) -> None:
         eventually(lambda: candidate.leads)
         cluster.down = True
         eventually(lambda: not candidate.leads)
+        ended = candidate.stopped
         cluster.down = False
         eventually(lambda: candidate.leads)
 
-        assert (2, 1) == (candidate.started, candidate.stopped)
+        assert candidate.started > ended > 0
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("lasting")
 def test_a_lease_that_holds_rubbish(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """It is told, the thread lives on, and a Lease that is mended is taken."""
     cluster = Objects()
@@ -151,7 +159,7 @@ def test_who_was_told_late(tmp_path: Path) -> None:
     assert (0, 0) == (candidate.started, candidate.stopped)
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("lasting")
 def test_resigning_while_nobody_answers(tmp_path: Path) -> None:
     """The end does not wait for an API server that is away."""
     cluster = Objects()

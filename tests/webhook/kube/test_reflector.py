@@ -19,7 +19,7 @@ import pytest
 from policies.manifests.fields import FieldError
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.kube.api_server import FakeApiServer, Fault, Handler, event, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import reflector as module
@@ -520,7 +520,7 @@ def test_a_version_that_expired_says_nothing_of_the_age(server: FakeApiServer, t
     held = threading.Event()
 
     def refuse_later(handler: Handler) -> None:
-        held.wait(20)
+        held.wait(PATIENCE_S)
         handler.reply(503, b"")
 
     with following(server, tmp_path) as (reflector, _):

@@ -24,6 +24,7 @@ from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
 from webhook.kube.reflector import Reflector
 from webhook.kube.watched_resources import SPREAD_POLICIES
+from webhook.policy_controller import status_writer
 from webhook.policy_controller.controller import PolicyResources, policies_of
 from webhook.policy_controller.status_writer import COUNT_EVERY_S, PolicyStatusWriter
 
@@ -44,6 +45,7 @@ class Replica:
         self.end: Callable[[], None] = lambda: None
         self.resigned = threading.Event()
         self.now = 1000.0
+        self.looks = 0
         self.context = a_context(cluster=[], live=True)
         self.workloads = ClusterWorkloads(self.context.kinds)
         self.writer = PolicyStatusWriter(
@@ -64,6 +66,11 @@ class Replica:
             self.context = replace(self.context, policies=policies)
         return self.context
 
+    def look(self) -> None:
+        """Wait until it has looked at all that is there, and once more."""
+        enough = self.looks + 3
+        eventually(lambda: self.looks >= enough)
+
     def _elect(self, started: Callable[[], None], stopped: Callable[[], None]) -> Callable[[], None]:
         self.begin, self.end = started, stopped
         return self.resigned.set
@@ -76,8 +83,17 @@ def server() -> Iterator[FakeApiServer]:
 
 
 @pytest.fixture
-def replica(server: FakeApiServer, tmp_path: Path) -> Iterator[Replica]:
+def replica(server: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replica]:
     made = Replica(server, tmp_path)
+    step = PolicyStatusWriter._step
+
+    def counted(writer: PolicyStatusWriter) -> float:
+        pause_s = step(writer)
+        made.looks += 1
+        return pause_s
+
+    monkeypatch.setattr(status_writer, "_LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(PolicyStatusWriter, "_step", counted)
     made.writer.start()
     yield made
     made.writer.stop()
@@ -96,7 +112,7 @@ def test_only_the_leader_writes(server: FakeApiServer, replica: Replica) -> None
     server.put(a_policy("p", enforcement="deny"))
     replica.workloads(BROKEN)
     eventually(replica.resources.listed)
-    time.sleep(0.7)
+    replica.look()
     before = status(server)
     replica.begin()
     eventually(lambda: {"selected": 1, "denied": 1} == status(server).get("workloads"))
@@ -124,7 +140,7 @@ def test_workloads_are_counted_now_and_then(server: FakeApiServer, replica: Repl
     replica.begin()
     eventually(lambda: {"selected": 0, "denied": 0} == status(server).get("workloads"))
     replica.workloads(BROKEN)
-    time.sleep(1.2)
+    replica.look()
     unchanged = status(server)["workloads"]
     replica.now += COUNT_EVERY_S
     eventually(lambda: {"selected": 1, "denied": 1} == status(server).get("workloads"))
@@ -141,7 +157,7 @@ def test_nothing_is_counted_of_a_cluster_that_is_not_known(server: FakeApiServer
     server.put(a_policy("p"))
     replica.begin()
     eventually(lambda: status(server).get("conditions"))
-    time.sleep(0.7)
+    replica.look()
     before = status(server)
     replica.context = a_context(cluster=[], live=True)
     eventually(lambda: status(server).get("workloads"))
@@ -154,7 +170,8 @@ def test_a_replica_that_leads_no_more_writes_no_more(server: FakeApiServer, repl
     replica.begin()
     replica.end()
     server.put(a_policy("p"))
-    time.sleep(0.7)
+    eventually(replica.resources.listed)
+    replica.look()
     replica.writer.stop()
 
     assert {} == status(server)
@@ -170,7 +187,7 @@ def test_what_cannot_be_written_is_logged_once(
     server.read_only = True
     replica.begin()
     eventually(lambda: "policy_status_failed" in [record.message for record in caplog.records])
-    time.sleep(1.2)
+    replica.look()
     server.read_only = False
     eventually(lambda: status(server).get("workloads"))
     eventually(lambda: "policy_status_failed_resolved" in [record.message for record in caplog.records])
