@@ -12,6 +12,11 @@ PATIENCE_S = 120.0
 POLL_S = 0.02
 
 
+def pause(seconds: float) -> None:
+    """Stand for something that takes time. What others do meanwhile must make no difference to a test."""
+    time.sleep(seconds)
+
+
 def eventually(
     condition: Callable[[], Any],
     *,

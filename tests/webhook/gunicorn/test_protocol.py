@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import PATIENCE_S, eventually
+from tests.waiting import PATIENCE_S, eventually, pause
 from tests.webhook.running import REVIEW, Server, ask, read_all, serving
 
 pytestmark = pytest.mark.slow
@@ -300,7 +300,7 @@ def test_reviews_are_answered_in_order(parsing: Server, parts: list[bytes]) -> N
     with parsing.tls() as sock:
         for part in parts:
             sock.sendall(part)
-            time.sleep(0.05)
+            pause(0.05)
         sock.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         received = read_all(sock)
     answers = [answer.partition(b"\r\n\r\n") for answer in received.split(b"HTTP/1.1 ")[1:]]

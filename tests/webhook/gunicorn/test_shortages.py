@@ -7,7 +7,6 @@ import signal
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -125,8 +124,7 @@ def test_a_killed_server_leaves_no_key(tmp_path: Path) -> None:
         first.process.kill()
         first.process.wait(PATIENCE_S)
     (left,) = tmp_path.glob("evenkeel-serve-*/certificates/tls.key")
-    while _alive(first):
-        time.sleep(0.1)
+    eventually(lambda: not _alive(first))
     with started(tmp_path):
         assert not left.exists()
         assert 1 == len(list(tmp_path.glob("evenkeel-serve-*")))

@@ -18,7 +18,7 @@ from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_policy, a_workload
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, pause
 from webhook.admission.current_context import CurrentContext
 from webhook.http import review_waits, state
 from webhook.http.admission import AdmissionRoutes
@@ -258,7 +258,7 @@ def test_many_previews(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(*_: object, **__: object) -> list[str]:
         running[0] += 1
         most.append(running[0])
-        time.sleep(0.05)
+        pause(0.05)
         running[0] -= 1
         return ["looked at"]
 

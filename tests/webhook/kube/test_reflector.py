@@ -19,7 +19,7 @@ import pytest
 from policies.manifests.fields import FieldError
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod
-from tests.waiting import PATIENCE_S, eventually
+from tests.waiting import PATIENCE_S, eventually, pause
 from tests.webhook.kube.api_server import FakeApiServer, Fault, Handler, event, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import reflector as module
@@ -87,7 +87,7 @@ def lines(*sent: bytes, end: bytes = b"0\r\n\r\n") -> Fault:
 
 def lasting_a_second(handler: Handler) -> None:
     handler.stream()
-    time.sleep(1)
+    pause(1)
     handler.wfile.write(b"0\r\n\r\n")
 
 

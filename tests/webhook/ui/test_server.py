@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -73,8 +72,7 @@ class Gate:
 
     def explain(self, *arguments: Any, **names: Any) -> Explained:
         """Explain when the gate is open."""
-        while not self._file.exists():
-            time.sleep(0.01)
+        eventually(self._file.exists)
         return explain_object(*arguments, **names)
 
 
