@@ -218,7 +218,6 @@ def _announcement(address: str, state: ServerState, certificate: Path) -> Callab
     }
     if cluster is not None and not state.settings.live:
         fields |= {"nodes": cluster.node_count, "pods": cluster.pod_count}
-    # What clients can trust, if it is known.
     if (authority := certificate.with_name(CA_CERTIFICATE)).exists():
         fields["ca"] = str(authority)
     return lambda: LOGGER.info("serving", extra={"fields": fields})

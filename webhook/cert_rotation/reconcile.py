@@ -78,13 +78,12 @@ class Reconciler:
         self._api = api
         self._webhooks = target.webhooks
         self._secret = SecretStore(api, target.namespace, target.secret)
-        self._now = now
+        self._now, self._looked_at = now, now()
         self._trust = Trust()
 
     def now(self) -> datetime:
-        """Return the current time, by the API server's clock if this machine's differs: it verifies."""
-        now = self._now()
-        return now - self.skew if clock_problem(self.skew) else now
+        """Return the time of the last look, by the API server's clock if ours differs: it verifies."""
+        return self._looked_at - self.skew if clock_problem(self.skew) else self._looked_at
 
     def observe(self) -> ObservedState:
         """Read the configurations and the Secret.
@@ -94,8 +93,9 @@ class Reconciler:
         """
         configurations = read_configurations(self._api, self._webhooks)
         stored = self._secret.read()
-        date = self._api.date
-        self.skew = self._now() - date if date else timedelta(0)
+        # Once: a clock that is set between two readings would count as right.
+        self._looked_at, date = self._now(), self._api.date
+        self.skew = self._looked_at - date if date else timedelta(0)
         return self._observed(stored, configurations)
 
     def reconcile(

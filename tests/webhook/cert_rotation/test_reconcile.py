@@ -65,6 +65,19 @@ def test_from_nothing() -> None:
     assert [path for _, path in cluster.writes] == [SECRET.rpartition("/")[0], MUTATING, VALIDATING]
 
 
+def test_a_clock_that_is_set_meanwhile() -> None:
+    """A look has one time: nothing is signed by a clock that went wrong after it was compared."""
+    cluster, clock = a_cluster(), Clock()
+    reconciler = a_reconciler(cluster, clock)
+    observed = reconciler.observe()
+    clock.now += timedelta(days=250)
+    observed, _ = reconciler.reconcile(observed)
+
+    assert_in_order(observed)
+    assert observed.keyring.serving is not None
+    assert not observed.keyring.serving.not_yet_valid(NOW)
+
+
 def test_not_installed() -> None:
     """Without configurations the Secret is created all the same."""
     observed, rotation = a_reconciler(a_cluster(installed=False)).reconcile()
