@@ -52,6 +52,19 @@ def configuration_path(kind: str, name: str) -> str:
     return f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}s/{name}"
 
 
+def split_path(path: str) -> tuple[str, str]:
+    """Return the route of a path that webhooks call, and the token after it; both empty if it is none.
+
+    What logs, errors and checks name is the route, never a path.
+
+    >>> split_path("/validate"), split_path("/validate/s3cr3t"), split_path("/livez")
+    (('/validate', ''), ('/validate', 's3cr3t'), ('', ''))
+    """
+    start, _, rest = path.partition("/")
+    name, _, token = rest.partition("/")
+    return (f"/{name}", token) if not start and f"/{name}" in OPERATIONS else ("", "")
+
+
 def probe_answer(path: str) -> str:
     """Return the warning by which a webhook answers a probe."""
     return f"{PROBE_ANNOTATION}: answered by {path}"
@@ -336,6 +349,6 @@ def labels_for(selectors: Iterable[LabelSelector]) -> dict[str, str] | None:
 def _route(client: Mapping[str, Any]) -> str:
     """Return where the server is called: what decides which webhook it is."""
     service = client.get("service")
-    if isinstance(service, dict):
-        return str(service.get("path") or "/")
-    return urlsplit(str(client.get("url") or "")).path or "/"
+    of_url = urlsplit(str(client.get("url") or "")).path
+    path = str(service.get("path")) if isinstance(service, dict) else of_url
+    return split_path(path)[0] or "another path"

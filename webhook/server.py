@@ -17,7 +17,8 @@ from webhook.component import Component
 from webhook.gunicorn.application import Application, Served
 from webhook.gunicorn.listener import open_listener, parse_bind, shown_address
 from webhook.http.application import HttpApplication
-from webhook.http.authorization.authorizer import Authorizer, access_mode, build_authorizer
+from webhook.http.authorization.authorizer import Authorizer, access_mode, build_authorizer, is_loopback
+from webhook.http.path_tokens import PathTokens
 from webhook.http.problems import problem
 from webhook.http.state import ServerState
 from webhook.settings import Settings
@@ -107,6 +108,10 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     state = _server_state(settings, folder, certificates, telemetry, events)
     report_validity(certificates.pair, state.now())
     listener = open_listener(settings.bind)
+    told_to_all = not (settings.path_tokens or settings.client_ca or is_loopback(settings.bind))
+    if told_to_all and (settings.live or settings.cluster):
+        why = "who reaches the port learns of the cluster from reviews: give --path-tokens or --client-ca"
+        LOGGER.warning("cluster_told_to_all", extra={"fields": {"why": why}})
     app = HttpApplication(state)
     served = Served(
         asgi=app,
@@ -137,8 +142,10 @@ def _server_state(
     cache = assembly.cluster_cache(settings, workloads)
     current = assembly.current_context(settings, cache, workloads)
     policies = assembly.policy_controller(settings, current)
+    tokens = PathTokens(Path(settings.path_tokens)) if settings.path_tokens else None
     components: list[Component | None] = [
         current,
+        tokens,
         policies,
         assembly.status_writer(settings, cache, policies, current),
         assembly.skew_controller(settings, cache, current, telemetry),
@@ -154,6 +161,7 @@ def _server_state(
         telemetry=telemetry,
         events=events,
         components=[component for component in components if component is not None],
+        path_tokens=tokens,
         workloads=workloads,
         with_policy=policies.with_policy,
         access=_authorizer(settings, telemetry),

@@ -137,6 +137,15 @@ class Settings:
             "CA of client certificates, PEM; reviews without a valid client certificate are rejected.", "FILE"
         ),
     )
+    #: File name. The chart and the kustomization mount a Secret for it; a missing file may come.
+    path_tokens: str = field(
+        default="",
+        metadata=_help(
+            "Tokens of the paths that the API server calls, /validate/TOKEN and /mutate/TOKEN, one a line; "
+            "reviews without one, or a client certificate, are told nothing of the cluster.",
+            "FILE",
+        ),
+    )
     #: Where nothing is said, only who can reach the port without a network is answered unasked.
     access: Access = field(
         default=Access.AUTO,

@@ -154,7 +154,7 @@ def decide_unreviewable(namespace: str, context: AdmissionContext, why: str, *, 
         why: Why it was not reviewed.
         may_deny: Whether it is denied if a policy may want that.
     """
-    known = context.snapshot.namespaces.get(namespace) if context.snapshot else None
+    known = context.namespaces.get(namespace)
     labels = None if known is None else known.labels
     policies = [policy for policy in context.policies if policy.scope.may_select(namespace, labels)]
     if not policies:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from policies.model.node import Node
     from policies.scheduler.index import ClusterIndex
 
+#: Why a caller that may be anyone learns nothing of the cluster.
+STRANGER: Final = "the request has neither the secret path of the webhooks nor a client certificate"
 #: Constraints for which is kept what was derived from the nodes: the next workload may have the same. With
 #: 5,000 nodes it can be a megabyte for each.
 MAX_KEPT: Final = 64
@@ -41,10 +43,12 @@ class _Derived:
     Attributes:
         last: The nodes, None without a cluster, and what rules are given of them.
         constraints: How many constraints were compared with them.
+        stranger: The context of strangers; None until one calls.
     """
 
     last: tuple[tuple[Node, ...] | None, Context] | None = None
     constraints: int = 0
+    stranger: AdmissionContext | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +70,7 @@ class AdmissionContext:
         tolerated: Rules of the API server that an object may break and is placed all the same.
         release: What that release does with the fields of constraints.
         snapshot: The cluster's services, namespaces and owners; None if none is connected.
+        namespaces: The namespaces, by which policies select objects; empty if none is connected.
     """
 
     policies: tuple[SpreadPolicy, ...]
@@ -82,6 +87,7 @@ class AdmissionContext:
     tolerated: frozenset[str] = frozenset()
     release: ReleaseFields = field(init=False, repr=False, compare=False)
     snapshot: Snapshot | None = field(init=False, repr=False, compare=False)
+    namespaces: Mapping[str, Namespace] = field(init=False, repr=False, compare=False)
     _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -91,7 +97,9 @@ class AdmissionContext:
         if self.judged_as is not None:
             fields = fields_in(self.judged_as, strict=fields.strict)
         object.__setattr__(self, "release", fields)
-        object.__setattr__(self, "snapshot", None if self.cluster is None else self.cluster.snapshot)
+        snapshot = None if self.cluster is None else self.cluster.snapshot
+        object.__setattr__(self, "snapshot", snapshot)
+        object.__setattr__(self, "namespaces", {} if snapshot is None else snapshot.namespaces)
 
     def with_policies(self, policies: tuple[SpreadPolicy, ...]) -> AdmissionContext:
         """Return the same with other policies in force."""
@@ -103,11 +111,24 @@ class AdmissionContext:
         if self.snapshot is not None:
             namespaces = self.snapshot.namespaces | {name: namespace}
             object.__setattr__(changed, "snapshot", replace(self.snapshot, namespaces=namespaces))
+            object.__setattr__(changed, "namespaces", namespaces)
         return changed
 
     def without_cluster(self, why: str) -> AdmissionContext:
         """Return the same without the cache of the cluster, for a reason that is reported."""
         return replace(self, cluster=None, withheld=why)
+
+    def for_stranger(self) -> AdmissionContext:
+        """Return the same for a caller that may be anyone: nothing of the cluster can be told.
+
+        What remains is which policies select its namespace, and whether that opts out of injection: who is
+        taken for a stranger by mistake must not get past a policy.
+        """
+        if self._derived.stranger is None:
+            stranger = self.without_cluster(STRANGER)
+            object.__setattr__(stranger, "namespaces", self.namespaces)
+            self._derived.stranger = stranger
+        return self._derived.stranger
 
     def reading(self) -> AbstractContextManager[object]:
         """Keep events away while something is decided, so that all of it is of one state of the cluster."""
@@ -129,7 +150,7 @@ class AdmissionContext:
         """Return the policies whose scope matches an object, in order."""
         if not self.policies:
             return []
-        namespace = self.snapshot.namespaces.get(workload.namespace) if self.snapshot else None
+        namespace = self.namespaces.get(workload.namespace)
         labels = None if namespace is None else namespace.labels
         policies: PolicySet = self.policies  # type: ignore[assignment]  # see __post_init__
         return policies.selecting(workload.namespace, labels, workload.labels, self.kinds_of(workload))
@@ -184,7 +205,7 @@ class AdmissionContext:
 
 
 def _rule_context(nodes: tuple[Node, ...] | None, context: AdmissionContext) -> Context:
-    domains = listed_domains(context.policies)
+    domains = listed_domains(context.policies) if context.withheld != STRANGER else {}
     known = bool(nodes) or bool(domains)
     karpenter = any(KARPENTER_NODE_LABEL in node.labels for node in nodes or ())
     cluster = context.cluster

@@ -45,7 +45,7 @@ class Skip(StrEnum):
     NO_OWN_SELECTOR = "it has no selector of its own that matches its template"
     GENERATED_LABEL = "its selector does not match the labels that its controller generates"
     NO_CLUSTER = "no cluster is connected, so its selector cannot be deduced"
-    WITHHELD = "the cluster cache cannot be used, so its selector cannot be deduced"
+    WITHHELD = "the cluster cannot be used, so its selector cannot be deduced"
     NO_DEDUCED_SELECTOR = "no Service matches it and no known controller owns it"
     NO_DEFAULTS = "its scheduler has no default constraints"
 
@@ -157,11 +157,11 @@ def reason_of_object(workload: Workload) -> Skip | None:
 
 def _reason_of_cluster(workload: Workload, context: AdmissionContext) -> Skip | None:
     """Return why an object's namespace or owner keeps defaults away, as far as they are in the cache."""
-    if context.snapshot is None:
-        return None
-    namespace = context.snapshot.namespaces.get(workload.namespace)
+    namespace = context.namespaces.get(workload.namespace)
     if namespace is not None and opts_out(namespace.annotations):
         return Skip.OPTED_OUT
+    if context.snapshot is None:
+        return None
     # A Deployment's controller copies its annotations to its ReplicaSets, so the owner speaks for it too.
     owner = workload.owner and context.snapshot.controller(workload.owner, workload.namespace)
     return Skip.OPTED_OUT if owner and opts_out(owner.annotations) else None

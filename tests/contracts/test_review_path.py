@@ -119,12 +119,14 @@ def reviewed(obj: dict[str, Any], phase: Phase, context: AdmissionContext) -> Wa
         telemetry=Telemetry("1", registry=CollectorRegistry()),
         events=EventLog(LogFormat.TEXT, LogLevel.ERROR, descriptor=2),
     )
-    at_once = HttpApplication(state).at_once[f"/{phase.value}".encode()]
+    at_once = HttpApplication(state).at_once(f"/{phase.value}".encode())
+    assert at_once is not None
     review = json.loads(review_of(obj))
     review["request"]["userInfo"] = {"username": f"system:serviceaccount:kube-system:{user}"}
     body = json.dumps(review).encode()
     scope = {
         "method": "POST",
+        "path": f"/{phase.value}",
         "query_string": b"timeout=10s",
         "headers": [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))],
         "extensions": {},

@@ -43,7 +43,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         pytest.param("GET", "/livez", 200, '"ok"', id="200: alive"),
         pytest.param("GET", "/readyz", 200, '"ok"', id="200: ready"),
         pytest.param("GET", "/metrics", 200, "evenkeel_build_info{version=", id="200: metrics"),
-        pytest.param("GET", "/nowhere", 404, "GET /nowhere: not found", id="404: unknown route"),
+        pytest.param("GET", "/nowhere", 404, "GET this path: not found", id="404: unknown route"),
         pytest.param("POST", "/livez", 405, "method not allowed", id="405: POST to a page"),
         pytest.param("GET", "/validate", 405, "use POST", id="405: GET of a review"),
         pytest.param("POST", "/validate", 415, "Content-Type must be", id="415: no content type"),
@@ -103,6 +103,22 @@ def test_one_line_a_review(pair: Server) -> None:
     [*_, line] = eventually(lambda: pair.lines("review_ignored")[before:])
 
     assert "uid=6b1f phase=validate op=CREATE kind=ConfigMap ns=shop name=settings" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        pytest.param(["--bind=0.0.0.0:0"], 1, id="every address"),
+        pytest.param(["--bind=0.0.0.0:0", "--path-tokens=/nowhere"], 0, id="every address, and tokens"),
+        pytest.param([], 0, id="loopback"),
+    ],
+)
+def test_who_is_told_of_the_cluster(tmp_path: Path, options: list[str], warned: int) -> None:
+    """A server that tells all who reach it says so, unless none but this machine does."""
+    cluster = tmp_path / "cluster.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": two_full_zones()}))
+    with serving(tmp_path, f"--cluster={cluster}", *options) as running:
+        assert warned == len(running.lines("cluster_told_to_all"))
 
 
 def test_a_workload_that_fits_nowhere_is_allowed_with_a_warning(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ class RefusedReview(NamedTuple):
 
 def respond(request: ReviewRequest, context: AdmissionContext) -> Reply | RefusedReview:
     """Answer one review, decided by what is in force now; whatever a body holds, there is an outcome."""
+    context = context if request.from_api_server else context.for_stranger()
     try:
         review = Review.parse(request.body)
         return reply_to(request, review, decide(review, request, context))
@@ -78,6 +79,7 @@ def respond_unreviewable(
         context: What it is decided by.
         why: What kept it from being reviewed.
     """
+    context = context if request.from_api_server else context.for_stranger()
     try:
         return _reply_unread(request, context, why) or RefusedReview(HTTPStatus.BAD_REQUEST, why)
     except Exception as error:  # noqa: BLE001  # as above

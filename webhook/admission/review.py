@@ -250,8 +250,10 @@ class ReviewRequest(NamedTuple):
         body: The AdmissionReview, or its beginning.
         phase: Which webhook is called.
         budget: The time that the request has.
+        from_api_server: Whether the caller is taken for the API server: no other is told of the cluster.
     """
 
     body: bytes
     phase: Phase
     budget: Budget
+    from_api_server: bool = True

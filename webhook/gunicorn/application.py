@@ -9,7 +9,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -100,7 +100,7 @@ class Served:
 
     Attributes:
         asgi: The callable that answers requests.
-        at_once: By path, what may answer a small request as soon as it has come.
+        at_once: Returns what may answer a small request to a path as soon as it has come.
         listener: The bound socket.
         ssl_context: Returns the context for the next connection.
         error_body: Returns the body of an error; JSON.
@@ -117,7 +117,7 @@ class Served:
     listener: socket.socket
     ssl_context: Callable[[], ssl.SSLContext]
     error_body: Callable[[str], bytes]
-    at_once: Mapping[bytes, AtOnce] = field(default_factory=dict)
+    at_once: Callable[[bytes], AtOnce | None] = field(default=lambda _path: None)
     begin_drain: Callable[[], None] = _nothing
     when_ready: Callable[[], None] = _nothing
     tick: Callable[[], None] = _nothing
@@ -175,7 +175,8 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             # A socket in the home folder that controls the server is not wanted.
             "control_socket_disable": True,
             "logger_class": GunicornLog,
-            "loglevel": "debug" if chatty else "warning",
+            # At debug it writes the path of every request, which may have a token in it.
+            "loglevel": "info" if chatty else "warning",
         }
 
     def _hooks(self) -> dict[str, Any]:

@@ -254,11 +254,12 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         """Return the function that answers a request at once whose head has come; None if there is none."""
         parser = self._callback_parser
         path, _, query = parser.path.partition(b"?")
-        at_once: AtOnce | None = self.worker.app.at_once.get(path)
+        at_once: AtOnce | None = self.worker.app.at_once(path)
         if at_once is None or not request_head.is_small_and_plain(parser, query):
             return None
         scope = {
             "method": "POST",
+            "path": path.decode("latin-1"),
             "query_string": query,
             "headers": request_head.fields(parser),
             "extensions": self._extensions,

@@ -39,6 +39,7 @@ from webhook.http.body import (
 )
 from webhook.http.problems import JSON, RefusalError, problem
 from webhook.http.review_waits import BegunReview, ReviewWaits
+from webhook.registration import split_path
 from webhook.telemetry.logs import LOGGER
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class AdmissionRoutes:
     def _begin(self, phase: Phase, scope: Scope, body: bytes) -> BegunReview:
         """Answer a review whose body has come, if that takes no waiting."""
         began = time.perf_counter()
-        request = ReviewRequest(body, phase, _budget(scope))
+        request = self._request(body, phase, scope)
         outcome = respond(request, self._current.usable())
         seconds = time.perf_counter() - began
         if not isinstance(outcome, Reply) or outcome.preliminary:
@@ -94,7 +95,7 @@ class AdmissionRoutes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; not at all if the client leaves before it has come."""
-        phase = PHASES[scope["path"]]
+        phase = PHASES[split_path(scope["path"])[0]]
         try:
             async with AsyncExitStack() as held:
                 begun = scope.get("evenkeel.begun") or await self._receive(phase, scope, receive, held)
@@ -137,11 +138,17 @@ class AdmissionRoutes:
                 why = f"its review has more than {self._limit} bytes"
             case MissingRest.NO_ROOM:
                 why = "too many large objects are being reviewed, try again"
-        began, request = time.perf_counter(), ReviewRequest(body.data, phase, _budget(scope))
+        began, request = time.perf_counter(), self._request(body.data, phase, scope)
         outcome = respond_unreviewable(request, self._current.usable(), why)
         begun = BegunReview(request, outcome, time.perf_counter() - began, None)
         self._note(begun)
         return begun
+
+    def _request(self, body: bytes, phase: Phase, scope: Scope) -> ReviewRequest:
+        """Return a request whose body has come; whatever token its path has, it is answered."""
+        tokens = None if "tls" in scope["extensions"] else self._state.path_tokens
+        known = tokens is None or tokens.admits(split_path(scope["path"])[1])
+        return ReviewRequest(body, phase, _budget(scope), known)
 
     def _has_certificate(self, scope: Scope) -> bool:
         """Return whether a client has shown what it must; the handshake has verified it."""

@@ -12,6 +12,7 @@ import orjson
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
 
 from policies.manifests.wire_reader import prepare
+from webhook.gunicorn.protocol import AtOnce
 from webhook.http.admission import PHASES, AdmissionRoutes
 from webhook.http.api_routes import API_ROUTES, ApiCall, ApiReply, ApiRoute
 from webhook.http.body import Receive, Scope, Send
@@ -21,6 +22,7 @@ from webhook.http.openapi import ProbeAnswer, document
 from webhook.http.pages import Pages
 from webhook.http.problems import JSON, RefusalError
 from webhook.http.state import ServerState
+from webhook.registration import split_path
 from webhook.requests.frame import RequestError
 from webhook.requests.placement import CLUSTER
 from webhook.requests.screen import TEXT, is_wide, read_screen
@@ -58,15 +60,15 @@ class HttpApplication:
         self._state = state
         self._admission = AdmissionRoutes(state)
         self._pages = Pages(state, create_app(state))
-        self._routes = dict.fromkeys(PHASES, self._admission)
-        #: By path, what may answer a review as soon as it has come.
-        self.at_once = {
-            path.encode(): partial(self._admission.at_once, phase) for path, phase in PHASES.items()
-        }
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer one request."""
-        return self._routes.get(scope["path"], self._pages)(scope, receive, send)
+        return (self._admission if split_path(scope["path"])[0] else self._pages)(scope, receive, send)
+
+    def at_once(self, path: bytes) -> AtOnce | None:
+        """Return what may answer a request to a path as soon as it has come; None if nothing may."""
+        phase = PHASES.get(split_path(path.decode("latin-1"))[0])
+        return partial(self._admission.at_once, phase) if phase else None
 
     def tick(self) -> None:
         """Do what is due beside the requests; called now and then, and before the process ends."""

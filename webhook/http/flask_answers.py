@@ -58,9 +58,11 @@ def answer_errors(
 
     def answer_http(error: HTTPException) -> Response:
         """Keep the status and the methods that are allowed; the rest of Flask's own answer is HTML."""
-        text = f"{request.method} {request.path}: {error.name.lower()}"
+        routes = {rule.rule for rule in app.url_map.iter_rules()}
+        # Any other path may have a token in it.
+        named = request.path if request.path in routes else "this path"
+        text = f"{request.method} {named}: {error.name.lower()}"
         if error.code == HTTPStatus.NOT_FOUND:
-            routes = {rule.rule for rule in app.url_map.iter_rules()}
             text = f"{text}; the routes are {', '.join(sorted(routes))}"
         response = answer(RefusalError(HTTPStatus(error.code or 500), text))
         response.headers.extend([header for header in error.get_headers() if header[0] == "Allow"])

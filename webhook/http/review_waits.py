@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from policies.admission.decision import CacheMiss, NamespaceChange
 from policies.admission.policy_preview import preview_warnings, preview_workloads
 from policies.admission.warnings import AdmissionWarning
+from policies.config.context import STRANGER
 from webhook.admission.reply import Reply, reply_to
 from webhook.admission.respond import RefusedReview, respond
 from webhook.admission.review import ReviewRequest
@@ -67,6 +68,8 @@ class ReviewWaits:
 
     async def finish(self, begun: BegunReview, reply: Reply) -> BegunReview:
         """Answer a review once there is what its reply lacks, or without it if it cannot wait any longer."""
+        if not begun.request.from_api_server:
+            return begun._replace(outcome=_as_it_is(begun.request, reply, STRANGER))
         in_time = time.monotonic() < begun.request.budget.deadline(LONGEST_WAIT_S)
         why = "too many other reviews wait" if in_time else "there was no time"
         if in_time and self._waiting < MOST_WAITING:

@@ -22,6 +22,7 @@ from webhook.telemetry.logs import EventLog
 if TYPE_CHECKING:
     from policies.config.spread_policy import SpreadPolicy
     from policies.placement.core.cluster_workloads import ClusterWorkloads
+    from webhook.http.path_tokens import PathTokens
     from webhook.telemetry.metrics import Telemetry
 
 #: Seconds after which a worker reports the state of its components as metrics again. Below the usual interval
@@ -62,6 +63,7 @@ class ServerState:
         with_policy: Returns the policies that would be in force with another one of the cluster; None where
             the cluster has none.
         monotonic: The clock that measures ages, in seconds.
+        path_tokens: Knows the API server by the paths that it calls; None to take every caller for it.
         access: Decides who may use the routes that show what runs in a cluster; nobody, if nothing is said.
     """
 
@@ -78,6 +80,7 @@ class ServerState:
     workloads: ClusterWorkloads | None = None
     with_policy: Callable[[SpreadPolicy], tuple[SpreadPolicy, ...]] | None = None
     monotonic: Callable[[], float] = time.monotonic
+    path_tokens: PathTokens | None = None
     access: Authorizer = field(default_factory=ClosedAuthorizer)
     _observe_again: float = field(init=False, default=-math.inf)
     _observing: threading.Lock = field(init=False, default_factory=threading.Lock)

@@ -77,6 +77,7 @@ class Caller:
         headers |= scope.pop("headers", {})
         return {
             "method": "POST",
+            "path": "/validate",
             "query_string": b"",
             "extensions": {},
             "evenkeel.arrived": time.monotonic(),

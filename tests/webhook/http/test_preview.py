@@ -7,12 +7,13 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from prometheus_client import CollectorRegistry
 
-from policies.config.context import AdmissionContext
+from policies.config.context import STRANGER, AdmissionContext
 from policies.config.loader import build
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
@@ -23,6 +24,7 @@ from webhook.admission.current_context import CurrentContext
 from webhook.http import review_waits, state
 from webhook.http.admission import AdmissionRoutes
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
+from webhook.http.path_tokens import PathTokens
 from webhook.http.review_waits import MOST_PREVIEWS, MOST_WAITING
 from webhook.http.state import ServerState
 from webhook.policy_controller.controller import PolicyController
@@ -293,6 +295,17 @@ def test_clients_without_a_certificate(server: Server, monkeypatch: pytest.Monke
     (answer,) = asyncio.run(server.many(a_policy(**DENY), count=1))
 
     assert "client certificate" in answer["error"]
+
+
+def test_strangers(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where there are tokens, nothing is computed for a path without one, and the author is told."""
+    monkeypatch.setattr(review_waits, "preview_change", None)
+    tokens = PathTokens(tmp_path / "no such file")
+    server.routes = AdmissionRoutes(replace(server.state, path_tokens=tokens))
+
+    assert [f"evenkeel: existing workloads were not looked at: {STRANGER}"] == server.warnings(
+        a_policy(**DENY)
+    )
 
 
 def test_no_process(server: Server) -> None:

@@ -83,12 +83,12 @@ def access_mode(settings: Settings) -> Mode:
     """
     if settings.access is Access.OPEN:
         return Mode.OPEN
-    if settings.access is Access.AUTO and (settings.self_signed or _is_loopback(settings.bind)):
+    if settings.access is Access.AUTO and (settings.self_signed or is_loopback(settings.bind)):
         return Mode.OPEN
     return Mode.KUBERNETES if settings.live else Mode.CLOSED
 
 
-def _is_loopback(bind: str) -> bool:
+def is_loopback(bind: str) -> bool:
     """Return whether only this machine reaches an address; for a name it is unknown how long that holds."""
     host, _ = parse_bind(bind)
     if host == "localhost":
