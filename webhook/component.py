@@ -27,6 +27,12 @@ _STOP_S: Final = 2.0
 _WORK_S: Final = 0.005
 
 
+class Confidential(str):
+    """A warning that names or counts what is in the cluster: for callers who may get metrics."""
+
+    __slots__ = ()
+
+
 class Component:
     """A part of a server, started and stopped once, which reports its state; by default all is in order."""
 

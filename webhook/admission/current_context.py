@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from webhook.component import Component
+from webhook.component import Component, Confidential
 from webhook.kube.kind_record import left_out_warning, unread_warning
 from webhook.kube.reflector import REFUSED_S
 from webhook.telemetry.logs import LOGGER
@@ -114,7 +114,7 @@ class CurrentContext(Component):
         stale = "" if self.unsynced() else self._stale_reason()
         found = [f"{stale}: nothing that depends on the cluster is reported or injected"] if stale else []
         if self._cache is not None and (left_out := self._cache.left_out()):
-            found.append(left_out_warning(left_out))
+            found.append(Confidential(left_out_warning(left_out)))
         if self._cache is not None and (unread := self._cache.unread()):
             found.append(unread_warning(unread))
         return found

@@ -24,7 +24,7 @@ from certs.keyring import SERVING_CERTIFICATE, SERVING_KEY, serving_data
 from certs.rotate import Action, is_better, serving_problem
 from webhook.cert_rotation.cluster_objects import Configuration
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
-from webhook.component import Elect, LeaderComponent
+from webhook.component import Confidential, Elect, LeaderComponent
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
 from webhook.registration import Comparison
 from webhook.telemetry.logs import LOGGER, ProblemLog
@@ -87,7 +87,7 @@ class CertificateController(LeaderComponent):
 
     def warnings(self) -> list[str]:
         """Return the problems in the cluster that are no reason to send requests elsewhere. Costs nothing."""
-        found = [gap for entry in self._registrations.values() for gap in entry.gaps]
+        found = [Confidential(gap) for entry in self._registrations.values() for gap in entry.gaps]
         return [*found, *filter(None, [clock_problem(self.skew)])]
 
     def observe(self, telemetry: Telemetry) -> None:

@@ -12,9 +12,12 @@ import orjson
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
 
 from policies.manifests.wire_reader import prepare
+from webhook.component import Confidential
 from webhook.gunicorn.protocol import AtOnce
 from webhook.http.admission import PHASES, AdmissionRoutes
 from webhook.http.api_routes import API_ROUTES, ApiCall, ApiReply, ApiRoute
+from webhook.http.authorization.authorizer import OpenAuthorizer
+from webhook.http.authorization.token_reviewer import read_credential
 from webhook.http.body import Receive, Scope, Send
 from webhook.http.child_processes import Limit, LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
@@ -22,6 +25,7 @@ from webhook.http.openapi import ProbeAnswer, document
 from webhook.http.pages import Pages
 from webhook.http.problems import JSON, RefusalError
 from webhook.http.state import ServerState
+from webhook.rbac import Resource
 from webhook.registration import split_path
 from webhook.requests.frame import RequestError
 from webhook.requests.placement import CLUSTER
@@ -179,12 +183,25 @@ def livez() -> Response:
     return jsonify(status="ok")
 
 
+def _may_know() -> bool:
+    """Return whether the caller may know what is in the cluster; probes send no credential."""
+    access = state().access
+    if not (isinstance(access, OpenAuthorizer) or read_credential(request.environ)):
+        return False
+    return access.check(request.environ, Resource.METRICS).allowed
+
+
 @_operation.get("/readyz")
 def readyz() -> tuple[Response, int]:
     """Answer 200, or 503 with the reasons why requests should go elsewhere; warnings come with either."""
     answer: ProbeAnswer = {"status": "ok"}
-    if warnings := state().warnings():
-        answer["warnings"] = warnings
+    warnings = state().warnings()
+    told = [text for text in warnings if not isinstance(text, Confidential)]
+    if len(told) < len(warnings):
+        more = "there is more for callers who may get metrics, and in the log"
+        told = warnings if _may_know() else [*told, more]
+    if told:
+        answer["warnings"] = told
     if reasons := state().unready_reasons():
         answer |= {"status": "not ready", "reasons": reasons}
     return jsonify(answer), 503 if reasons else 200

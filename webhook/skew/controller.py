@@ -16,7 +16,7 @@ from policies.placement.audit.audit import workload_skew
 from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
-from webhook.component import Elect, LeaderComponent, Throttle
+from webhook.component import Confidential, Elect, LeaderComponent, Throttle
 from webhook.kube.informer import WorkloadStore
 from webhook.telemetry.logs import LOGGER, ProblemLog
 from webhook.telemetry.skew_metrics import SkewReport
@@ -142,7 +142,8 @@ class SkewController(LeaderComponent):
         )
         if self.leading and (failure := self._problems.reason("skew_failed")):
             found.append(f"skew is not measured: {failure}")
-        return [*found, *(text for sink in self._sinks for text in sink.warnings())]
+        found += [text for sink in self._sinks for text in sink.warnings()]
+        return list(map(Confidential, found))
 
     def stop(self) -> None:
         """Let another process measure."""

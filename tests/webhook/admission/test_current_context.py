@@ -11,6 +11,7 @@ from policies.config.policy_set import PolicySet
 from tests.policies.config.documents import policy_of
 from tests.webhook.clusters import Kind, Live, following
 from webhook.admission.current_context import CurrentContext
+from webhook.component import Confidential
 from webhook.kube.kind_record import LeftOutObject
 
 
@@ -57,6 +58,7 @@ def test_what_is_left_out() -> None:
     live.broken.clear()
 
     assert "Pod shop/web" in during
+    assert isinstance(during, Confidential)
     assert [] == current.warnings()
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.webhook.clusters import Kind, Live, following
 from tests.webhook.http.client import a_client
-from webhook.component import Component
+from webhook.component import Component, Confidential
+from webhook.http.authorization.authorizer import Authorizer, OpenAuthorizer
+from webhook.http.authorization.token_reviewer import AccessDecision, Result
 from webhook.http.state import ServerState
+from webhook.rbac import Resource
 from webhook.telemetry.metrics import Telemetry
 
 
@@ -103,6 +108,40 @@ def test_readyz_with_warnings(state: ServerState) -> None:
     body = answer.get_json()
 
     assert (200, "ok", 1) == (answer.status_code, body["status"], len(body["warnings"]))
+
+
+class Decides:
+    """Lets callers in or not."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> AccessDecision:
+        assert environ["HTTP_AUTHORIZATION"]
+        assert resource is Resource.METRICS
+        return AccessDecision(result=self._result)
+
+
+@pytest.mark.parametrize(
+    ("access", "token", "told"),
+    [
+        pytest.param(OpenAuthorizer(), "", True, id="open to all"),
+        pytest.param(Decides(Result.ALLOWED), "t", True, id="who may get metrics"),
+        pytest.param(Decides(Result.DENIED), "t", False, id="who may not"),
+        pytest.param(Decides(Result.ALLOWED), "", False, id="a probe, about which nobody is asked"),
+    ],
+)
+def test_names_in_warnings(state: ServerState, access: Authorizer, token: str, *, told: bool) -> None:
+    """Whoever reaches the port reads which cache is old, but of no object."""
+    named = Confidential("Pod shop/web cannot be read")
+    state = replace(state, access=access)
+    state.components = [Part(warning="the clock is wrong"), Part(warning=named)]
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    warnings = a_client(state).get("/readyz", headers=headers).get_json()["warnings"]
+
+    assert "the clock is wrong" == warnings[0]
+    assert told is (named in warnings)
+    assert 2 == len(warnings)
 
 
 def test_metrics_of_components(state: ServerState) -> None:
