@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -36,6 +37,8 @@ SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 EXAMPLES = sorted((CHART / "examples").glob("*.yaml"))
 
 SKEW = {"skew": {"metrics": 1000000, "events": True}, "certificates": {"source": "certManager"}}
+#: Renders the chart anew, where ``template`` remembers what it has rendered.
+_TEMPLATE = ("template", "evenkeel", str(CHART), "--namespace=evenkeel", "--set=image.repository=evenkeel")
 FAIL = {"webhooks": {"validate": {"failurePolicy": "Fail"}}}
 
 
@@ -95,6 +98,45 @@ def test_components_are_the_chart_with_values(tmp_path: Path, *, events: bool) -
     values = {"skew": {"metrics": 1000, "events": events}}
 
     assert _installed(values=values) == _without_namespace(build(tmp_path))
+
+
+@pytest.mark.parametrize("overlay", ["base", "overlays/cert-manager", "overlays/before-1.30"])
+def test_the_secret_path_is_the_charts(tmp_path: Path, overlay: str) -> None:
+    """A component puts the first token of a Secret into the paths, as the chart does with its values."""
+    folder = Path(os.path.relpath(KUSTOMIZE, tmp_path.resolve()))
+    tokens = ["t-" * 20, "0_" * 20]
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "evenkeel-path", "namespace": "evenkeel"},
+        "stringData": {"tokens": "\n".join(tokens)},
+    }
+    wanted = {
+        "resources": [str(folder / overlay), "path.yaml"],
+        "components": [str(folder / "components/secret-path")],
+    }
+    (tmp_path / "path.yaml").write_text(json.dumps(secret))
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(wanted))
+    values: dict[str, Any] = {"access": {"pathTokens": tokens}}
+    if "cert-manager" in overlay:
+        values["certificates"] = {"source": "certManager"}
+    built = _without_namespace(build(tmp_path))
+    charted = _installed(values=values, kubernetes="1.26.0" if "before" in overlay else KUBERNETES)
+    of_chart = charted.pop(("Secret", "evenkeel-path"))
+
+    assert secret == built.pop(("Secret", "evenkeel-path"))
+    assert tokens == base64.b64decode(of_chart["data"]["tokens"]).decode().split("\n")
+    assert built == charted
+    assert 4 == str(built).count(f"/{tokens[0]}'")
+
+
+def test_no_token_is_made_without_a_cluster() -> None:
+    """Two renderings are the same: what GitOps tools apply has no token of its own."""
+    first, second = (run(tool("helm"), *_TEMPLATE) for _ in range(2))
+
+    assert (0, first.stdout) == (second.returncode, second.stdout)
+    assert ("Secret", "evenkeel-path") not in rendered()
+    assert "path: /validate," in first.stdout
 
 
 def test_helm_lints_the_chart() -> None:
@@ -157,6 +199,9 @@ def test_the_schema_takes(file: Path) -> None:
         ("kubernetesVersion", "v1.34.1"),
         ("certificates.source", "self-signed"),
         ("certificates.certManager.duration", "90d"),
+        ("access.pathTokens", ["x" * 31]),
+        ("access.pathTokens", ["x" * 31 + "/"]),
+        ("access.pathTokenGeneration", 0),
         ("networkPolicy.from", [{}]),
         ("networkPolicy.apiServerPorts", []),
         ("access.subjects", [{"kind": "Person", "name": "jane"}]),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -80,6 +81,8 @@ class Installation:
         self.port = free_port()
         self.ports = [free_port() for _ in range(PLACES)]
         self.replicas: dict[int, Running] = {}
+        self.path_token = secrets.token_hex(32)
+        self._mounted = folder / "path-tokens"
         self._policy = folder / "policy.yaml"
         self._policy.write_text(POLICY)
         self.manifests = self._manifests()
@@ -112,7 +115,7 @@ class Installation:
         The webhooks fail closed, so that no request that went unanswered looks like one that was allowed.
         """
         variant = "base" if self.control_plane.version >= (1, 30) else "overlays/before-1.30"
-        built = self.kubectl.do("kustomize", str(ROOT / "deploy" / "kustomize" / variant))
+        built = self.kubectl.do("kustomize", str(self._kustomization(variant)))
         manifests: list[Manifest] = list(yaml.safe_load_all(built))
         for made in manifests:
             match made["kind"]:
@@ -131,6 +134,32 @@ class Installation:
             # policy/v1 came then.
             manifests = [made for made in manifests if made["kind"] != "PodDisruptionBudget"]
         return manifests
+
+    def _kustomization(self, variant: str) -> Path:
+        """Return the folder of a kustomization of users, with a Secret that has a token of theirs."""
+        folder = self.folder / "kustomization"
+        folder.mkdir()
+        tokens = f"{self.path_token}\n"
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": f"{NAME}-path", "namespace": NAME},
+            "stringData": {"tokens": tokens},
+        }
+        (folder / "path.yaml").write_text(yaml.safe_dump(secret))
+        deploy = os.path.relpath(ROOT / "deploy" / "kustomize", folder.resolve())
+        whole = {
+            "resources": [f"{deploy}/{variant}", "path.yaml"],
+            "components": [f"{deploy}/components/secret-path"],
+        }
+        (folder / "kustomization.yaml").write_text(yaml.safe_dump(whole))
+        # What a kubelet mounts of the Secret.
+        self._mounted.write_text(tokens)
+        return folder
+
+    def path(self, route: str) -> str:
+        """Return the path by which the API server calls a webhook."""
+        return f"{route}/{self.path_token}"
 
     # Replicas
 
@@ -167,7 +196,7 @@ class Installation:
         It has the rights of its ServiceAccount, unless another user is given.
         """
         own = {"--bind": f"{host}:{port}", "--policy": str(self._policy), "--drain-s": str(DRAIN_S)}
-        own |= {"--log-format": "text"}
+        own |= {"--log-format": "text", "--path-tokens": str(self._mounted)}
         if max_age_s is not None:
             own["--max-snapshot-age-s"] = str(max_age_s)
         options = [word for word in self._arguments if word.partition("=")[0] not in own]
@@ -230,9 +259,14 @@ class Installation:
         found = re.findall(r'^evenkeel_cluster_objects\{kind="(\w+)"\} (\d+)', text.decode(), re.MULTILINE)
         return {kind: int(count) for kind, count in found}
 
-    def health(self, port: int) -> tuple[int, Any]:
-        """Return status and body of a replica's /readyz, but for kinds that a release does not serve."""
-        status, text = asked(port, "/readyz")
+    def health(self, port: int, *, token: str = "") -> tuple[int, Any]:
+        """Return status and body of a replica's /readyz, but for kinds that a release does not serve.
+
+        Args:
+            port: Which replica.
+            token: Who asks; nobody reads no names.
+        """
+        status, text = asked(port, "/readyz", token=token)
         body = json.loads(text) if status else {}
         # Before Kubernetes 1.24 there are some, which always is a warning.
         warnings = [

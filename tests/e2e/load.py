@@ -164,7 +164,9 @@ class Trust:
     def _look(self) -> None:
         with self._control_plane.client() as client:
             configuration = client.call("GET", self._path)
-        bundle = base64.b64decode(configuration["webhooks"][0]["clientConfig"]["caBundle"]).decode()
+        client = configuration["webhooks"][0]["clientConfig"]
+        self.called = client["service"]["path"]
+        bundle = base64.b64decode(client["caBundle"]).decode()
         if bundle != self._bundle:
             self._bundle = bundle
             self.context = ssl.create_default_context(cadata=bundle)
@@ -200,7 +202,7 @@ class Reviews:
         while True:
             connection, reused = self._taken()
             try:
-                connection.write(self._body)
+                connection.write(self._trust.called, self._body)
             except OSError as error:
                 connection.close()
                 if reused:
@@ -274,9 +276,9 @@ class _Connection:
         finally:
             self._socket.settimeout(TIMEOUT_S)
 
-    def write(self, body: bytes) -> None:
+    def write(self, path: str, body: bytes) -> None:
         head = [
-            "POST /validate?timeout=10s HTTP/1.1",
+            f"POST {path}?timeout=10s HTTP/1.1",
             f"Host: {self._host}:443",
             "User-Agent: kube-apiserver-admission",
             f"Content-Length: {len(body)}",

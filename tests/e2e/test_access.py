@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
+from pathlib import Path
 
 import pytest
+import yaml
 
+from policies.config.context import STRANGER
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.installation import CONFIGURATIONS, NAME, Installation
-from tests.e2e.kubectl import Manifest
-from tests.e2e.objects import deployment, pod
+from tests.e2e.installation import CONFIGURATIONS, NAME, ROOT, Installation
+from tests.e2e.kubectl import Kubectl, Manifest
+from tests.e2e.objects import ZONE_KEY, ZONES, constraint, deployment, pod
 from tests.e2e.readiness import asked
+from tests.waiting import PATIENCE_S
+from tests.webhook.running import review_of
 from webhook.kube.watched_resources import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import AUDIENCE
 
@@ -207,6 +215,116 @@ def test_routes_ask_who_calls(installed: Installation, path: str) -> None:
 def test_open_routes(installed: Installation, path: str) -> None:
     """Routes that show nothing of the cluster are answered without a token."""
     assert HTTPStatus.OK == asked(next(iter(installed.replicas)), path)[0]
+
+
+#: A Deployment of whose next pod a forecast is made: it fits on no node.
+UNFIT = deployment("unfit", constraints=[])
+UNFIT["spec"]["template"]["spec"]["nodeSelector"] = {ZONE_KEY: "zone-x"}
+_NODES = [name for names in ZONES.values() for name in names]
+#: The facts of the cluster that the answer about it may have.
+FACTS = [*ZONES, *_NODES, f"{len(_NODES)} nodes"]
+
+
+def _review(obj: Manifest) -> Manifest:
+    found: Manifest = json.loads(review_of(obj))
+    return found
+
+
+def test_the_api_server_is_told_of_the_cluster(kubectl: Kubectl, space: str) -> None:
+    """Who applies something reads of nodes and zones: the API server calls by the path of the Secret."""
+    told = kubectl("create", "--dry-run=server", "-f", "-", stdin=UNFIT)
+
+    assert any(fact in warning for warning in told.warnings for fact in FACTS), told.err
+    assert STRANGER not in told.err
+
+
+@pytest.mark.parametrize("path", ["/validate", "/validate/" + "x" * 43, "/mutate"])
+def test_a_pod_of_the_cluster_is_not(installed: Installation, space: str, path: str) -> None:
+    """It reaches the port and gets an answer, but of nothing besides the object; that is denied as ever."""
+    broken = deployment(constraints=[constraint(maxSkew=0)])
+    for port in installed.replicas:
+        status, text = asked(port, path, body=_review(UNFIT))
+        answer = json.loads(text)["response"]
+        denied = json.loads(asked(port, path, body=_review(broken))[1])["response"]
+
+        assert (HTTPStatus.OK, True) == (status, answer["allowed"])
+        assert [] == [fact for fact in FACTS if fact in text.decode()]
+        assert path == "/mutate" or not denied["allowed"]
+        known = json.loads(asked(port, installed.path("/validate"), body=_review(UNFIT))[1])
+        assert any(fact in str(known) for fact in FACTS), known
+
+
+def test_nothing_names_the_path(installed: Installation, kubectl: Kubectl) -> None:
+    """Neither logs nor metrics, probes, Events, statuses or the doctor."""
+    replicas = list(installed.replicas)
+    texts = [installed.replicas[port].log.read_text() for port in replicas]
+    texts += [asked(port, "/metrics", token=installed.client_token)[1].decode() for port in replicas]
+    texts += [
+        asked(port, path)[1].decode() for port in replicas for path in ("/readyz", "/openapi.json", "/x")
+    ]
+    texts += [str(installed.evenkeel("doctor", "-o", form)) for form in ("text", "json")]
+    texts += [kubectl.do("get", "events,spreadpolicies,leases,pods", "-A", "-o", "yaml")]
+
+    assert all(texts)
+    assert [] == [text for text in texts if installed.path_token in text]
+
+
+@pytest.fixture
+def helm(installed: Installation, kubectl: Kubectl) -> Iterator[Callable[..., dict[str, Manifest]]]:
+    """Renders the chart for the cluster and stores its Secret, and nothing else of it."""
+    program = Path(sys.executable).with_name("helm")
+
+    def upgrade(*options: str) -> dict[str, Manifest]:
+        done = subprocess.run(
+            [program, "template", "charted", ROOT / "deploy/helm/evenkeel", f"--namespace={NAME}",
+             "--set=name=charted,image.repository=registry.example/evenkeel", *options],
+            env={"KUBECONFIG": str(kubectl.kubeconfig), "HOME": str(installed.folder)},
+            capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+        )  # fmt: skip
+        assert 0 == done.returncode, done.stderr
+        found = {made["kind"]: made for made in yaml.safe_load_all(done.stdout) if made and _has_token(made)}
+        if "Secret" in found:
+            kubectl.do("apply", "-f", "-", stdin=found["Secret"])
+        return found
+
+    yield upgrade
+    kubectl.do("delete", "secret", "charted-path", "-n", NAME, "--ignore-not-found")
+
+
+def _has_token(made: Manifest) -> bool:
+    return made["metadata"]["name"] == "charted-path" or "webhooks" in made
+
+
+def _paths(found: dict[str, Manifest]) -> set[str]:
+    """Return the paths that the webhooks of the chart call."""
+    webhooks = [webhook for made in found.values() for webhook in made.get("webhooks", ())]
+    return {webhook["clientConfig"]["service"]["path"] for webhook in webhooks}
+
+
+def _tokens(found: dict[str, Manifest]) -> list[str]:
+    """Return the lines of the chart's Secret; all of its webhooks have the first in their paths."""
+    lines = base64.b64decode(found["Secret"]["data"]["tokens"]).decode().splitlines()
+    assert {f"/mutate/{lines[0]}", f"/validate/{lines[0]}"} == _paths(found)
+    return lines
+
+
+def test_helm_generates_one_token(helm: Callable[..., dict[str, Manifest]]) -> None:
+    """An upgrade finds it, and makes another when that is demanded; without a cluster there is none."""
+    server = "--dry-run=server"
+    first = _tokens(helm(server))
+    again = _tokens(helm(server))
+    second = _tokens(helm(server, "--set=access.pathTokenGeneration=2"))
+    kept = _tokens(helm(server, "--set=access.pathTokenGeneration=2"))
+    given = _tokens(helm(server, f"--set=access.pathTokens={{{'g' * 40},{'h' * 40}}}"))
+    without = helm()
+
+    assert first == again
+    assert second == kept
+    assert second != first
+    assert [1, 1] == [len(first), len(second)]
+    assert ["g" * 40, "h" * 40] == given
+    assert "Secret" not in without
+    assert {"/mutate", "/validate"} == _paths(without)
 
 
 def test_replicas_work_with_what_they_may(installed: Installation) -> None:

@@ -108,8 +108,8 @@ def test_rights_that_are_gone(
     try:
         refused = eventually(lambda: _warned(installed, third_place, "refuses to list or watch"))
         health = installed.health(third_place)
-        bad = _reviewed(third_place, deployment(constraints=[constraint(maxSkew=0)]))
-        good = _reviewed(third_place, deployment(constraints=[constraint()]))
+        bad = _reviewed(installed, third_place, deployment(constraints=[constraint(maxSkew=0)]))
+        good = _reviewed(installed, third_place, deployment(constraints=[constraint()]))
         through = kubectl("create", "--dry-run=server", "-f", "-", stdin=deployment())
     finally:
         kubectl.do("apply", "-f", "-", stdin=installed.manifests)
@@ -126,9 +126,9 @@ def _warned(installed: Installation, port: int, text: str) -> bool:
     return any(text in warning for warning in installed.health(port)[1].get("warnings", ()))
 
 
-def _reviewed(port: int, obj: dict[str, Any]) -> dict[str, Any]:
+def _reviewed(installed: Installation, port: int, obj: dict[str, Any]) -> dict[str, Any]:
     """Return a replica's answer to the API server's review of an object."""
-    status, text = asked(port, "/validate", body=json.loads(review_of(obj)))
+    status, text = asked(port, installed.path("/validate"), body=json.loads(review_of(obj)))
     assert status == HTTPStatus.OK, text
     answer: dict[str, Any] = json.loads(text)["response"]
     return answer
@@ -143,7 +143,7 @@ def test_an_api_server_that_hangs(
     with control_plane.hanging("kube-apiserver"):
         eventually(lambda: _warned(installed, third_place, "s old"))
         status, _ = installed.health(third_place)
-        answer = _reviewed(third_place, deployment(constraints=[constraint(maxSkew=0)]))
+        answer = _reviewed(installed, third_place, deployment(constraints=[constraint(maxSkew=0)]))
     eventually(lambda: "warnings" not in installed.health(third_place)[1])
 
     assert HTTPStatus.OK == status
@@ -164,7 +164,7 @@ def test_a_registration_that_is_gone(installed: Installation, kubectl: Kubectl) 
         kubectl.do("delete", kind, NAME)
     try:
         eventually(lambda: not any(registered()))
-        health = [installed.health(port) for port in installed.replicas]
+        health = [installed.health(port, token=installed.client_token) for port in installed.replicas]
         doctor = installed.evenkeel("doctor", "-o", "json")
     finally:
         kubectl.do("apply", "-f", "-", stdin=installed.manifests)

@@ -55,7 +55,7 @@ def denied_by(installed: Installation, space: str) -> list[int]:
     return [
         port
         for port in installed.replicas
-        if b'"allowed":false' in asked(port, "/validate", body=review(space, obj))[1]
+        if b'"allowed":false' in asked(port, installed.path("/validate"), body=review(space, obj))[1]
     ]
 
 

@@ -50,10 +50,24 @@ matchExpressions:
 {{- end }}
 {{- end }}
 
+{{/* The tokens of the webhooks' paths, a line each. One is generated once, and then found in the cluster. Where there is no
+cluster to look into, none is, since every rendering would have another. */}}
+{{- define "evenkeel.pathTokens" -}}
+{{- $stored := lookup "v1" "Secret" .Release.Namespace (printf "%s-path" .Values.name) | default dict }}
+{{- $generation := index (($stored.metadata | default dict).annotations | default dict) "evenkeel.dev/path-token-generation" }}
+{{- if .Values.access.pathTokens }}
+{{- join "\n" .Values.access.pathTokens }}
+{{- else if and $stored.data (eq (printf "%v" .Values.access.pathTokenGeneration) ($generation | default "")) }}
+{{- $stored.data.tokens | b64dec }}
+{{- else if lookup "v1" "Namespace" "" "kube-system" }}
+{{- randAlphaNum 43 }}
+{{- end }}
+{{- end }}
+
 {{/* What all webhooks have in common. The caBundle is written by the manager of the certificates. */}}
 {{- define "evenkeel.webhookClient" -}}
 clientConfig:
-  service: {name: {{ .root.Values.name }}, namespace: {{ .root.Release.Namespace }}, path: /{{ .path }}, port: 443}
+  service: {name: {{ .root.Values.name }}, namespace: {{ .root.Release.Namespace }}, path: /{{ .path }}{{ with .token }}/{{ . }}{{ end }}, port: 443}
 admissionReviewVersions: [v1]
 sideEffects: None
 matchPolicy: Equivalent
