@@ -20,6 +20,7 @@ from policies.model.api_rules import ApiRule
 from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.held_amounts import pod_requests
 from policies.model.node_affinity import COMPARISON
+from policies.model.step_counter import StepCounter, TooManyStepsError
 from policies.model.topology import ClusterTopology
 from policies.model.validation import MAX_SIZE, size_of
 from policies.model.workload import Workload
@@ -160,28 +161,33 @@ class ReviewCost:
         steps = sum(cost.read_steps for cost in both)
         return steps <= MAX_READ_STEPS and (not on_nodes or self._rule_steps <= MAX_STEPS)
 
-    def of_forecast(self, *, nodes: int, pods: int, all_pods: int) -> str:
-        """Return why the next pod cannot be evaluated; empty if it can.
+    def forecast_steps(self, *, nodes: int, pods: int, all_pods: int) -> StepCounter:
+        """Return what counts the steps that the object leaves for what the cluster stores.
 
         Args:
             nodes: How many the cluster has.
             pods: How many there are in the object's namespace.
             all_pods: How many there are.
+
+        Raises:
+            TooManyStepsError: The next pod cannot be evaluated; says why.
         """
         if why := self.of_all or self.of_others:
-            return why
+            raise TooManyStepsError(why)
         template = descend(self.workload.obj, self.workload.kind.template, ErrorList())
         if (size := size_of(template, MAX_TEMPLATE)) > MAX_TEMPLATE:
-            return f"its pod template has more than {MAX_TEMPLATE} entries"
+            raise TooManyStepsError(f"its pod template has more than {MAX_TEMPLATE} entries")
         workload = self.workload
         parts = _requirements(workload) + _requests(workload) + _selecting(workload)
         steps = (
             TEMPLATE_STEPS * size + parts * (nodes + pods // _PODS_A_NODE + _NODES_A_PART) // _NODES_A_STEP
         )
         steps += self._term_count * (FORECAST_TERM_STEPS + (nodes + all_pods) // _NODES_A_STEP)
-        if steps + self._rule_steps <= MAX_STEPS:
-            return ""
-        return f"its scheduling requirements take too long to compare with {nodes} nodes"
+        left = MAX_STEPS - self._rule_steps - steps
+        if left < 0:
+            text = f"its scheduling requirements take too long to compare with {nodes} nodes"
+            raise TooManyStepsError(text)
+        return StepCounter(left)
 
     @cached_property
     def _rule_steps(self) -> int:

@@ -25,6 +25,7 @@ from policies.config.enforcement import UNSCHEDULABLE
 from policies.manifests.fields import ErrorList, descend, member
 from policies.manifests.sanitize import one_line
 from policies.model.scaling import rolling_update
+from policies.model.step_counter import StepCounter, TooManyStepsError
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, evaluate_workload
 
@@ -94,17 +95,21 @@ def forecast(
     context.for_rules().profiles_of(workload)  # What a scheduler that is not known looks at is not either.
     table = cluster.pods_of(workload.namespace)
     pods = 0 if table is None else len(table)
-    if why := cost.of_forecast(nodes=cluster.node_count, pods=pods, all_pods=cluster.pod_count):
-        return SkippedRules((UNSCHEDULABLE,), why)
-    found = within(lambda: _evaluate(workload, context, when))
+    try:
+        steps = cost.forecast_steps(nodes=cluster.node_count, pods=pods, all_pods=cluster.pod_count)
+        found = within(lambda: _evaluate(workload, context, when, steps))
+    except TooManyStepsError as error:
+        return SkippedRules((UNSCHEDULABLE,), str(error))
     return SkippedRules((UNSCHEDULABLE,), found.value) if isinstance(found, NoTime) else found
 
 
-def _evaluate(workload: Workload, context: AdmissionContext, when: NextPodTiming) -> Forecast | None:
+def _evaluate(
+    workload: Workload, context: AdmissionContext, when: NextPodTiming, steps: StepCounter
+) -> Forecast | None:
     cluster = context.cluster
     if cluster is None:
         return None
-    with cluster.reading():
+    with cluster.reading(steps):
         try:
             placement = evaluate_workload(workload, context)
         except PlacementError:

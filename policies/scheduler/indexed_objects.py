@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
 from policies.manifests.fields import ErrorList
@@ -13,6 +13,7 @@ from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.object_table import ObjectTable, Reader
 from policies.model.priority import PriorityClass, read_priority_class
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot
+from policies.model.step_counter import UNLIMITED, StepCounter
 from policies.model.storage import Storage
 from policies.model.storage_readers import READERS as STORAGE_READERS
 
@@ -32,6 +33,7 @@ class IndexedObjects:
     Attributes:
         snapshot: Services, namespaces and the owners that have selectors.
         storage: Claims, volumes and classes.
+        steps: What counts the steps of whoever reads now: every loop over what is stored takes its own first.
     """
 
     def __init__(self) -> None:
@@ -40,12 +42,26 @@ class IndexedObjects:
             kind: ObjectTable(kind, read) for kind, read in READERS.items()
         }
         self.storage = Storage(self._tables)
+        self.steps = UNLIMITED
         # Reentrant, so that several evaluations can be made of one state of the cluster.
         self._lock = threading.RLock()
 
-    def reading(self) -> AbstractContextManager[object]:
-        """Hold events back while the index is read; what was computed may be used afterwards."""
-        return self._lock
+    def reading(self, steps: StepCounter | None = None) -> AbstractContextManager[object]:
+        """Hold events back while the index is read; what was computed may be used afterwards.
+
+        Args:
+            steps: Counts what is looked at meanwhile; None leaves it to who reads already.
+        """
+        return self._lock if steps is None else self._counted(steps)
+
+    @contextmanager
+    def _counted(self, steps: StepCounter) -> Iterator[None]:
+        with self._lock:
+            before, self.steps = self.steps, steps
+            try:
+                yield
+            finally:
+                self.steps = before
 
     def _take_objects(self, other: IndexedObjects, *, snapshot: Snapshot) -> None:
         """Take the objects of another as copies, but for the snapshot."""

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from policies.admission.review_cost import ReviewCost
 from policies.config.context import AdmissionContext
+from policies.model.step_counter import StepCounter, TooManyStepsError
 from policies.placement.audit.audit import workload_skew
 from policies.placement.audit.workload_audit import WorkloadAudit
 from policies.placement.core.cluster_workloads import ClusterWorkload, ClusterWorkloads
@@ -74,7 +75,10 @@ def _measure(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit
     """Return the spread of a workload, or why it cannot be measured."""
     cluster = _cluster_of(context)
     try:
-        return _too_large(entry, cluster) or workload_skew(entry, context)
+        with cluster.reading(_steps_of(entry, cluster)):
+            return workload_skew(entry, context)
+    except TooManyStepsError as error:
+        return str(error)
     except Exception as error:  # noqa: BLE001  # one odd object must not hide all others
         return f"{type(error).__name__}: {error}"
 
@@ -85,12 +89,12 @@ def _cluster_of(context: AdmissionContext) -> ClusterIndex:
     return context.cluster
 
 
-def _too_large(entry: ClusterWorkload, cluster: ClusterIndex) -> str:
-    """Return why a workload would hold up events and reviews for too long; empty if it would not."""
+def _steps_of(entry: ClusterWorkload, cluster: ClusterIndex) -> StepCounter:
+    """Return the steps that measuring a workload may take, or it would hold up events and reviews."""
     with cluster.reading():
         table = cluster.pods_of(entry.workload.namespace)
         nodes, pods, all_pods = cluster.node_count, 0 if table is None else len(table), cluster.pod_count
-    return ReviewCost(entry.workload, None).of_forecast(nodes=nodes, pods=pods, all_pods=all_pods)
+    return ReviewCost(entry.workload, None).forecast_steps(nodes=nodes, pods=pods, all_pods=all_pods)
 
 
 class SkewSink(Protocol):
