@@ -19,6 +19,7 @@ from policies.manifests.words import plural
 from policies.model.api_rules import ApiRule
 from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.held_amounts import pod_requests
+from policies.model.labels import VALUES_A_COMPARISON
 from policies.model.node_affinity import COMPARISON
 from policies.model.step_counter import StepCounter, TooManyStepsError
 from policies.model.topology import ClusterTopology
@@ -45,13 +46,10 @@ REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS = 3, 10, 10, 32
 FREE_SEARCHES, SEARCH_STEPS = 2, 100_000
 #: Entries of a whole template up to which the next pod is evaluated.
 MAX_TEMPLATE: Final = 10_000
-#: Steps of the forecast for an entry of the template, and for a term of pod affinity besides the nodes and
-#: pods that it is compared with.
+#: Steps of the forecast for an entry of the template, and for a term of pod affinity besides the nodes.
 TEMPLATE_STEPS, FORECAST_TERM_STEPS = 20, 300
 #: Nodes, and pods, that whole arrays are compared with in the time of a step.
 _NODES_A_STEP = 13
-#: Values in the list of a requirement that cost as much as another requirement.
-VALUES_A_COMPARISON: Final = 16
 #: What a requirement costs, in others, that compares numbers.
 NUMBER_COMPARISONS: Final = 16
 #: How many nodes cost as much as beginning with one part, and pods as much as a node.
@@ -161,13 +159,12 @@ class ReviewCost:
         steps = sum(cost.read_steps for cost in both)
         return steps <= MAX_READ_STEPS and (not on_nodes or self._rule_steps <= MAX_STEPS)
 
-    def forecast_steps(self, *, nodes: int, pods: int, all_pods: int) -> StepCounter:
+    def forecast_steps(self, *, nodes: int, pods: int) -> StepCounter:
         """Return what counts the steps that the object leaves for what the cluster stores.
 
         Args:
             nodes: How many the cluster has.
             pods: How many there are in the object's namespace.
-            all_pods: How many there are.
 
         Raises:
             TooManyStepsError: The next pod cannot be evaluated; says why.
@@ -182,7 +179,7 @@ class ReviewCost:
         steps = (
             TEMPLATE_STEPS * size + parts * (nodes + pods // _PODS_A_NODE + _NODES_A_PART) // _NODES_A_STEP
         )
-        steps += self._term_count * (FORECAST_TERM_STEPS + (nodes + all_pods) // _NODES_A_STEP)
+        steps += self._term_count * (FORECAST_TERM_STEPS + nodes // _NODES_A_STEP)
         left = MAX_STEPS - self._rule_steps - steps
         if left < 0:
             text = f"its scheduling requirements take too long to compare with {nodes} nodes"
@@ -280,10 +277,7 @@ def _requests(workload: Workload) -> int:
 def _selecting(workload: Workload) -> int:
     """Count constraints, and what they require of the labels of pods."""
     selectors = [entry.constraint.selector for entry in workload.constraints]
-    expressions = [one for selector in selectors if selector for one in selector.match_expressions]
-    values = sum(len(entry.values) // VALUES_A_COMPARISON for entry in expressions)
-    pairs = sum(len(selector.match_labels) for selector in selectors if selector)
-    return len(selectors) + pairs + len(expressions) + values
+    return len(selectors) + sum(selector.size for selector in selectors if selector)
 
 
 def _read_by_rules(workload: Workload) -> Iterator[Any]:

@@ -96,7 +96,7 @@ def forecast(
     table = cluster.pods_of(workload.namespace)
     pods = 0 if table is None else len(table)
     try:
-        steps = cost.forecast_steps(nodes=cluster.node_count, pods=pods, all_pods=cluster.pod_count)
+        steps = cost.forecast_steps(nodes=cluster.node_count, pods=pods)
         found = within(lambda: _evaluate(workload, context, when, steps))
     except TooManyStepsError as error:
         return SkippedRules((UNSCHEDULABLE,), str(error))
@@ -111,7 +111,7 @@ def _evaluate(
         return None
     with cluster.reading(steps):
         try:
-            placement = evaluate_workload(workload, context)
+            placement = evaluate_workload(workload, context, scored=False)
         except PlacementError:
             return None  # The API server itself reports why there will be no pod.
         result = placement.result

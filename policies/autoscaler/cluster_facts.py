@@ -89,10 +89,10 @@ class PodGroupFacts:
             self.counted = _counted(view, request)
             self.open = [] if self.by_filters else _open_nodes(view, request)
             self.terms = counts.resolved(request.pod.terms.anti_affinity)
-            own = ((term, counts.selected_by_all([term])) for term in self.terms)
+            running = counts.of_running(cluster.anti_affinity)
             self.closed = (
-                _closed(view, own),
-                _closed(view, counts.of_running(cluster.anti_affinity)),
+                _closed(view, ((term.topology_key, counts.selected_by_all([term])) for term in self.terms)),
+                _closed(view, ((held.key, held.pods) for held in running)),
             )
         few = (
             position
@@ -121,13 +121,13 @@ def _needs_filters(view: NodeView, request: SchedulingRequest) -> bool:
     return pod.reading.amounts != EVERY_AMOUNT or bool(view.index.nominated_pods())
 
 
-def _closed(view: NodeView, terms: Iterable[tuple[InterPodTerm, NDArray[np.int64]]]) -> frozenset[Domain]:
-    """Return the domains with any of the pods that terms are about, counted by node."""
+def _closed(view: NodeView, counted: Iterable[tuple[str, NDArray[np.int64]]]) -> frozenset[Domain]:
+    """Return the domains of topology keys with any of the pods that are counted for each by node."""
     found = set[Domain]()
-    for term, pods in terms:
-        label = view.label(term.topology_key)
+    for key, pods in counted:
+        label = view.label(key)
         numbers = np.unique(label.numbers[label.present & (pods > 0)])
-        found |= {(term.topology_key, label.texts[number]) for number in numbers.tolist()}
+        found |= {(key, label.texts[number]) for number in numbers.tolist()}
     return frozenset(found)
 
 

@@ -12,13 +12,11 @@ from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from policies.config.scope import Scope, with_name_label
 from policies.config.spread_policy import SpreadPolicy
-from policies.model.labels import LabelSelector, Operator
+from policies.model.labels import LabelSelector, RequiredLabel
 
 #: Policies in all that is kept of namespaces: some 50 MB; 10,000 namespaces with 20 policies keep a tenth.
 MAX_KEPT: Final = 2_000_000
 
-#: A label that an object has.
-_Pair = tuple[str, str]
 _Entry = TypeVar("_Entry")
 
 
@@ -70,32 +68,33 @@ class _ByLabel(Generic[_Entry]):
 
     Attributes:
         always: Those without the selector.
-        others: Those whose selector requires no label with a certain value.
+        others: Those whose selector requires no label.
     """
 
     def __init__(self, entries: Iterable[tuple[_Entry, LabelSelector | None]]) -> None:
         self.always: list[_Entry] = []
         self.others: list[_Entry] = []
-        self._by_pair: dict[_Pair, list[_Entry]] = {}
+        self._by_label: dict[RequiredLabel, list[_Entry]] = {}
         for entry, selector in entries:
             if selector is None or selector.empty:
                 self.always.append(entry)
                 continue
-            pairs = _required(selector)
-            for pair in pairs:
-                self._by_pair.setdefault(pair, []).append(entry)
-            if not pairs:
+            required = selector.required_labels()
+            for label in required[0] if required else ():
+                self._by_label.setdefault(label, []).append(entry)
+            if not required:
                 self.others.append(entry)
 
     @property
     def unconditional(self) -> bool:
         """Whether no entry has the selector."""
-        return not self._by_pair and not self.others
+        return not self._by_label and not self.others
 
     def candidates(self, labels: Mapping[str, str]) -> Iterator[_Entry]:
         """Yield those whose selector may match labels, but for those without one."""
-        for pair in labels.items():
-            yield from self._by_pair.get(pair, ())
+        for key, value in labels.items():
+            yield from self._by_label.get((key, value), ())
+            yield from self._by_label.get((key, None), ())
         yield from self.others
 
 
@@ -200,13 +199,3 @@ def _groups(policies: PolicySet) -> Iterable[_Group]:
 
 def _number(entry: _Numbered) -> int:
     return entry.number
-
-
-def _required(selector: LabelSelector) -> list[_Pair]:
-    """Return labels of which an object must have one; none if the selector requires no certain value."""
-    for pair in selector.match_labels:
-        return [pair]
-    for entry in selector.match_expressions:
-        if entry.operator is Operator.IN:
-            return [(entry.key, value) for value in dict.fromkeys(entry.values)]
-    return []

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from policies.manifests.fields import (
     ErrorList,
@@ -45,6 +45,11 @@ TOLD_LENGTH = 200
 SELECTOR_FIELDS = field_names("matchLabels", "matchExpressions")
 #: Every field of the API's LabelSelectorRequirement.
 REQUIREMENT_FIELDS = field_names("key", "operator", "values")
+
+#: Values in the list of a requirement that cost as much as another requirement.
+VALUES_A_COMPARISON: Final = 16
+#: A label that an object must have: its key, and its value, None if any will do.
+RequiredLabel: TypeAlias = tuple[str, str | None]
 
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 #: A DNS subdomain, as names of objects are.
@@ -154,6 +159,28 @@ class LabelSelector:
     def narrowed(self, *more: Requirement) -> LabelSelector:
         """Return a selector that has further requirements."""
         return replace(self, match_expressions=(*self.match_expressions, *more))
+
+    @property
+    def size(self) -> int:
+        """How many things are compared with labels at most."""
+        values = sum(1 + len(entry.values) // VALUES_A_COMPARISON for entry in self.match_expressions)
+        return len(self.match_labels) + values
+
+    def required_labels(self) -> list[tuple[RequiredLabel, ...]]:
+        """Return labels that an object must have, for each requirement: one of several.
+
+        There are none if it requires nothing, or just that labels are missing or others.
+
+        >>> LabelSelector((("app", "web"),), (Requirement("tier", Operator.EXISTS),)).required_labels()
+        [(('app', 'web'),), (('tier', None),)]
+        """
+        required: list[tuple[RequiredLabel, ...]] = [(pair,) for pair in self.match_labels]
+        for entry in self.match_expressions:
+            if entry.operator is Operator.IN:
+                required.append(tuple((entry.key, value) for value in dict.fromkeys(entry.values)))
+            elif entry.operator is Operator.EXISTS:
+                required.append(((entry.key, None),))
+        return required
 
     @property
     def keys(self) -> frozenset[str]:

@@ -7,8 +7,7 @@ node slot.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, ItemsView, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Hashable, ItemsView, Iterable, Mapping
 from itertools import product
 from typing import Final, Generic, TypeVar
 
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.container_needs import EVERY_ADDRESS, HostPort
-from policies.model.interpod_terms import InterPodTerm, InterPodTerms
 from policies.model.pod_volumes import ClaimVolume, CsiVolume, InlineDisk, PodVolumes
 from policies.model.storage import Storage
 from policies.scheduler.node_table import NodeTable
@@ -67,62 +65,6 @@ class SlotCounts(Generic[T]):
         if counts:
             held[list(counts)] = list(counts.values())
         return held
-
-
-class TermTable:
-    """The terms of running pods that could be about an incoming pod."""
-
-    __slots__ = ("_by_name", "_by_selector", "counts")
-
-    def __init__(self) -> None:
-        self.counts: SlotCounts[InterPodTerm] = SlotCounts()
-        # By the name of a namespace, and those that select namespaces by their labels.
-        self._by_name: defaultdict[str, dict[InterPodTerm, None]] = defaultdict(dict)
-        self._by_selector: dict[InterPodTerm, None] = {}
-
-    def __len__(self) -> int:
-        """Return how many distinct terms there are."""
-        return len(self.counts.items())
-
-    def add(self, terms: Iterable[InterPodTerm], slot: int, amount: int) -> None:
-        """Add terms of a pod on a node slot, or take them away."""
-        for term in terms:
-            if self.counts.add(term, slot, amount):
-                self._register(term, present=amount > 0)
-
-    def copy(self) -> TermTable:
-        """Return a table of its own."""
-        fork = TermTable()
-        fork.counts = self.counts.copy()
-        fork._by_name = defaultdict(dict, {name: dict(terms) for name, terms in self._by_name.items()})
-        fork._by_selector = dict(self._by_selector)
-        return fork
-
-    def selecting(
-        self, namespace: str, namespace_labels: Mapping[str, str], labels: Mapping[str, str]
-    ) -> Iterator[InterPodTerm]:
-        """Yield the terms that select a pod."""
-        for term in (*self._by_name.get(namespace, ()), *self._by_selector):
-            if term.selects(namespace, namespace_labels, labels):
-                yield term
-
-    def _register(self, term: InterPodTerm, *, present: bool) -> None:
-        if term.namespace_selector is not None:
-            registers = [self._by_selector]
-        else:
-            registers = [self._by_name[name] for name in term.namespaces]
-        for register in registers:
-            if present:
-                register[term] = None
-            else:
-                register.pop(term, None)
-
-
-def signed_preferences(terms: InterPodTerms) -> Iterator[InterPodTerm]:
-    """Yield the preferred terms of a pod, the weights of anti-affinity below zero."""
-    yield from terms.preferred_affinity
-    for term in terms.preferred_anti_affinity:
-        yield replace(term, weight=-term.weight)
 
 
 class PortTable:

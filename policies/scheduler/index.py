@@ -17,11 +17,12 @@ from policies.model.pod import BoundPod, Pod, read_bound_pod
 from policies.model.pod_volumes import NO_VOLUMES, PodVolumes
 from policies.model.snapshot import SNAPSHOT_KINDS, kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, OWNER_KEY
-from policies.scheduler.holdings import PortTable, TermTable, VolumeTable, signed_preferences
+from policies.scheduler.holdings import PortTable, VolumeTable
 from policies.scheduler.indexed_objects import READERS, IndexedObjects
 from policies.scheduler.node_table import NodeTable
 from policies.scheduler.pod_holding import Holding, HoldingNumbers
 from policies.scheduler.pod_table import PodFields, PodTable
+from policies.scheduler.term_table import TermTable, signed_preferences
 
 #: Every kind, by apiVersion and kind.
 INDEXED_KINDS: Final = SNAPSHOT_KINDS | READERS.keys() | {NODE, POD}
@@ -278,7 +279,7 @@ class ClusterIndex(IndexedObjects):
             table = self._pods[pod.namespace] = PodTable()
         holding = Holding.of(pod)
         slot = self.nodes.bind(pod.node_name, holding.requests)
-        self._hold(slot, holding, pod.volumes, 1)
+        self._hold(slot, holding, pod.volumes, 1, pod.namespace)
         self._arrived += 1
         self.priorities[pod.priority] += 1
         number = self._holdings.take(holding)
@@ -305,12 +306,14 @@ class ClusterIndex(IndexedObjects):
             if not len(table):
                 del self._pods[namespace]
 
-    def _hold(self, slot: int, holding: Holding, volumes: PodVolumes, amount: int) -> None:
-        """Add what a pod holds of a node besides resources, or take it away."""
+    def _hold(
+        self, slot: int, holding: Holding, volumes: PodVolumes, amount: int, namespace: str = ""
+    ) -> None:
+        """Add what a pod of a namespace holds of a node besides resources, or take it away."""
         if holding.terms is not NO_TERMS:
-            self.anti_affinity.add(holding.terms.anti_affinity, slot, amount)
-            self.affinity.add(holding.terms.affinity, slot, amount)
-            self.preferred_terms.add(signed_preferences(holding.terms), slot, amount)
+            self.anti_affinity.add(holding.terms.anti_affinity, slot, amount, namespace)
+            self.affinity.add(holding.terms.affinity, slot, amount, namespace)
+            self.preferred_terms.add(signed_preferences(holding.terms), slot, amount, namespace)
         if holding.ports:
             self.ports.add(holding.ports, slot, amount)
         if volumes is not NO_VOLUMES:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.model.labels import LabelSelector, Operator, Requirement
+from policies.model.labels import LabelSelector, Operator, RequiredLabel, Requirement
 
 #: Unused sets, of a few bytes each, that are kept before those in use are renumbered.
 KEPT_UNUSED = 256
@@ -21,7 +21,7 @@ KEPT_UNUSED = 256
 class LabelSets:
     """Numbers label sets; set 0 is that of pods that are never counted and is in no posting list."""
 
-    __slots__ = ("_by_value", "_numbers", "_sets", "_used", "_with_key", "unused")
+    __slots__ = ("_numbers", "_postings", "_sets", "_used", "unused")
 
     def __init__(self) -> None:
         self._clear()
@@ -30,8 +30,8 @@ class LabelSets:
         self._numbers: dict[frozenset[tuple[str, str]], int] = {}
         self._sets: list[frozenset[tuple[str, str]]] = [frozenset()]
         self._used = [0]
-        self._with_key: dict[str, array[int]] = {}
-        self._by_value: dict[tuple[str, str], array[int]] = {}
+        #: The sets with each label, and with each key, of any value.
+        self._postings: dict[RequiredLabel, array[int]] = {}
         #: Sets that no pod has any more.
         self.unused = 0
 
@@ -39,8 +39,7 @@ class LabelSets:
         """Return sets of their own with the same numbers."""
         fork = LabelSets()
         fork._numbers, fork._sets, fork._used = dict(self._numbers), list(self._sets), list(self._used)
-        fork._with_key = {key: numbers[:] for key, numbers in self._with_key.items()}
-        fork._by_value = {pair: numbers[:] for pair, numbers in self._by_value.items()}
+        fork._postings = {label: numbers[:] for label, numbers in self._postings.items()}
         fork.unused = self.unused
         return fork
 
@@ -81,12 +80,20 @@ class LabelSets:
                 self._used[-1] = used[number]
         return new
 
+    def __len__(self) -> int:
+        """Return how many sets there are, with those that no pod has any more."""
+        return len(self._sets)
+
+    def may_have(self, required: Iterable[Iterable[RequiredLabel]]) -> bool:
+        """Return whether there is, for each requirement, a set with one of its labels."""
+        return all(any(label in self._postings for label in labels) for labels in required)
+
     def select(self, selector: LabelSelector) -> NDArray[np.bool_]:
         """Return which sets a selector selects, shape ``(l,)``; an empty selector selects all but set 0."""
         selected = np.ones(len(self._sets), np.bool_)
         selected[0] = False
         for pair in selector.match_labels:
-            selected &= self._having((self._by_value.get(pair),))
+            selected &= self._having((self._postings.get(pair),))
         for requirement in selector.match_expressions:
             selected &= self._satisfying(requirement)
         return selected
@@ -95,13 +102,13 @@ class LabelSets:
         key = requirement.key
         match requirement.operator:
             case Operator.IN:
-                return self._having(self._by_value.get((key, value)) for value in requirement.values)
+                return self._having(self._postings.get((key, value)) for value in requirement.values)
             case Operator.NOT_IN:
-                return ~self._having(self._by_value.get((key, value)) for value in requirement.values)
+                return ~self._having(self._postings.get((key, value)) for value in requirement.values)
             case Operator.EXISTS:
-                return self._having((self._with_key.get(key),))
+                return self._having((self._postings.get((key, None)),))
             case Operator.DOES_NOT_EXIST:
-                return ~self._having((self._with_key.get(key),))
+                return ~self._having((self._postings.get((key, None)),))
 
     def _having(self, postings: Iterable[array[int] | None]) -> NDArray[np.bool_]:
         mask = np.zeros(len(self._sets), np.bool_)
@@ -115,6 +122,6 @@ class LabelSets:
         self._sets.append(pairs)
         self._used.append(0)
         for pair in pairs:
-            self._by_value.setdefault(pair, array("i")).append(number)
-            self._with_key.setdefault(pair[0], array("i")).append(number)
+            self._postings.setdefault(pair, array("i")).append(number)
+            self._postings.setdefault((pair[0], None), array("i")).append(number)
         return number

@@ -192,10 +192,11 @@ class PodTable:
         nodes = self._node.view()[self._selected(selector)]
         return np.bincount(nodes, minlength=slots)
 
-    def count_all_by_node(self, selectors: Iterable[LabelSelector], *, slots: int) -> NDArray[np.int64]:
-        """Count the pods that every one of some selectors selects, terminating ones too, shape ``(s,)``."""
+    def nodes_of_all(self, selectors: Iterable[LabelSelector]) -> NDArray[np.int32]:
+        """Return the node slot of each pod that every selector selects, terminating ones too."""
         selected = np.logical_and.reduce([self.label_sets.select(selector) for selector in selectors])
-        return np.bincount(self._node.view()[selected[self._label_set.view()]], minlength=slots)
+        nodes: NDArray[np.int32] = self._node.view()[selected[self._label_set.view()]]
+        return nodes
 
     def names_of(self, selector: LabelSelector) -> list[str]:
         """Return the names of the selected pods that are not being deleted."""

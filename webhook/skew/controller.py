@@ -93,8 +93,8 @@ def _steps_of(entry: ClusterWorkload, cluster: ClusterIndex) -> StepCounter:
     """Return the steps that measuring a workload may take, or it would hold up events and reviews."""
     with cluster.reading():
         table = cluster.pods_of(entry.workload.namespace)
-        nodes, pods, all_pods = cluster.node_count, 0 if table is None else len(table), cluster.pod_count
-    return ReviewCost(entry.workload, None).forecast_steps(nodes=nodes, pods=pods, all_pods=all_pods)
+        nodes, pods = cluster.node_count, 0 if table is None else len(table)
+    return ReviewCost(entry.workload, None).forecast_steps(nodes=nodes, pods=pods)
 
 
 class SkewSink(Protocol):

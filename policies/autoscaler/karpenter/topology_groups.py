@@ -41,7 +41,7 @@ class TopologyGroups:
         # Of each wishes, and of the terms of each pod.
         self._of: dict[int, list[CountedGroup]] = {}
         self._owned: dict[int, list[CountedGroup]] = {}
-        for group_term in cluster.anti_affinity.counts.items():
+        for group_term in cluster.anti_affinity.items():
             self._keep_away(*group_term)
 
     def of(self, wishes: Wishes) -> list[CountedGroup]:

@@ -8,23 +8,46 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.interpod_terms import InterPodTerm
-from policies.scheduler.holdings import TermTable, signed_preferences
 from policies.scheduler.label_view import LabelView
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import NodeScores
+from policies.scheduler.pod_table import PodTable
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Code, Reason, Rejections
+from policies.scheduler.term_table import TERM, HeldTerm, TermTable, add_up, signed_preferences
 
 AFFINITY: Final = Reason(("node(s) didn't match pod affinity rules",), Code.UNRESOLVABLE)
 ANTI_AFFINITY: Final = Reason(("node(s) didn't match pod anti-affinity rules",), Code.UNSCHEDULABLE)
 EXISTING: Final = Reason(("node(s) didn't satisfy existing pods anti-affinity rules",), Code.UNSCHEDULABLE)
+
+#: Steps of comparing the labels of a namespace with a requirement, of finding out whether a namespace has a
+#: label, of selecting its pods by a requirement, of a term of running pods, and of a topology key of some.
+LABELS_STEPS, TABLE_STEPS, SELECT_STEPS, HELD_STEPS, KEY_STEPS = 6, 12, 100, 6, 300
+#: Steps of comparing a label set, or a pod, of whole arrays.
+ENTRY_STEPS: Final = 0.1
+#: What namespaces are called in messages.
+NAMESPACE: Final = "namespace with pods"
+
+
+class HeldTerms(NamedTuple):
+    """Terms of running pods that select the incoming pod, of one topology key and weight.
+
+    Attributes:
+        key: The topology key.
+        weight: The weight.
+        pods: How many pods have each of them, on every node, shape ``(n,)``.
+    """
+
+    key: str
+    weight: int
+    pods: NDArray[np.int64]
 
 
 class InterPodCounts:
@@ -34,27 +57,44 @@ class InterPodCounts:
         index = view.index
         self._index, self._view, self._pod = index, view, request.pod
         self._keeps_selector = request.behavior.keeps_namespace_selector
-        namespaces = index.snapshot.namespaces
-        self._labels: Mapping[str, Mapping[str, str]] = {}
-        if any(term.namespace_selector for group in request.pod.terms for term in group):
-            self._labels = {name: namespace.labels for name, namespace in namespaces.items()}
-        own = namespaces.get(request.pod.namespace)
+        own = index.snapshot.namespaces.get(request.pod.namespace)
         self._own_labels: Mapping[str, str] = {} if own is None else own.labels
 
     def resolved(self, terms: Iterable[InterPodTerm]) -> list[InterPodTerm]:
         """Return terms of the incoming pod with the names of the namespaces that they select."""
-        return [term.resolved(self._labels, keeps_selector=self._keeps_selector) for term in terms]
+        terms, listed = list(terms), self._index.snapshot.namespaces
+        selectors = (term.namespace_selector for term in terms)
+        sizes = [1 + selector.size for selector in selectors if selector is not None and not selector.empty]
+        self._index.steps.take(len(listed), LABELS_STEPS * sum(sizes), "namespace")
+        labels = {name: namespace.labels for name, namespace in listed.items()} if sizes else {}
+        return [term.resolved(labels, keeps_selector=self._keeps_selector) for term in terms]
 
     def selected_by_all(self, terms: list[InterPodTerm]) -> NDArray[np.int64]:
         """Count the running pods on every node that each of some terms selects, shape ``(n,)``."""
-        slots = self._index.nodes.slots
-        counted = np.zeros(slots, np.int64)
+        nodes, steps = [np.zeros(0, np.int32)], self._index.steps
         selectors = [term.selector for term in terms if term.selector is not None]
         if len(selectors) == len(terms):
-            for namespace, table in self._index.pod_tables():
-                if all(term.covers(namespace, {}) for term in terms):
-                    counted += table.count_all_by_node(selectors, slots=slots)
+            required = [labels for selector in selectors for labels in selector.required_labels()]
+            tables, size = self._covered_by_all(terms), sum(selector.size for selector in selectors)
+            steps.take(len(tables), TABLE_STEPS + sum(map(len, required)), NAMESPACE)
+            tables = [table for table in tables if table.label_sets.may_have(required)]
+            steps.take(len(tables), SELECT_STEPS * (1 + size), NAMESPACE)
+            entries = sum(len(table) + size * len(table.label_sets) for table in tables)
+            steps.take(entries, ENTRY_STEPS, "pod and its labels")
+            nodes += (table.nodes_of_all(selectors) for table in tables)
+        counted = np.bincount(np.concatenate(nodes), minlength=self._index.nodes.slots)
         return counted[self._view.slots]
+
+    def _covered_by_all(self, terms: list[InterPodTerm]) -> list[PodTable]:
+        """Return the pods of each namespace that all of some terms cover."""
+        steps, listed = self._index.steps, self._index.pod_tables()
+        named = [term.namespaces for term in terms if not term.covers("", {})]
+        if not named:
+            steps.take(len(listed), 1, NAMESPACE)
+            return [table for _, table in listed]
+        names = frozenset.intersection(*named)
+        steps.take(len(names), LABELS_STEPS, NAMESPACE)
+        return [table for name in names if (table := self._index.pods_of(name)) is not None]
 
     def selects_itself(self, terms: Iterable[InterPodTerm]) -> bool:
         """Return whether every term selects the incoming pod."""
@@ -64,11 +104,23 @@ class InterPodCounts:
         """Return whether a term of a running pod selects the incoming pod."""
         return term.selects(self._pod.namespace, self._own_labels, self._pod.labels)
 
-    def of_running(self, table: TermTable) -> list[tuple[InterPodTerm, NDArray[np.int64]]]:
-        """Return the terms of running pods that select the incoming pod, with their pods on every node."""
-        found = table.selecting(self._pod.namespace, self._own_labels, self._pod.labels)
-        slots = self._index.nodes.slots
-        return [(term, table.counts.by_slot(term, slots)[self._view.slots]) for term in found]
+    def selecting(self, table: TermTable) -> list[HeldTerm]:
+        """Return the terms of running pods that select the incoming pod."""
+        return table.selecting(self._pod.namespace, self._own_labels, self._pod.labels, self._index.steps)
+
+    def of_running(self, table: TermTable) -> list[HeldTerms]:
+        """Return what ``selecting`` does, counted; but for keys that no node has."""
+        index, groups = self._index, defaultdict[tuple[str, int], list[HeldTerm]](list)
+        found = self.selecting(table)
+        index.steps.take(len(found), HELD_STEPS, TERM, table.most_are_of)
+        for held in found:
+            groups[held.term.topology_key, held.term.weight].append(held)
+        known = [group for group in groups.items() if group[0][0] in index.nodes.label_keys()]
+        index.steps.take(len(known), KEY_STEPS + len(self._view.slots), "topology key of such terms")
+        return [
+            HeldTerms(key, weight, add_up(terms, index.nodes.slots, index.steps)[self._view.slots])
+            for (key, weight), terms in known
+        ]
 
 
 def follows_pods(view: NodeView, request: SchedulingRequest) -> bool:
@@ -76,7 +128,7 @@ def follows_pods(view: NodeView, request: SchedulingRequest) -> bool:
     terms, running = request.pod.terms, view.index.anti_affinity
     if terms.affinity or terms.anti_affinity:
         return True
-    return bool(running) and bool(InterPodCounts(view, request).of_running(running))
+    return bool(running) and bool(InterPodCounts(view, request).selecting(running))
 
 
 def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
@@ -84,8 +136,8 @@ def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
     counts, terms = InterPodCounts(view, request), request.pod.terms
     of_node = np.zeros(len(view.slots), np.intp)
     existing = np.zeros(len(view.slots), np.bool_)
-    for term, pods in counts.of_running(view.index.anti_affinity):
-        existing |= in_domain(view.label(term.topology_key), pods) > 0
+    for held in counts.of_running(view.index.anti_affinity):
+        existing |= in_domain(view.label(held.key), held.pods) > 0
     of_node[existing] = 3
     for term in counts.resolved(terms.anti_affinity):
         avoided = in_domain(view.label(term.topology_key), counts.selected_by_all([term])) > 0
@@ -125,15 +177,18 @@ def _raw_scores(view: NodeView, request: SchedulingRequest) -> NDArray[np.int64]
     if not own and (profile.ignores_preferred_terms or not (index.preferred_terms or index.affinity)):
         return None
     counts = InterPodCounts(view, request)
-    weighed = [(term, term.weight, pods) for term, pods in counts.of_running(view.index.preferred_terms)]
+    weighed = counts.of_running(index.preferred_terms)
     if hard := profile.hard_pod_affinity_weight:
-        weighed += ((term, hard, pods) for term, pods in counts.of_running(view.index.affinity))
-    weighed += ((term, term.weight, counts.selected_by_all([term])) for term in counts.resolved(own))
+        weighed += (held._replace(weight=hard) for held in counts.of_running(index.affinity))
+    weighed += (
+        HeldTerms(term.topology_key, term.weight, counts.selected_by_all([term]))
+        for term in counts.resolved(own)
+    )
     of_key: defaultdict[str, NDArray[np.int64]] = defaultdict(lambda: np.zeros(len(view.slots), np.int64))
     scored = False
-    for term, weight, pods in weighed:
-        scored = scored or bool(pods[view.label(term.topology_key).present].any())
-        of_key[term.topology_key] += weight * pods
+    for key, weight, pods in weighed:
+        scored = scored or bool(pods[view.label(key).present].any())
+        of_key[key] += weight * pods
     if not scored:
         return None
     total = np.zeros(len(view.slots), np.int64)

@@ -211,8 +211,8 @@ def _of_affinity(
     """Yield the demands of InterPodAffinity; it does not run where no required term is about the pod."""
     counts, terms = InterPodCounts(view, request), request.pod.terms
     existing: defaultdict[str, Numbers] = defaultdict(lambda: np.zeros(len(view.slots), np.int64))
-    for term, pods in counts.of_running(view.index.anti_affinity):
-        existing[term.topology_key] += in_domain(view.label(term.topology_key), pods)
+    for held in counts.of_running(view.index.anti_affinity):
+        existing[held.key] += in_domain(view.label(held.key), held.pods)
     if not (terms.affinity or terms.anti_affinity or any(pods.any() for pods in existing.values())):
         return
     if terms.affinity:
