@@ -19,8 +19,7 @@ from policies.manifests.words import plural
 from policies.model.api_rules import ApiRule
 from policies.model.cluster_kinds import STATEFUL_SET
 from policies.model.held_amounts import pod_requests
-from policies.model.labels import VALUES_A_COMPARISON
-from policies.model.node_affinity import COMPARISON
+from policies.model.node_affinity import comparisons
 from policies.model.step_counter import StepCounter, TooManyStepsError
 from policies.model.topology import ClusterTopology
 from policies.model.validation import MAX_SIZE, size_of
@@ -50,8 +49,6 @@ MAX_TEMPLATE: Final = 10_000
 TEMPLATE_STEPS, FORECAST_TERM_STEPS = 20, 300
 #: Nodes, and pods, that whole arrays are compared with in the time of a step.
 _NODES_A_STEP = 13
-#: What a requirement costs, in others, that compares numbers.
-NUMBER_COMPARISONS: Final = 16
 #: How many nodes cost as much as beginning with one part, and pods as much as a node.
 _NODES_A_PART, _PODS_A_NODE = 2_000, 4
 #: The members of a pod's spec that rules and the forecast read, but for containers and constraints.
@@ -261,12 +258,7 @@ class ReviewCost:
 
 def _requirements(workload: Workload) -> int:
     """Count what is compared with every node for affinity."""
-    terms = workload.affinity.terms or ()
-    requirements = [entry for term in terms for entry in (*term.expressions, *term.fields)]
-    values = sum(len(entry.values) // VALUES_A_COMPARISON for entry in requirements)
-    # Of each value of a label it is found out which number it is.
-    numbers = sum(NUMBER_COMPARISONS for entry in requirements if entry.operator in COMPARISON)
-    return len(workload.affinity.node_selector) + len(terms) + len(requirements) + values + numbers
+    return len(workload.affinity.node_selector) + comparisons(workload.affinity.terms or ())
 
 
 def _requests(workload: Workload) -> int:

@@ -9,7 +9,7 @@ Source: ``component-helpers/scheduling/corev1/nodeaffinity``, ``apimachinery/pkg
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -23,7 +23,7 @@ from policies.manifests.fields import (
     wrong_type,
 )
 from policies.model import interpod_terms
-from policies.model.labels import label_key_problems, label_value_problems
+from policies.model.labels import VALUES_A_COMPARISON, label_key_problems, label_value_problems
 from policies.model.quantity import INT64_MAX
 
 #: The only field of a node that ``matchFields`` can look at.
@@ -55,6 +55,8 @@ _OPERATORS: frozenset[str] = frozenset(NodeOperator)
 #: The operators that compare with values, and those that compare with one number.
 EQUALITY = (NodeOperator.IN, NodeOperator.NOT_IN)
 COMPARISON = (NodeOperator.GREATER_THAN, NodeOperator.LESS_THAN)
+#: What a requirement costs, in others, that compares numbers.
+NUMBER_COMPARISONS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,3 +303,12 @@ def _is_usable_expression(requirement: NodeRequirement) -> bool:
 def _is_usable_field(requirement: NodeRequirement) -> bool:
     """Return whether the scheduler can match fields with it: one value, to be equal to or not."""
     return requirement.operator in EQUALITY and len(requirement.values) == 1
+
+
+def comparisons(terms: Iterable[NodeSelectorTerm]) -> int:
+    """Return how many times nodes are compared with terms, each in the time of one requirement."""
+    requirements = [(*term.expressions, *term.fields) for term in terms]
+    values = sum(len(entry.values) // VALUES_A_COMPARISON for term in requirements for entry in term)
+    # Of each value of a label it is found out which number it is.
+    numbers = sum(entry.operator in COMPARISON for term in requirements for entry in term)
+    return sum(1 + len(term) for term in requirements) + values + NUMBER_COMPARISONS * numbers

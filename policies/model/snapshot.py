@@ -122,6 +122,11 @@ class Snapshot:
             case _:
                 self._remove_controller((api_version, kind), namespace, name)
 
+    def count_services(self, namespace: str, labels: Mapping[str, str]) -> int:
+        """Return how many services of a namespace ``service_selectors`` compares with labels."""
+        places = ((namespace or DEFAULT_NAMESPACE, *pair) for pair in labels.items())
+        return sum(len(self._selectors.get(place, ())) for place in places)
+
     def service_selectors(self, namespace: str, labels: Mapping[str, str]) -> list[dict[str, str]]:
         """Return the selectors of the namespace's services that match labels, in no particular order."""
         namespace = namespace or DEFAULT_NAMESPACE

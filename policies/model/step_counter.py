@@ -6,8 +6,8 @@ Whatever is looked at of the cluster counts before it is looked at. A review han
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Final
 
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.words import plural
@@ -29,15 +29,15 @@ class StepCounter:
     60 budgets take too long to look at, 40 of them in namespace shop
 
     Attributes:
-        left: How many steps may still be taken.
+        left: How many steps may still be taken; without a limit at first.
     """
 
     __slots__ = ("left",)
 
-    def __init__(self, left: float) -> None:
+    def __init__(self, left: float = math.inf) -> None:
         self.left = left
 
-    def take(self, count: int, each: float, noun: str, whose: Callable[[], str] | None = None) -> None:
+    def take(self, count: int, each: float, noun: str, whose: Callable[[], str] = str) -> None:
         """Take the steps of a loop before it runs.
 
         Args:
@@ -52,15 +52,5 @@ class StepCounter:
         """
         self.left -= count * each
         if self.left < 0:
-            text = whose() if whose is not None else ""
             many = f"{plural(count, noun)} {'takes' if count == 1 else 'take'} too long to look at"
-            raise TooManyStepsError(f"{many}, {text}" if text else many)
-
-
-class _Unlimited(StepCounter):
-    def take(self, count: int, each: float, noun: str, whose: Callable[[], str] | None = None) -> None:
-        """Take any number of steps."""
-
-
-#: For what may take as long as it takes.
-UNLIMITED: Final[StepCounter] = _Unlimited(float("inf"))
+            raise TooManyStepsError(", ".join(filter(None, (many, whose()))))

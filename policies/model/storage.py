@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from policies.model.cluster_kinds import (
     ATTACHMENT,
@@ -19,6 +19,7 @@ from policies.model.cluster_kinds import (
 )
 from policies.model.object_table import ObjectTable
 from policies.model.pod_volumes import MIGRATED_PROVISIONERS, CsiVolume
+from policies.model.step_counter import StepCounter
 from policies.model.storage_objects import (
     CsiCapacity,
     CsiDriver,
@@ -31,6 +32,9 @@ from policies.model.storage_objects import (
 
 Value = TypeVar("Value")
 
+#: Steps of looking at an object of which something is derived.
+_OBJECT_STEPS: Final = 4
+
 
 class Storage:
     """The storage objects among the tables of a cluster. Threads that share it need a lock.
@@ -41,9 +45,12 @@ class Storage:
         classes: The classes.
         csi_nodes: The CSINodes, by the names of their nodes.
         attachments: The volumes that are attached to nodes.
+        steps: What counts the steps of whoever reads the cluster.
     """
 
-    def __init__(self, tables: Mapping[Kind, ObjectTable[Any]]) -> None:
+    def __init__(self, tables: Mapping[Kind, ObjectTable[Any]], steps: StepCounter) -> None:
+        """Take the tables of a cluster and its counter."""
+        self.steps = steps
         self._tables = {kind: tables[kind] for kind in STORAGE_LISTS.values()}
         self.claims: ObjectTable[PersistentVolumeClaim] = tables[CLAIM]
         self.volumes: ObjectTable[PersistentVolume] = tables[VOLUME]
@@ -57,9 +64,9 @@ class Storage:
         #: What many objects have in common, kept once.
         self._shared: dict[Any, Any] = {}
 
-    def copy(self, tables: Mapping[Kind, ObjectTable[Any]]) -> Storage:
+    def copy(self, tables: Mapping[Kind, ObjectTable[Any]], steps: StepCounter) -> Storage:
         """Return the storage of a copy of the tables."""
-        fork = Storage(tables)
+        fork = Storage(tables, steps)
         fork._shared, fork._derived = self._shared, dict(self._derived)
         return fork
 
@@ -86,15 +93,19 @@ class Storage:
 
         Of several the newest is taken, which is not known here: the first by name.
         """
-        return min((entry.name for entry in self.classes if entry.is_default), default="")
+        return self._derive(
+            "default",
+            (self.classes,),
+            lambda: min((entry.name for entry in self.classes if entry.is_default), default=""),
+        )
 
     def free_volumes(self, storage_class: str) -> list[PersistentVolume]:
         """Return the volumes of a class that any claim may be given, the smallest first."""
-        return self._derive("free", self.volumes.version, self._free_volumes).get(storage_class, [])
+        return self._derive("free", (self.volumes,), self._free_volumes).get(storage_class, [])
 
     def volumes_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
         """Return the volumes of a claim's class that are kept for that claim."""
-        kept = self._derive("kept", self.volumes.version + self.claims.version, self._kept_volumes).get(
+        kept = self._derive("kept", (self.volumes, self.claims), self._kept_volumes).get(
             (claim.namespace, claim.name), ()
         )
         return [
@@ -105,17 +116,15 @@ class Storage:
 
     def capacities(self, storage_class: str) -> list[CsiCapacity]:
         """Return the capacities that CSI drivers have left for a class."""
-        return self._derive("capacities", self._csi_capacities.version, self._capacities).get(
-            storage_class, []
-        )
+        return self._derive("capacities", (self._csi_capacities,), self._capacities).get(storage_class, [])
 
     def limits(self, driver: str) -> Mapping[str, int]:
         """Return how many volumes of a driver each node takes, by its name, where that is limited."""
-        return self._derive("limits", self.csi_nodes.version, self._limits).get(driver, {})
+        return self._derive("limits", (self.csi_nodes,), self._limits).get(driver, {})
 
     def migrated_nodes(self, plugin: str) -> frozenset[str]:
         """Return the names of the nodes on which a CSI driver mounts the volumes of an in-tree plugin."""
-        return frozenset(node.name for node in self.csi_nodes if plugin in node.migrated)
+        return self._derive("migrated", (self.csi_nodes,), self._migrated).get(plugin, frozenset())
 
     def csi_volume(self, claim: PersistentVolumeClaim) -> CsiVolume | None:
         """Return the volume of a claim as it counts towards a driver's limit; None if it does not.
@@ -163,10 +172,12 @@ class Storage:
         shared: Value = self._shared.setdefault(value, value)
         return shared
 
-    def _derive(self, name: str, version: int, compute: Callable[[], Value]) -> Value:
-        """Return a value that follows from objects, computed once for each version of them."""
+    def _derive(self, name: str, tables: tuple[ObjectTable[Any], ...], compute: Callable[[], Value]) -> Value:
+        """Return a value that follows from the objects of tables, computed once for each version of them."""
+        version = sum(table.version for table in tables)
         known, value = self._derived.get(name, (-1, None))
         if known != version:
+            self.steps.take(sum(map(len, tables)), _OBJECT_STEPS, "object of storage")
             value = compute()
             self._derived[name] = version, value
         return value  # type: ignore[no-any-return]  # what ``compute`` returned
@@ -197,6 +208,13 @@ class Storage:
         for capacity in self._csi_capacities:
             capacities[capacity.storage_class].append(capacity)
         return capacities
+
+    def _migrated(self) -> dict[str, frozenset[str]]:
+        names: defaultdict[str, set[str]] = defaultdict(set)
+        for node in self.csi_nodes:
+            for plugin in node.migrated:
+                names[plugin].add(node.name)
+        return {plugin: frozenset(found) for plugin, found in names.items()}
 
     def _limits(self) -> dict[str, dict[str, int]]:
         limits: defaultdict[str, dict[str, int]] = defaultdict(dict)

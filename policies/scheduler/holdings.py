@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, ItemsView, Iterable, Mapping
-from itertools import product
 from typing import Final, Generic, TypeVar
 
 import numpy as np
@@ -16,10 +15,14 @@ from numpy.typing import NDArray
 
 from policies.model.container_needs import EVERY_ADDRESS, HostPort
 from policies.model.pod_volumes import ClaimVolume, CsiVolume, InlineDisk, PodVolumes
+from policies.model.step_counter import StepCounter
 from policies.model.storage import Storage
 from policies.scheduler.node_table import NodeTable
 
 T = TypeVar("T", bound=Hashable)
+
+#: Steps of an address that a host port is taken at, besides those of each node; of a volume that is attached.
+ADDRESS_STEPS, SLOT_STEPS, ATTACHED_STEPS = 40, 1, 30
 
 
 class SlotCounts(Generic[T]):
@@ -70,41 +73,45 @@ class SlotCounts(Generic[T]):
 class PortTable:
     """The host ports that pods hold."""
 
-    __slots__ = ("_addresses", "_counts")
+    __slots__ = ("_counts", "_held")
 
     def __init__(self) -> None:
         self._counts: SlotCounts[HostPort] = SlotCounts()
-        self._addresses: dict[tuple[str, int], set[str]] = {}
+        self._held: dict[tuple[str, int], set[HostPort]] = {}
 
     def add(self, ports: Iterable[HostPort], slot: int, amount: int) -> None:
         """Add ports of a pod on a node slot, or take them away."""
         for port in ports:
-            self._counts.add(port, slot, amount)
-            self._addresses.setdefault((port.protocol, port.port), set()).add(port.address)
+            if self._counts.add(port, slot, amount):
+                self._held.setdefault((port.protocol, port.port), set()).symmetric_difference_update((port,))
 
     def copy(self) -> PortTable:
         """Return a table of its own."""
         fork = PortTable()
         fork._counts = self._counts.copy()
-        fork._addresses = {key: set(addresses) for key, addresses in self._addresses.items()}
+        fork._held = {key: set(ports) for key, ports in self._held.items()}
         return fork
 
-    def count(self, wanted: Iterable[HostPort], slots: int, *, sidecars: bool = True) -> NDArray[np.int64]:
+    def count(
+        self, wanted: Iterable[HostPort], slots: int, steps: StepCounter, *, sidecars: bool = True
+    ) -> NDArray[np.int64]:
         """Count on every slot what is taken of some ports, shape ``(s,)``; ``0.0.0.0`` is every address.
 
         Args:
             wanted: The ports.
             slots: How many slots there are.
+            steps: Takes the steps.
             sidecars: Whether the ports of sidecars count.
         """
-        holders = (False, True) if sidecars else (False,)
         taken = np.zeros(slots, np.int64)
         for port in wanted:
-            addresses = self._addresses.get((port.protocol, port.port), set())
-            if port.address != EVERY_ADDRESS:
-                addresses = addresses & {port.address, EVERY_ADDRESS}
-            for address, sidecar in product(addresses, holders):
-                taken += self._counts.by_slot(port._replace(address=address, sidecar=sidecar), slots)
+            held = self._held.get((port.protocol, port.port), ())
+            steps.take(len(held), ADDRESS_STEPS + slots * SLOT_STEPS, "address with a host port of it")
+            for other in held:
+                if (sidecars or not other.sidecar) and (
+                    port.address == other.address or EVERY_ADDRESS in (port.address, other.address)
+                ):
+                    taken += self._counts.by_slot(other, slots)
         return taken
 
 
@@ -148,6 +155,8 @@ class VolumeTable:
     def attached(self, storage: Storage, nodes: NodeTable) -> AttachedVolumes:
         """Return the volumes that nodes have attached: those of their pods, and VolumeAttachments."""
         if self._attached is None or not self._attached.is_of(storage, nodes):
+            uses = len(self.claims.items()) + len(self._inline.items()) + len(storage.attachments)
+            storage.steps.take(uses + len(nodes.names()), ATTACHED_STEPS, "volume in use")
             self._attached = AttachedVolumes(storage, nodes)
             for claim, slots in self.claims.items():
                 for slot, amount in slots.items():

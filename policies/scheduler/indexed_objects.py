@@ -13,7 +13,7 @@ from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.model.object_table import ObjectTable, Reader
 from policies.model.priority import PriorityClass, read_priority_class
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot
-from policies.model.step_counter import UNLIMITED, StepCounter
+from policies.model.step_counter import StepCounter
 from policies.model.storage import Storage
 from policies.model.storage_readers import READERS as STORAGE_READERS
 
@@ -38,11 +38,11 @@ class IndexedObjects:
 
     def __init__(self) -> None:
         self.snapshot = Snapshot()
+        self.steps = StepCounter()
         self._tables: dict[Kind, ObjectTable[Any]] = {
             kind: ObjectTable(kind, read) for kind, read in READERS.items()
         }
-        self.storage = Storage(self._tables)
-        self.steps = UNLIMITED
+        self.storage = Storage(self._tables, self.steps)
         # Reentrant, so that several evaluations can be made of one state of the cluster.
         self._lock = threading.RLock()
 
@@ -57,16 +57,17 @@ class IndexedObjects:
     @contextmanager
     def _counted(self, steps: StepCounter) -> Iterator[None]:
         with self._lock:
-            before, self.steps = self.steps, steps
+            # Parts of the index have the counter of the index, so that changes only what it has left.
+            self.steps.left, steps.left = steps.left, self.steps.left
             try:
                 yield
             finally:
-                self.steps = before
+                self.steps.left, steps.left = steps.left, self.steps.left
 
     def _take_objects(self, other: IndexedObjects, *, snapshot: Snapshot) -> None:
         """Take the objects of another as copies, but for the snapshot."""
         self._tables = {kind: table.copy() for kind, table in other._tables.items()}
-        self.storage, self.snapshot = other.storage.copy(self._tables), snapshot
+        self.storage, self.snapshot = other.storage.copy(self._tables, self.steps), snapshot
 
     def _apply_object(self, kind: Kind, obj: Mapping[str, Any], found: ErrorList) -> None:
         with self._lock:

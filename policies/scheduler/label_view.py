@@ -47,6 +47,19 @@ class LabelView:
         """The same as ``numbers``, of the type that numpy converts positions to each time; shape ``(n,)``."""
         return self.numbers.astype(np.intp)
 
+    def nodes_with(self, value: str) -> NDArray[np.intp]:
+        """Return the positions of the nodes with a value."""
+        number = self.number_of.get(value, len(self.texts))
+        order, begins = self._ordered
+        return order[begins[number] : begins[number + 1]]
+
+    @cached_property
+    def _ordered(self) -> tuple[NDArray[np.intp], list[int]]:
+        """The positions of nodes by their values, and where those of each number begin; none are the last."""
+        order = np.argsort(self.numbers, kind="stable")
+        begins = np.searchsorted(self.numbers[order], np.arange(len(self.texts) + 2))
+        return order, begins.tolist()
+
     @cached_property
     def everywhere(self) -> bool:
         """Whether all nodes carry the label."""

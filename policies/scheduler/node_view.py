@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable
 from functools import reduce
 from operator import and_
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from policies.scheduler.label_view import LabelView, among, satisfying
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.pod_claims import PodClaims
 from policies.scheduler.resource_view import ResourceView
+
+#: Steps of comparing a taint with a toleration.
+TAINT_STEPS: Final = 4
 
 
 class NodeView(ResourceView):
@@ -76,11 +80,13 @@ class NodeView(ResourceView):
     def first_untolerated(self) -> list[Taint | None]:
         """The first untolerated taint of each distinct list of taints, None where all are tolerated."""
         tolerations = self._pod.tolerations
-        return self.derive(
-            ("untolerated", tolerations),
-            lambda: self._nodes.map_taints(
-                lambda taints: first_untolerated(taints, tolerations, SCHEDULING_EFFECTS)
-            ),
+        return self.derive(("untolerated", tolerations), lambda: self._first_untolerated(tolerations))
+
+    def _first_untolerated(self, tolerations: tuple[Toleration, ...]) -> list[Taint | None]:
+        taints = self.derive("taint count", lambda: sum(self._nodes.map_taints(len)))
+        self.index.steps.take(taints, TAINT_STEPS * (1 + len(tolerations)), "taint of nodes")
+        return self._nodes.map_taints(
+            lambda taints: first_untolerated(taints, tolerations, SCHEDULING_EFFECTS)
         )
 
     @property

@@ -94,7 +94,8 @@ class PresentNodes:
         if found is None:
             index, pod = self._cluster, wishes.pod
             with index.reading():
-                taken = index.ports.count(pod.ports, index.nodes.slots, sidecars=True)[self.view.slots] > 0
+                held = index.ports.count(pod.ports, index.nodes.slots, index.steps)
+            taken = held[self.view.slots] > 0
             found = self._open[id(wishes)] = np.array(
                 [
                     not taken[node.position]

@@ -45,6 +45,9 @@ from policies.scheduler.workload_topology import REVISION_LABELS
 #: The rule that an object breaks which makes no pods, as far as is known.
 HOLDS_NO_POD = "holds-no-pod"
 
+#: Steps of comparing a revision, the name of a pod, and a Service with an object.
+REVISION_STEPS, NAME_STEPS, SERVICE_STEPS = 60, 2, 8
+
 #: The kind whose controller makes a pod for each node, and replaces those that run.
 DAEMON_SET = "DaemonSet"
 
@@ -218,6 +221,8 @@ def prepare(
         pending = _with_priority(pending, member(pod.obj, "spec"), cluster)
         if pending.claim_templates:
             # Which claims a replica has depends on its ordinal.
+            names = len(cluster.pod_names(workload.namespace))
+            cluster.steps.take(names, NAME_STEPS, "pod in its namespace")
             name = next_ordinal(pending.name, workload.replicas, cluster, workload.namespace)
             pending = with_claims(pending, name)
         if kind.kind == DAEMON_SET:
@@ -251,6 +256,7 @@ def _next_pod(
 ) -> tuple[Workload, PodRevision | None]:
     """Return the next pod as an object, and the revision that it is of."""
     revisions = cluster.snapshot.revisions(workload.kind.name, workload.namespace, workload.name)
+    cluster.steps.take(len(revisions), REVISION_STEPS, "revision of it")
     revision = find_revision(workload, revisions)
     pod = next_pod(workload, revision)
     if revision_of is None or workload.kind.is_pod:
@@ -321,6 +327,8 @@ def _in_force(
         entries = (Constraint.parse(without_fields(entry, context.release.dropped)) for entry in raw)
         own = own_constraints(entries, labels, origin=origin, behavior=behavior)
         return _InForce(own, policy=policy)
+    services = cluster.snapshot.count_services(pod.namespace, labels)
+    cluster.steps.take(services, SERVICE_STEPS, "Service in its namespace")
     # Policies change what is created alone: the pods of a stored workload still are, its template is not.
     for level in (pod,) if workload.kind.is_pod or workload.stored else (workload, pod):
         plan = plan_injection(level, context.policies_for(level), context)

@@ -36,5 +36,5 @@ def conflicting(wanted: Iterable[HostPort], held: Iterable[HostPort], *, sidecar
 def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
     """Return the nodes that are rejected: those where a host port of the pod is taken."""
     pod, index = request.pod, view.index
-    taken = index.ports.count(pod.ports, index.nodes.slots, sidecars=pod.reading.sidecar_ports)
+    taken = index.ports.count(pod.ports, index.nodes.slots, index.steps, sidecars=pod.reading.sidecar_ports)
     return Rejections.where(taken[view.slots] > 0, Plugin.NODE_PORTS, NO_FREE_PORTS)

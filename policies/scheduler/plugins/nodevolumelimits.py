@@ -21,6 +21,9 @@ from policies.scheduler.result import Code, Reason, Rejections
 #: ``ErrReasonMaxVolumeCountExceeded``.
 TOO_MANY_VOLUMES: Final = Reason(("node(s) exceed max volume count",), Code.UNSCHEDULABLE)
 
+#: Steps of a volume of the pod, besides those of each node.
+USE_STEPS, NODE_STEPS = 60, 0.1
+
 
 class VolumeRoom(NamedTuple):
     """The volumes of one driver that limits them: how many nodes take, and have attached.
@@ -71,6 +74,7 @@ def volume_rooms(view: NodeView) -> Iterator[VolumeRoom]:
             slots, attached = index.nodes.slots, index.volumes.attached(index.storage, index.nodes)
             most = attached.limits(driver, slots)[view.slots]
             new = np.zeros(len(view.slots), np.int64)
+            index.steps.take(len(volumes), USE_STEPS + slots * NODE_STEPS, "volume of its claims")
             for volume in volumes:
                 new += ~attached.used(volume, slots)[view.slots]
             yield VolumeRoom(driver, frozenset(volumes), most, attached.count(driver, slots)[view.slots], new)

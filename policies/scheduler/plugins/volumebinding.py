@@ -12,10 +12,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm
+from policies.model.labels import LabelSelector
+from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, comparisons
 from policies.model.pod_volumes import ClaimVolume
 from policies.model.storage_objects import (
     NO_PROVISIONER,
+    CsiCapacity,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
@@ -25,6 +27,7 @@ from policies.scheduler.node_view import NodeView
 from policies.scheduler.pod_claims import missing_claim
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.resource_view import Identity
 from policies.scheduler.result import Code, Reason, Rejections
 
 #: The reasons of one node, in their order: ``ErrReasonNodeConflict``, ``ErrReasonBindConflict``,
@@ -35,6 +38,14 @@ NOT_ENOUGH_SPACE: Final = "node(s) did not have enough free storage"
 VOLUME_GONE: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 _TEXTS: Final = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_GONE)
 _UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
+
+#: Steps of comparing a volume with a claim, of finding its only node, and of a requirement of it, besides
+#: those of each node.
+SUIT_STEPS, PLACE_STEPS, MATCH_STEPS, NODE_STEPS = 14, 40, 60, 0.1
+#: What volumes are called in messages.
+_VOLUME: Final = "free volume"
+#: In place of the position of a volume's only node: that several reach it, or none.
+_SEVERAL, _NONE = -1, -2
 
 #: Which nodes something holds for, shape ``(n,)``.
 Mask = NDArray[np.bool_]
@@ -125,13 +136,18 @@ def _check_bound(view: NodeView) -> tuple[Mask, Mask]:
     """
     unreached = np.zeros(len(view.slots), np.bool_)
     gone = unreached.copy()
+    # Most volumes are in the same places.
+    sites: dict[int, PersistentVolume] = {}
+    missing = False
     for claim in view.claims.bound:
         volume = view.index.storage.volumes.get(claim.volume)
-        if volume is None:
-            gone |= ~unreached
+        if missing := volume is None:
             break
+        sites.setdefault(id(volume.site), volume)
+    take_reaching(view, sites.values())
+    for volume in sites.values():
         unreached |= ~reaching(view, volume)
-    return unreached, gone
+    return unreached, gone | ~unreached if missing else gone
 
 
 def reaching(view: NodeView, volume: PersistentVolume) -> Mask:
@@ -141,6 +157,20 @@ def reaching(view: NodeView, volume: PersistentVolume) -> Mask:
         migrated = view.named(view.index.storage.migrated_nodes(volume.site.plugin.provisioner))
         reached = np.where(migrated, _matching(view, volume.site.migrated_terms), reached)
     return reached
+
+
+def take_reaching(view: NodeView, volumes: Iterable[PersistentVolume]) -> None:
+    """Take the steps of finding out which nodes reach volumes."""
+    compared = sum(comparisons(volume.site.terms or ()) for volume in volumes)
+    view.index.steps.take(compared, MATCH_STEPS + len(view.slots) * NODE_STEPS, "requirement of volumes")
+
+
+def _only_label(terms: tuple[NodeSelectorTerm, ...] | None) -> tuple[str, str] | None:
+    """Return the label that a node has to have, if that is all that is required, as by most local volumes."""
+    match terms:
+        case (NodeSelectorTerm((NodeRequirement(key, NodeOperator.IN, (value,)),), ()),):
+            return key, value
+    return None
 
 
 def _matching(view: NodeView, terms: tuple[NodeSelectorTerm, ...] | None) -> Mask:
@@ -167,39 +197,71 @@ class _VolumeFinder:
 
     def __init__(self, view: NodeView) -> None:
         self._view = view
-        #: Which nodes have chosen a volume before.
+        #: Which nodes have chosen a volume before, and which volumes of a class their only node has.
         self._taken: dict[str, Mask] = {}
-        self._reaching: dict[tuple[NodeSelectorTerm, ...] | None, Mask] = {}
+        self._gone: dict[str, Mask] = {}
+        self._reaching: dict[int, Mask] = {}
 
     def find(self, claim: PersistentVolumeClaim) -> tuple[list[PersistentVolume], NDArray[np.intp]]:
         """Return volumes, and 1 + the position of the one that the claim gets on each node, else 0."""
-        storage = self._view.index.storage
+        storage, steps, name = self._view.index.storage, self._view.index.steps, claim.shape.storage_class
+        free, kept = storage.free_volumes(name), storage.volumes_for(claim)
+        steps.take(len(free) + len(kept), SUIT_STEPS, _VOLUME)
+        suiting = np.fromiter((_suits(claim, volume) for volume in free), np.bool_, len(free))
+        places = self._view.derive(("places", Identity(free)), lambda: self._places(free))
+        gone = self._gone.setdefault(name, np.zeros(len(free), np.bool_))
         of_node = np.zeros(len(self._view.slots), np.intp)
-        kept = [volume for volume in storage.volumes_for(claim) if _fits(claim, volume)]
-        free = [volume for volume in storage.free_volumes(claim.shape.storage_class) if _suits(claim, volume)]
-        volumes = free + kept
-        # The smallest is written last; one that is kept for the claim goes before all, or leaves none.
-        for position in reversed(range(len(free))):
-            of_node[self._open_to(free[position])] = position + 1
+        # The smallest is written last.
+        local = np.flatnonzero(suiting & ~gone & (places >= 0))[::-1]
+        of_node[places[local]] = local + 1
+        seen = set[int]()
+        for position in np.flatnonzero(suiting & (places == _SEVERAL)).tolist():
+            volume = free[position]
+            taken = self._taken.get(volume.name)
+            # One that no claim has taken leaves none of its nodes to larger ones.
+            if id(volume.site.terms) not in seen or taken is not None:
+                reached = self._reach(volume) & ((of_node == 0) | (of_node > position + 1))
+                of_node[reached if taken is None else reached & ~taken] = position + 1
+            if taken is None:
+                seen.add(id(volume.site.terms))
+        volumes = [*free, *(volume for volume in kept if _fits(claim, volume))]
+        # One that is kept for the claim goes before all, or leaves none.
         for position in reversed(range(len(free), len(volumes))):
             volume = volumes[position]
-            taken = self._taken.get(volume.name, np.False_)
-            of_node = np.where(taken, of_node, np.where(self._reach(volume), position + 1, 0))
-        for position, volume in enumerate(volumes):
-            chosen = of_node == position + 1
-            if chosen.any():
-                self._taken[volume.name] = self._taken.get(volume.name, np.False_) | chosen
+            taken = self._taken.get(volume.name)
+            here = np.where(self._reach(volume), position + 1, 0)
+            of_node = here if taken is None else np.where(taken, of_node, here)
+        self._take(volumes, of_node, places, gone)
         return volumes, of_node
 
-    def _open_to(self, volume: PersistentVolume) -> Mask:
-        reached = self._reach(volume)
-        taken = self._taken.get(volume.name)
-        return reached if taken is None else reached & ~taken
+    def _take(
+        self, volumes: list[PersistentVolume], of_node: NDArray[np.intp], places: NDArray[np.intp], gone: Mask
+    ) -> None:
+        """Note which volumes are taken on which nodes."""
+        chosen = np.bincount(of_node, minlength=len(volumes) + 1)[1:] > 0
+        local = chosen[: len(places)] & (places >= 0)
+        gone |= local
+        chosen[: len(places)] &= ~local
+        for position in np.flatnonzero(chosen).tolist():
+            taken = self._taken.setdefault(volumes[position].name, np.zeros(len(of_node), np.bool_))
+            taken |= of_node == position + 1
+
+    def _places(self, volumes: list[PersistentVolume]) -> NDArray[np.intp]:
+        """Return the position of the only node that reaches each volume; else how many do."""
+        self._view.index.steps.take(len(volumes), PLACE_STEPS, _VOLUME)
+        places = np.full(len(volumes), _SEVERAL, np.intp)
+        for position, volume in enumerate(volumes):
+            if (label := _only_label(volume.site.terms)) is not None:
+                nodes = self._view.label(label[0]).nodes_with(label[1])
+                if len(nodes) <= 1:
+                    places[position] = nodes[0] if len(nodes) else _NONE
+        return places
 
     def _reach(self, volume: PersistentVolume) -> Mask:
-        found = self._reaching.get(volume.site.terms)
+        found = self._reaching.get(id(volume.site.terms))
         if found is None:
-            found = self._reaching[volume.site.terms] = _matching(self._view, volume.site.terms)
+            take_reaching(self._view, (volume,))
+            found = self._reaching[id(volume.site.terms)] = _matching(self._view, volume.site.terms)
         return found
 
 
@@ -263,9 +325,25 @@ def _with_space(view: NodeView, claim: PersistentVolumeClaim, storage_class: Sto
     storage = view.index.storage
     if not claim.state.sized or not storage.reports_capacity(storage_class.provisioner):
         return np.ones(len(view.slots), np.bool_)
-    enough = np.zeros(len(view.slots), np.bool_)
-    size = whole_bytes(claim.shape.size)
-    for capacity in storage.capacities(storage_class.name):
-        if capacity.topology is not None and capacity.limit is not None and capacity.limit >= size:
-            enough |= view.selected(capacity.topology)
+    capacities = storage.capacities(storage_class.name)
+    largest = view.derive(("largest", Identity(capacities)), lambda: _largest(view, capacities))
+    enough: Mask = largest >= whole_bytes(claim.shape.size)
     return enough
+
+
+def _largest(view: NodeView, capacities: list[CsiCapacity]) -> NDArray[np.int64]:
+    """Return the largest volume that can be made on every node, -1 for none, shape ``(n,)``."""
+    largest = np.full(len(view.slots), -1, np.int64)
+    view.index.steps.take(len(capacities), PLACE_STEPS, "capacity of its storage class")
+    for capacity in capacities:
+        if capacity.topology is None or capacity.limit is None:
+            continue
+        match capacity.topology:
+            case LabelSelector(((key, value),), ()):
+                nodes = view.label(key).nodes_with(value)
+            case topology:
+                each = MATCH_STEPS + len(view.slots) * NODE_STEPS
+                view.index.steps.take(1 + topology.size, each, "requirement of capacities")
+                nodes = np.flatnonzero(view.selected(topology))
+        largest[nodes] = np.maximum(largest[nodes], capacity.limit)
+    return largest

@@ -97,13 +97,13 @@ def demands_of(
 def _of_ports(view: NodeView, request: SchedulingRequest) -> Iterator[NodeDemand]:
     wanted, sidecars = request.pod.ports, request.pod.reading.sidecar_ports
     if wanted:
-        slots = view.index.nodes.slots
-        value = view.index.ports.count(wanted, slots, sidecars=sidecars)[view.slots]
+        index = view.index
+        taken = index.ports.count(wanted, index.nodes.slots, index.steps, sidecars=sidecars)
 
         def weigh(pods: PodBatch) -> Numbers:
             return pods.by_holding(lambda held: conflicting(wanted, held.ports, sidecars=sidecars))
 
-        yield NodeDemand(Plugin.NODE_PORTS, NO_FREE_PORTS, value, weigh, _conflicts)
+        yield NodeDemand(Plugin.NODE_PORTS, NO_FREE_PORTS, taken[view.slots], weigh, _conflicts)
 
 
 def _of_resources(view: NodeView, request: SchedulingRequest) -> Iterator[NodeDemand]:
