@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.shapes import AIM_MS, NODES, cheapest
 from policies.config.context import AdmissionContext
-from tests.security.combinations import CHOICES, an_object, changed, drawn
+from tests.security.combinations import CHOICES, an_object, changed, drawn, stored_before
 from tests.security.reviewing import MAX_BODY_BYTES, a_context, review_of
 from webhook.admission.review import Phase
 
@@ -62,7 +62,7 @@ def run(nodes: int = NODES, tries: int = TRIES, seed: int = 1) -> None:
 
 def _tried(number: int, combination: Mapping[str, Any], context: AdmissionContext) -> Try | None:
     obj = an_object(combination)
-    body = review_of(obj, old=obj if combination["update"] else None)
+    body = review_of(obj, old=stored_before(combination, obj))
     if len(body) > MAX_BODY_BYTES:
         return None
     found = cheapest(body, Phase.VALIDATE, context)

@@ -6,31 +6,40 @@ whose review takes longest, and the tests for one whose work was not counted.
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from tests.security.shapes import as_pod
 
+#: What may be chosen, by the name of the choice.
+Choices: TypeAlias = Mapping[str, tuple[Any, ...]]
 #: Numbers of entries of a list.
 MANY: Final = (0, 1, 2, 3, 6, 15, 30, 60, 100, 300, 1_000, 3_000, 12_000)
 FEW: Final = (0, 1, 2, 3, 5, 10, 30, 100)
 #: How the keys of entries are chosen: each its own, all one that nodes have, or all that nodes have in turn.
 KEYS: Final = ("own", "one", "real")
-_REAL = (
+#: The labels that nodes have.
+REAL_KEYS: Final = (
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region",
     "pool",
 )
+#: The PriorityClass that pods may name, the beginnings of claims' names in the cluster, those that wait and
+#: those that are bound, and its storage classes with their modes.
+PRIORITY_CLASS: Final = "important"
+CLAIMS: Final = ("waits", "holds")
+STORAGE_CLASSES: Final = {"wait": "WaitForFirstConsumer", "now": "Immediate", "local": "WaitForFirstConsumer"}
 _KINDS = ("Deployment", "Pod", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicaSet", "Rollout")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt")
 _SELECTORS = ("own", "other", "empty", "none", "expressions")
 
 #: The choices, by name.
-CHOICES: Final[Mapping[str, tuple[Any, ...]]] = {
+CHOICES: Final[Choices] = {
     "kind": _KINDS,
-    "update": (False, True),
+    "update": (None, "same", "unspread", "other labels"),
     "replicas": (None, 0, 1, 3, 50, 301, 10_000, 150_000, 2**31 - 1),
     "strategy": ("surge", "unavailable", "recreate", "none"),
     "labels": FEW,
@@ -66,22 +75,30 @@ CHOICES: Final[Mapping[str, tuple[Any, ...]]] = {
     "ports": FEW,
     "resources": FEW,
     "gates": FEW,
+    "priority_class": (False, True),
+    "cpu": ("1m", "4", "100"),
+    "overhead": FEW,
+    "host_network": (False, True),
+    "volumes": MANY[:-2],
+    "volume_form": (*CLAIMS, "both", "ephemeral", "missing"),
+    "claim_templates": FEW,
 }
 
 
-def drawn(source: random.Random, *, busy: float) -> dict[str, Any]:
+def drawn(source: random.Random, *, busy: float, of: Choices = CHOICES) -> dict[str, Any]:
     """Return a combination in which so large a share of all choices is not the first one."""
     return {
-        name: source.choice(options) if source.random() < busy else options[0]
-        for name, options in CHOICES.items()
+        name: source.choice(options) if source.random() < busy else options[0] for name, options in of.items()
     }
 
 
-def changed(combination: Mapping[str, Any], source: random.Random) -> dict[str, Any]:
+def changed(
+    combination: Mapping[str, Any], source: random.Random, *, of: Choices = CHOICES
+) -> dict[str, Any]:
     """Return a combination with some choices made anew: most to the next larger or smaller one."""
     result = dict(combination)
-    for name in source.sample(sorted(CHOICES), k=source.randint(1, 4)):
-        options = CHOICES[name]
+    for name in source.sample(sorted(of), k=source.randint(1, 4)):
+        options = of[name]
         place = options.index(result[name]) + source.choice((-1, 1, 1))
         near = options[min(max(place, 0), len(options) - 1)]
         result[name] = near if source.random() < 0.7 else source.choice(options)
@@ -105,6 +122,11 @@ def an_object(chosen: Mapping[str, Any]) -> dict[str, Any]:
             return as_pod(workload)
         case "Deployment" if strategy:
             spec["strategy"] = strategy
+        case "StatefulSet" if chosen["claim_templates"]:
+            names = range(chosen["claim_templates"])
+            spec["volumeClaimTemplates"] = [
+                {"metadata": {"name": f"d{number}"}, "spec": _claim(number)} for number in names
+            ]
         case "Rollout":
             workload["apiVersion"] = "argoproj.io/v1alpha1"
         case "Job":
@@ -116,6 +138,25 @@ def an_object(chosen: Mapping[str, Any]) -> dict[str, Any]:
             job = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": template}}}
             workload |= {"apiVersion": "batch/v1", "spec": job}
     return workload
+
+
+def stored_before(chosen: Mapping[str, Any], obj: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what was stored before an object of a combination; None where it is new."""
+    if chosen["update"] is None:
+        return None
+    old = copy.deepcopy(dict(obj))
+    if chosen["update"] == "unspread":
+        _template_of(old)["spec"].pop("topologySpreadConstraints", None)
+    elif chosen["update"] == "other labels":
+        _template_of(old)["metadata"]["labels"] = {"app": "old"}
+    return old
+
+
+def _template_of(obj: dict[str, Any]) -> dict[str, Any]:
+    """Return the template of the pods of an object; a Pod itself."""
+    spec = obj["spec"].get("jobTemplate", obj)["spec"]
+    template: dict[str, Any] = spec.get("template", obj)
+    return template
 
 
 def _strategy(form: str) -> dict[str, Any]:
@@ -135,6 +176,14 @@ def _pod_spec(chosen: Mapping[str, Any]) -> dict[str, Any]:
         "schedulingGates": [{"name": f"example.com/g{number}"} for number in range(chosen["gates"])],
     }
     spec |= {name: entries for name, entries in lists.items() if entries}
+    if chosen["priority_class"]:
+        spec["priorityClassName"] = PRIORITY_CLASS
+    if chosen["overhead"]:
+        spec["overhead"] = {f"example.com/r{number}": "1" for number in range(chosen["overhead"])}
+    if chosen["host_network"]:
+        spec["hostNetwork"] = True
+    if chosen["volumes"]:
+        spec["volumes"] = [_volume(chosen, number) for number in range(chosen["volumes"])]
     if chosen["node_selector"]:
         keys = (_key("node_keys", chosen, number) for number in range(chosen["node_selector"]))
         spec["nodeSelector"] = dict.fromkeys(keys, "a")
@@ -151,16 +200,34 @@ def _key(name: str, chosen: Mapping[str, Any], number: int) -> str:
         case "own":
             return f"example.com/k{number}"
         case "one":
-            return _REAL[0]
+            return REAL_KEYS[0]
         case _:
-            return _REAL[number % len(_REAL)]
+            return REAL_KEYS[number % len(REAL_KEYS)]
 
 
 def _containers(chosen: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     ports = [{"containerPort": 80, "hostPort": 1 + number} for number in range(chosen["ports"])]
-    requests = {"cpu": "1m"} | {f"example.com/r{number}": "1" for number in range(chosen["resources"])}
+    requests = {"cpu": chosen["cpu"]} | {
+        f"example.com/r{number}": "1" for number in range(chosen["resources"])
+    }
     one = {"image": "web:1", "ports": ports, "resources": {"requests": requests, "limits": requests}}
     return [one | {"name": f"c{number}"} for number in range(chosen[name] or (name == "containers"))]
+
+
+def _volume(chosen: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return a volume: of a claim of the cluster, or with a claim of its own."""
+    volume: dict[str, Any] = {"name": f"v{number}"}
+    form = chosen["volume_form"]
+    if form == "ephemeral":
+        return volume | {"ephemeral": {"volumeClaimTemplate": {"spec": _claim(number)}}}
+    name = CLAIMS[number % len(CLAIMS)] if form == "both" else form
+    return volume | {"persistentVolumeClaim": {"claimName": f"{name}{number}"}}
+
+
+def _claim(number: int) -> dict[str, Any]:
+    requests = {"requests": {"storage": "1Gi"}}
+    storage_class = list(STORAGE_CLASSES)[number % len(STORAGE_CLASSES)]
+    return {"storageClassName": storage_class, "accessModes": ["ReadWriteOnce"], "resources": requests}
 
 
 def _selector(form: str, size: int) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,10 +51,14 @@ class Answer(NamedTuple):
 
 def a_context(nodes: int, **policy: Any) -> AdmissionContext:
     """Return a context with a policy that denies and injects, and a cluster of some size."""
-    spec = {"enforcement": "deny", **policy}
-    text = yaml.safe_dump(a_policy(**spec)).encode()
+    return context_of(cluster_objects(nodes), [a_policy(**{"enforcement": "deny", **policy})])
+
+
+def context_of(stored: Iterable[dict[str, Any]], policies: Iterable[dict[str, Any]]) -> AdmissionContext:
+    """Return a context with policies, and a cluster that stores some objects."""
+    text = yaml.safe_dump_all(policies).encode()
     index = ClusterIndex()
-    for obj in cluster_objects(nodes):
+    for obj in stored:
         index.apply(obj)
     return AdmissionContext(policies=load_policies([str(Path("policy.yaml"))], lambda _: text), cluster=index)
 
@@ -89,7 +93,7 @@ def cluster_objects(nodes: int) -> Iterator[dict[str, Any]]:
 
 def review_of(obj: Mapping[str, Any], *, old: Mapping[str, Any] | None = None) -> bytes:
     """Return the review of an object that somebody creates or updates."""
-    group = "" if obj["kind"] == "Pod" else "apps"
+    group = obj["apiVersion"].rpartition("/")[0]
     request = {
         "uid": "1",
         "kind": {"group": group, "version": "v1", "kind": obj["kind"]},

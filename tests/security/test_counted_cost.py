@@ -17,7 +17,7 @@ from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
 from policies.scheduler.workload_topology import WorkloadTopology
 from tests.builders import kind_of
-from tests.security.combinations import CHOICES, an_object, drawn
+from tests.security.combinations import CHOICES, an_object, drawn, stored_before
 from tests.security.reviewing import a_context, review_of
 from tests.webhook.reviewing import a_review_request
 from webhook.admission.respond import respond
@@ -61,7 +61,7 @@ def allowed(obj: dict[str, Any], body: bytes, context: AdmissionContext) -> int:
 def excess(combination: dict[str, Any], nodes: int) -> int:
     """Return how many more calls than allowed the review of a combination makes; at most 0 if all count."""
     obj, context = an_object(combination), a_context(nodes)
-    body = review_of(obj, old=obj if combination["update"] else None)
+    body = review_of(obj, old=stored_before(combination, obj))
     if len(body) > MAX_BYTES:
         return 0
     return calls_of(body, context) - allowed(obj, body, context)
