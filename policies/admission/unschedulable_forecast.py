@@ -27,7 +27,8 @@ from policies.manifests.sanitize import one_line
 from policies.model.scaling import rolling_update
 from policies.model.step_counter import StepCounter, TooManyStepsError
 from policies.model.workload import Workload
-from policies.placement.core.placement import PlacementError, evaluate_workload
+from policies.placement.core.placement import PlacementError, prepare
+from policies.scheduler.evaluate import evaluate
 
 #: The kinds whose next pod cannot be placed like others: a DaemonSet's pods each have their own node and are
 #: not made where it is not suitable, and no controller makes pods of a PodTemplate.
@@ -111,14 +112,15 @@ def _evaluate(
         return None
     with cluster.reading(steps):
         try:
-            placement = evaluate_workload(workload, context, scored=False)
+            prepared = prepare(workload, context)
         except PlacementError:
             return None  # The API server itself reports why there will be no pod.
-        result = placement.result
+        # Whom preemption would evict is not asked: where it may help at all, nothing is reported.
+        result = evaluate(prepared.request, prepared.cluster, filters_only=True)
         pod = result.request.pod
         if result.feasible.any() or pod.gated or pod.node_name:
             return None
-        others_may_go = when is NextPodTiming.LATER or _may_preempt(placement.pod.template.spec)
+        others_may_go = when is NextPodTiming.LATER or _may_preempt(prepared.pod.template.spec)
         if others_may_go and may_change(result):
             return None
         numbers = list(rejection_summaries(result, cluster))

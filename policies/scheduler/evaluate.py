@@ -36,7 +36,7 @@ def evaluate(
     index: ClusterIndex,
     sampler: NodeSampler | None = None,
     *,
-    scored: bool = True,
+    filters_only: bool = False,
 ) -> SchedulingResult:
     """Return where a pod could go, as kube-scheduler would see the cluster now.
 
@@ -44,11 +44,12 @@ def evaluate(
         request: The pod, and the constraints in force.
         index: The cluster.
         sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
-        scored: Whether the plugins score the feasible nodes, which takes a quarter of the time. What
-            ScheduleAnyway constraints count is there in any case.
+        filters_only: Whether feasible nodes are left without scores, which take a quarter of the time, and
+            a pod that fits nowhere without preemption, whose work grows with the pods of the cluster and
+            their budgets. What ScheduleAnyway constraints count is there in any case.
     """
     with index.reading():
-        return _evaluate(request, index, sampler, scored=scored)
+        return _evaluate(request, index, sampler, filters_only=filters_only)
 
 
 def count_spread(request: SchedulingRequest, index: ClusterIndex) -> tuple[FilterResult | ScoreResult, ...]:
@@ -109,9 +110,11 @@ def _unschedulable(
     rejections: tuple[Rejections, ...],
     stopped: Rejections | None,
     checks: list[FilterResult],
+    *,
+    filters_only: bool,
 ) -> _Unschedulable:
     message = fit_error(request, view, rejections, stopped)
-    if request.is_gated or not view.names or gone_node(view, request) is not None:
+    if filters_only or request.is_gated or not view.names or gone_node(view, request) is not None:
         return _Unschedulable(message, message, None)
     is_stopped = stopped is not None or request.narrowed_to == frozenset()
     preemption = attempt(view, request, rejections, checks)
@@ -121,7 +124,7 @@ def _unschedulable(
 
 
 def _evaluate(
-    request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None, *, scored: bool
+    request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None, *, filters_only: bool
 ) -> SchedulingResult:
     view = NodeView(index, request.pod)
     stopped = None if request.narrowed_to == frozenset() else pre_filter(view, request)
@@ -133,7 +136,11 @@ def _evaluate(
     is_scored = bool(scores.counts and view.names and not request.pinned)
     spread = scores.nodes if is_scored else None
     is_any = bool(feasible.any())
-    unschedulable = _SCHEDULED if is_any else _unschedulable(request, view, rejections, stopped, checks)
+    unschedulable = (
+        _SCHEDULED
+        if is_any
+        else _unschedulable(request, view, rejections, stopped, checks, filters_only=filters_only)
+    )
     unread = () if is_any else _unread(request, index, unschedulable.preemption)
     missing = {*request.pod.unmodeled, *unread}
     why_unread = {name: why for name, why in index.unread.items() if name in missing} if missing else {}
@@ -153,7 +160,7 @@ def _evaluate(
         unread=unread,
         why_unread=why_unread,
         plugin_scores=score_nodes(view, request, feasible, spread or _without_soft(request, feasible))
-        if is_any and scored
+        if is_any and not filters_only
         else (),
     )
 

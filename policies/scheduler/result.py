@@ -248,7 +248,8 @@ class SchedulingResult:
         raw_scores: What Score returns for feasible nodes; None where nothing was scored. Shape ``(n,)``.
         scores: After NormalizeScore, 0 to 100; None where nothing was scored. Shape ``(n,)``.
         message: The FitError; empty if the pod fits somewhere.
-        condition: The message of the pod's condition, with what preemption adds; empty if it fits somewhere.
+        condition: The message of the pod's condition, with what preemption adds where it is tried; empty if
+            the pod fits somewhere.
         unread: The lists of the cluster that decide whom preemption evicts, and are not known.
         why_unread: Why lists could not be read that the pod's result depends on, by their names.
         preemption: Which node is nominated where the pod fits nowhere, and who is evicted; None where it is

@@ -113,7 +113,7 @@ def _unaudited(entry: ClusterWorkload) -> WorkloadAudit:
 def _evaluate(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     """Return the audit of a workload whose next pod is valid."""
     cluster, selector = prepared.cluster, prepared.workload.own_pods
-    result = evaluate(prepared.request, cluster, scored=False)
+    result = evaluate(prepared.request, cluster, filters_only=True)
     skews = tuple(constraint_skew(each) for each in result.results)
     where = None
     if selector is not None and all(each.applied.is_built_in for each in skews):

@@ -173,25 +173,19 @@ def evaluate_manifest(
 
 
 def evaluate_workload(
-    workload: Workload,
-    context: AdmissionContext,
-    *,
-    revision_of: PreparedPod | None = None,
-    scored: bool = True,
+    workload: Workload, context: AdmissionContext, *, revision_of: PreparedPod | None = None
 ) -> Placement:
-    """Return where a pod, or the next pod of a workload, could go: see ``prepare`` and ``evaluate``."""
+    """Return where a pod, or the next pod of a workload, could go: see ``prepare``."""
     # All of it is of one state of the cluster.
     with context.reading():
         prepared = prepare(workload, context, revision_of=revision_of)
-        return evaluate_pod(prepared, prepared.cluster, scored=scored)
+        return evaluate_pod(prepared, prepared.cluster)
 
 
-def evaluate_pod(prepared: PreparedPod, cluster: ClusterIndex, *, scored: bool = True) -> Placement:
-    """Return where a pod could go in a cluster, its own or one that it has become: see ``evaluate``."""
+def evaluate_pod(prepared: PreparedPod, cluster: ClusterIndex) -> Placement:
+    """Return where a pod could go in a cluster, its own or one that it has become."""
     known = {each.name: getattr(prepared, each.name) for each in fields(PreparedPod)}
-    return Placement(
-        **known | {"cluster": cluster, "result": evaluate(prepared.request, cluster, scored=scored)}
-    )
+    return Placement(**known | {"cluster": cluster, "result": evaluate(prepared.request, cluster)})
 
 
 def prepare(

@@ -13,6 +13,7 @@ from policies.admission.unschedulable_forecast import Forecast, forecast
 from policies.admission.warnings import MAX_LENGTH
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
+from policies.scheduler import evaluate as scheduling
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
 from tests.policies.config.contexts import a_context, read
 from tests.policies.placement.clusters import ZONE_KEY, a_bound_pod, two_full_zones
@@ -159,6 +160,19 @@ def test_pods_that_would_take_long(requirements: int, told: bool) -> None:  # no
     )
 
     assert isinstance(found, Forecast if told else SkippedRules)
+
+
+@pytest.mark.parametrize("selecting", [{}, ELSEWHERE], ids=["evictions may help", "no eviction helps"])
+def test_evictions_are_not_tried(selecting: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whom a pod with a priority class would preempt decides nothing: the work must not grow with budgets."""
+    tried = list[object]()
+    monkeypatch.setattr(scheduling, "attempt", tried.append)
+    important = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1000}
+    cluster = [*two_full_zones(), important | {"metadata": {"name": "high"}}]
+    found = foretold(a_workload(spec=SPREAD | selecting | {"priorityClassName": "high"}), cluster=cluster)
+
+    assert bool(found) == bool(selecting)
+    assert not tried
 
 
 def test_injected_defaults_count() -> None:

@@ -16,6 +16,7 @@ from tests.examples import examples
 from tests.policies.scheduler import oracle
 from tests.policies.scheduler.clusters import (
     a_constraint,
+    a_node,
     a_pod,
     a_request,
     an_index,
@@ -57,13 +58,23 @@ def test_arrays_say_what_loops_say(case: dict[str, Any], flags: dict[str, bool])
     assert expected == judged(case, replace(behavior_of(KNOWN_VERSION), **flags))
 
 
-def test_without_scores() -> None:
-    """A result without scores has everything else: feasible nodes, and what soft constraints count."""
+def test_filters_only() -> None:
+    """A result of filters alone has no scores, but feasible nodes and what soft constraints count."""
     index = an_index(zones(a=2, b=0))
     pod = a_pod("web-9", spread=[a_constraint("zone", "ScheduleAnyway")])
     request = a_request(pod, {}, index)
-    whole, part = (evaluate(request, index, scored=scored) for scored in (True, False))
+    whole, part = (evaluate(request, index, filters_only=alone) for alone in (False, True))
 
     assert (True, False) == (bool(whole.plugin_scores), bool(part.plugin_scores))
     assert as_recorded(whole) == as_recorded(part)
     assert [whole.results[0].domains.by_value()] == [part.results[0].domains.by_value()] == [{"a": 2, "b": 0}]
+
+
+def test_filters_only_evict_nobody() -> None:
+    """Of a pod that fits nowhere filters alone say why, and not whom it would preempt."""
+    index = an_index([a_node("n1"), a_pod("held", "n1", cpu="4")])
+    request = a_request(a_pod("in", cpu="2", priority=1), {}, index)
+    whole, part = (evaluate(request, index, filters_only=alone) for alone in (False, True))
+
+    assert (True, None) == (bool(whole.preemption), part.preemption)
+    assert whole.message == part.message == part.condition
