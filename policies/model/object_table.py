@@ -78,6 +78,10 @@ class ObjectTable(Generic[Entry]):
         """Return an object, or None if there is none of that namespace and name."""
         return self._entries.get(namespace, {}).get(name)
 
+    def of(self, namespace: str) -> Iterator[Entry]:
+        """Yield the objects of a namespace."""
+        return iter(self._entries.get(namespace, {}).values())
+
     def names(self) -> Iterator[tuple[str, str]]:
         """Yield the namespace, empty for a kind without, and the name of each object."""
         return ((namespace, name) for namespace, entries in self._entries.items() for name in entries)

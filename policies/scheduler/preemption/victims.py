@@ -6,7 +6,7 @@ Source: ``SelectVictimsOnNode`` and ``filterPodsWithPDBViolation``,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -173,27 +173,37 @@ def _violating(
     not evicted in the end took theirs as well.
     """
     violating = np.zeros(len(order), np.bool_)
-    first = np.searchsorted(nodes, nodes)
-    for budget in view.index.budgets:
-        covered = list(_covered(budget, batches))
-        if not any(mask.any() for mask in covered):
-            continue
-        counted = np.concatenate(covered)[order].astype(np.int64)
-        total = np.concatenate([[0], np.cumsum(counted)])
-        on_node = total[1:] - total[first]
-        violating |= (counted > 0) & (on_node > (budget.allowed or 0))
+    place, end = np.argsort(order), 0
+    for batch in batches:
+        start, end = end, end + len(batch.slots)
+        places = place[start:end]
+        for covered, allowed in _limits(view.index.budgets.of(batch.namespace), batch):
+            taking = np.sort(places[covered])
+            on_node = nodes[taking]
+            taken_before = np.arange(len(taking)) - np.searchsorted(on_node, on_node)
+            violating[taking[taken_before >= allowed]] = True
     return violating
 
 
-def _covered(budget: EvictionBudget, batches: list[PodBatch]) -> Iterator[NDArray[np.bool_]]:
-    """Yield which pods of each batch a budget counts."""
-    # An empty selector matches no pod here, and a pod without labels breaks no budget.
-    selector = None if budget.selector is None or budget.selector.empty else budget.selector
-    for batch in batches:
-        covered = np.zeros(len(batch.slots), np.bool_)
-        if selector is not None and batch.namespace == budget.namespace:
-            labels_of, sets = batch.table.label_sets.labels, batch.rows.label_set.tolist()
-            covered = batch.selected(selector) & np.array([bool(labels_of(number)) for number in sets])
-            if covered.any() and budget.disrupted:
-                covered &= np.array([name not in budget.disrupted for name in batch.names])
-        yield covered
+def _limits(budgets: Iterable[EvictionBudget], batch: PodBatch) -> Iterator[tuple[NDArray[np.bool_], int]]:
+    """Yield which pods of a batch budgets of its namespace count, and how many evictions they allow.
+
+    Of budgets that count the same pods the one that allows least decides, so many of them cost little more.
+    """
+    label_sets, least = batch.table.label_sets, dict[tuple[bytes, frozenset[str]], int]()
+    for budget in budgets:
+        # An empty selector matches no pod here.
+        if budget.selector is not None and not budget.selector.empty:
+            counted = label_sets.select(budget.selector).tobytes(), budget.disrupted
+            allowed = budget.allowed or 0
+            least[counted] = min(allowed, least.get(counted, allowed))
+    if not least:
+        return
+    sets = batch.rows.label_set
+    # A pod without labels breaks no budget.
+    labeled = np.array([bool(label_sets.labels(number)) for number in sets.tolist()])
+    for (selected, disrupted), allowed in least.items():
+        covered = np.frombuffer(selected, np.bool_)[sets] & labeled
+        if disrupted and covered.any():
+            covered &= np.array([name not in disrupted for name in batch.names])
+        yield covered, allowed
