@@ -74,6 +74,18 @@ SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
+#: What each policy says besides its scope.
+POLICY: Final[Mapping[str, Any]] = {
+    "enforcement": "deny",
+    "defaults": {
+        "at": "both",
+        "constraints": [
+            {"maxSkew": 1, "topologyKey": REAL_KEYS[1], "whenUnsatisfiable": "ScheduleAnyway"},
+        ],
+    },
+}
+
+
 def a_cluster(**chosen: Any) -> dict[str, Any]:
     """Return the choices of a cluster: those given, and else a plain one's."""
     return {name: options[0] for name, options in CLUSTER_CHOICES.items()} | chosen
@@ -85,12 +97,21 @@ def stored_objects(chosen: Mapping[str, Any], nodes: int) -> Iterator[dict[str, 
     return chain.from_iterable(part(chosen, nodes) for part in parts)
 
 
-def stored_policies(chosen: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def changed_pod(chosen: Mapping[str, Any], nodes: int, value: str) -> dict[str, Any] | None:
+    """Return one of the pods as it comes again with a label that has a new value; None if there is no pod."""
+    if not chosen["pods"]:
+        return None
+    pod = _pod(chosen, nodes, 0)
+    pod["metadata"]["labels"]["turn"] = value
+    return pod
+
+
+def stored_policies(chosen: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the policies of a cluster: of all but the last each selects what has a label of its own."""
     for number in range(chosen["policies"] - 1):
         scope = {"objectSelector": {"matchLabels": {"app": f"w{number}"}}}
-        yield a_policy(f"p{number}", **spec, scope=scope)
-    yield a_policy("last", **spec)
+        yield a_policy(f"p{number}", **POLICY, scope=scope)
+    yield a_policy("last", **POLICY)
 
 
 def _object(kind: str, name: str, namespace: str = "", **parts: Any) -> dict[str, Any]:
@@ -134,26 +155,29 @@ def _nodes(chosen: Mapping[str, Any], nodes: int) -> Iterator[dict[str, Any]]:
 
 
 def _pods(chosen: Mapping[str, Any], nodes: int) -> Iterator[dict[str, Any]]:
+    return (_pod(chosen, nodes, number) for number in range(nodes * chosen["pods"]))
+
+
+def _pod(chosen: Mapping[str, Any], nodes: int, number: int) -> dict[str, Any]:
     pods = chosen["pods"]
+    requests = {"cpu": chosen["pod_cpu"], "memory": "1Mi"}
+    ports = [{"containerPort": 80, "hostPort": 1 + each} for each in range(chosen["host_ports"])]
+    spec: dict[str, Any] = {"nodeName": f"n{number // pods}"}
+    spec["containers"] = [{"name": "c", "ports": ports, "resources": {"requests": requests}}]
+    if chosen["pod_priorities"] == "rising":
+        spec["priority"] = 10 * (number % pods)
     holders = nodes * pods if chosen["holders"] == "all" else chosen["holders"]
-    terms = min(chosen["terms"], MOST_TERMS // max(holders, 1))
-    for number in range(nodes * pods):
-        requests = {"cpu": chosen["pod_cpu"], "memory": "1Mi"}
-        ports = [{"containerPort": 80, "hostPort": 1 + each} for each in range(chosen["host_ports"])]
-        spec: dict[str, Any] = {"nodeName": f"n{number // pods}"}
-        spec["containers"] = [{"name": "c", "ports": ports, "resources": {"requests": requests}}]
-        if chosen["pod_priorities"] == "rising":
-            spec["priority"] = 10 * (number % pods)
-        if number < holders:
-            spec["affinity"] = _affinity(chosen, range(number * terms, (number + 1) * terms))
-        yield _object(
-            "v1/Pod",
-            f"w-{number}",
-            _namespace(number, chosen),
-            metadata={"labels": _pod_labels(chosen["pod_labels"], number, pods)},
-            spec=spec,
-            status={"phase": "Running", "startTime": f"2026-01-01T00:{number % 60:02}:00Z"},
-        )
+    if number < holders:
+        terms = min(chosen["terms"], MOST_TERMS // holders)
+        spec["affinity"] = _affinity(chosen, range(number * terms, (number + 1) * terms))
+    return _object(
+        "v1/Pod",
+        f"w-{number}",
+        _namespace(number, chosen),
+        metadata={"labels": _pod_labels(chosen["pod_labels"], number, pods)},
+        spec=spec,
+        status={"phase": "Running", "startTime": f"2026-01-01T00:{number % 60:02}:00Z"},
+    )
 
 
 def _pod_labels(form: str, number: int, pods: int) -> dict[str, str]:

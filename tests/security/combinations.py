@@ -146,13 +146,13 @@ def stored_before(chosen: Mapping[str, Any], obj: Mapping[str, Any]) -> dict[str
         return None
     old = copy.deepcopy(dict(obj))
     if chosen["update"] == "unspread":
-        _template_of(old)["spec"].pop("topologySpreadConstraints", None)
+        template_of(old)["spec"].pop("topologySpreadConstraints", None)
     elif chosen["update"] == "other labels":
-        _template_of(old)["metadata"]["labels"] = {"app": "old"}
+        template_of(old)["metadata"]["labels"] = {"app": "old"}
     return old
 
 
-def _template_of(obj: dict[str, Any]) -> dict[str, Any]:
+def template_of(obj: dict[str, Any]) -> dict[str, Any]:
     """Return the template of the pods of an object; a Pod itself."""
     spec = obj["spec"].get("jobTemplate", obj)["spec"]
     template: dict[str, Any] = spec.get("template", obj)

@@ -51,15 +51,15 @@ class Answer(NamedTuple):
 
 def a_context(nodes: int, **policy: Any) -> AdmissionContext:
     """Return a context with a policy that denies and injects, and a cluster of some size."""
-    return context_of(cluster_objects(nodes), [a_policy(**{"enforcement": "deny", **policy})])
-
-
-def context_of(stored: Iterable[dict[str, Any]], policies: Iterable[dict[str, Any]]) -> AdmissionContext:
-    """Return a context with policies, and a cluster that stores some objects."""
-    text = yaml.safe_dump_all(policies).encode()
     index = ClusterIndex()
-    for obj in stored:
+    for obj in cluster_objects(nodes):
         index.apply(obj)
+    return context_of(index, [a_policy(**{"enforcement": "deny", **policy})])
+
+
+def context_of(index: ClusterIndex, policies: Iterable[dict[str, Any]]) -> AdmissionContext:
+    """Return a context with a cluster and the policies of some documents."""
+    text = yaml.safe_dump_all(policies).encode()
     return AdmissionContext(policies=load_policies([str(Path("policy.yaml"))], lambda _: text), cluster=index)
 
 
