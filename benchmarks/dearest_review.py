@@ -32,7 +32,7 @@ from tests.security.combinations import (
     stored_before,
     template_of,
 )
-from tests.security.reviewing import MAX_BODY_BYTES, Answer, answer, context_of, review_of
+from tests.security.reviewing import MAX_BODY_BYTES, Answer, answer, context_with, review_of
 from webhook.admission.review import Phase
 
 #: Objects that are tried, and how many of them on each cluster: to make one takes as long as some hundred.
@@ -73,7 +73,7 @@ class Cluster:
         gc.unfreeze()
         for obj in stored_objects(chosen, nodes):
             self._index.apply(obj)
-        self.context = context_of(self._index, stored_policies(chosen))
+        self.context = context_with(stored_policies(chosen), self._index)
         # To look through a whole cluster for garbage takes longer than many reviews.
         gc.collect()
         gc.freeze()
@@ -132,7 +132,7 @@ def _next_object(here: list[Try], elite: list[Try], source: random.Random) -> Ma
     known = here if here and source.random() < CHANGED else elite
     if known and source.random() < CHANGED:
         return changed(source.choice(known).obj, source)
-    return drawn(source, busy=source.choice((0.15, 0.3, 0.6)))
+    return drawn(source, busy=source.choice((0.05, 0.15, 0.3, 0.6)))
 
 
 def _tried(number: int, chosen: Mapping[str, Any], cluster: Cluster) -> Try | None:

@@ -54,11 +54,16 @@ def a_context(nodes: int, **policy: Any) -> AdmissionContext:
     index = ClusterIndex()
     for obj in cluster_objects(nodes):
         index.apply(obj)
-    return context_of(index, [a_policy(**{"enforcement": "deny", **policy})])
+    return context_of(index, **policy)
 
 
-def context_of(index: ClusterIndex, policies: Iterable[dict[str, Any]]) -> AdmissionContext:
-    """Return a context with a cluster and the policies of some documents."""
+def context_of(index: ClusterIndex, **policy: Any) -> AdmissionContext:
+    """Return a context with such a policy and a cluster."""
+    return context_with([a_policy(**{"enforcement": "deny", **policy})], index)
+
+
+def context_with(policies: Iterable[dict[str, Any]], index: ClusterIndex) -> AdmissionContext:
+    """Return a context with the policies of some documents and a cluster."""
     text = yaml.safe_dump_all(policies).encode()
     return AdmissionContext(policies=load_policies([str(Path("policy.yaml"))], lambda _: text), cluster=index)
 
