@@ -41,6 +41,8 @@ CLAIM_STEPS: Final = 600
 #: Steps for each node: of a requirement, a constraint, a hard one more, for the room that it leaves is found
 #: out, and of a topology key of pod affinity, for the room under one pod a domain.
 REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS = 3, 10, 10, 32
+#: Steps of comparing a taint with a toleration.
+TAINT_STEPS: Final = 6
 #: Searches for the room under keys together that are paid with the nodes, and steps of each further one.
 FREE_SEARCHES, SEARCH_STEPS = 2, 100_000
 #: Entries of a whole template up to which the next pod is evaluated.
@@ -245,7 +247,8 @@ class ReviewCost:
         of_nodes = () if self.inventory is None or not hard else self.inventory.keys
         searches = max(0, 1 + len(keys.intersection(of_nodes)) - FREE_SEARCHES)
         taints = 0 if self.inventory is None else self.inventory.taint_count
-        return SEARCH_STEPS * searches + self._nodes * asked + taints * len(workload.tolerations)
+        compared = TAINT_STEPS * taints * (1 + len(workload.tolerations))
+        return SEARCH_STEPS * searches + self._nodes * asked + compared
 
     def _too_much(self, read: int, what: str) -> str:
         count = self.constraint_count

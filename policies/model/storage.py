@@ -177,7 +177,7 @@ class Storage:
         version = sum(table.version for table in tables)
         known, value = self._derived.get(name, (-1, None))
         if known != version:
-            self.steps.take(sum(map(len, tables)), _OBJECT_STEPS, "object of storage")
+            self.steps.take(sum(map(len, tables)), _OBJECT_STEPS, "storage object")
             value = compute()
             self._derived[name] = version, value
         return value  # type: ignore[no-any-return]  # what ``compute`` returned

@@ -111,8 +111,8 @@ class ClusterTopology:
 
     @cached_property
     def taint_count(self) -> int:
-        """How many taints all nodes have together."""
-        return sum(len(node.taints) for node in self.nodes or ())
+        """How many taints there are in the distinct lists of nodes: each list is compared once."""
+        return sum(map(len, {node.taints for node in self.nodes or ()}))
 
     @cached_property
     def _carried(self) -> dict[str, frozenset[str]]:

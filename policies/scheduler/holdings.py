@@ -106,7 +106,7 @@ class PortTable:
         taken = np.zeros(slots, np.int64)
         for port in wanted:
             held = self._held.get((port.protocol, port.port), ())
-            steps.take(len(held), ADDRESS_STEPS + slots * SLOT_STEPS, "address with a host port of it")
+            steps.take(len(held), ADDRESS_STEPS + slots * SLOT_STEPS, "host port")
             for other in held:
                 if (sidecars or not other.sidecar) and (
                     port.address == other.address or EVERY_ADDRESS in (port.address, other.address)
@@ -156,7 +156,7 @@ class VolumeTable:
         """Return the volumes that nodes have attached: those of their pods, and VolumeAttachments."""
         if self._attached is None or not self._attached.is_of(storage, nodes):
             uses = len(self.claims.items()) + len(self._inline.items()) + len(storage.attachments)
-            storage.steps.take(uses + len(nodes.names()), ATTACHED_STEPS, "volume in use")
+            storage.steps.take(uses + len(nodes.names()), ATTACHED_STEPS, "attached volume")
             self._attached = AttachedVolumes(storage, nodes)
             for claim, slots in self.claims.items():
                 for slot, amount in slots.items():

@@ -84,9 +84,9 @@ class LabelSets:
         """Return how many sets there are, with those that no pod has any more."""
         return len(self._sets)
 
-    def may_have(self, required: Iterable[Iterable[RequiredLabel]]) -> bool:
-        """Return whether there is, for each requirement, a set with one of its labels."""
-        return all(any(label in self._postings for label in labels) for labels in required)
+    def lack(self, labels: Iterable[RequiredLabel]) -> bool:
+        """Return whether no set has any of some labels."""
+        return self._postings.keys().isdisjoint(labels)
 
     def select(self, selector: LabelSelector) -> NDArray[np.bool_]:
         """Return which sets a selector selects, shape ``(l,)``; an empty selector selects all but set 0."""

@@ -84,7 +84,7 @@ class NodeView(ResourceView):
 
     def _first_untolerated(self, tolerations: tuple[Toleration, ...]) -> list[Taint | None]:
         taints = self.derive("taint count", lambda: sum(self._nodes.map_taints(len)))
-        self.index.steps.take(taints, TAINT_STEPS * (1 + len(tolerations)), "taint of nodes")
+        self.index.steps.take(taints, TAINT_STEPS * (1 + len(tolerations)), "node taint")
         return self._nodes.map_taints(
             lambda taints: first_untolerated(taints, tolerations, SCHEDULING_EFFECTS)
         )

@@ -22,9 +22,9 @@ from policies.model.step_counter import StepCounter
 #: Pods with different labels, or in different namespaces, for which the terms that select them are kept.
 KEPT: Final = 32
 #: Steps of comparing a term with a pod, of each of its requirements, and of adding up its pods on a node.
-MATCH_STEPS, REQUIREMENT_STEPS, NODE_STEPS = 10, 10, 1
+MATCH_STEPS, REQUIREMENT_STEPS, NODE_STEPS = 16, 12, 1
 #: What the terms are called in messages.
-TERM: Final = "term of affinity of running pods"
+TERM: Final = "affinity term"
 
 #: What a term requires of a pod: the namespace that it names, None if it selects those by their labels, and a
 #: label; None if it requires none.
@@ -172,7 +172,7 @@ def _places_of(namespace: str, labels: Mapping[str, str]) -> Iterator[_Place]:
 def add_up(terms: list[HeldTerm], slots: int, steps: StepCounter) -> NDArray[np.int64]:
     """Return how many pods with some terms are on every slot, a pod once for each, shape ``(s,)``."""
     at, counts = list[int](), list[int]()
-    steps.take(sum(len(held.slots) for held in terms), NODE_STEPS, "node with such a term")
+    steps.take(sum(len(held.slots) for held in terms), NODE_STEPS, "pod with affinity term")
     for held in terms:
         at += held.slots.keys()
         counts += held.slots.values()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from policies.manifests.cached_property import cached_property
 from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
@@ -112,11 +113,9 @@ class WorkloadTopology:
     @cached_property
     def _untolerated(self) -> dict[str, Taint]:
         """The first taint that the pod does not tolerate, of the nodes with one."""
-        tainted = (node for node in self.nodes if node.taints)
-        found = (
-            (node.name, first_untolerated(node.taints, self.tolerations, SCHEDULING_EFFECTS))
-            for node in tainted
-        )
+        # Most nodes have the taints of others.
+        first = cache(lambda taints: first_untolerated(taints, self.tolerations, SCHEDULING_EFFECTS))
+        found = ((node.name, first(node.taints)) for node in self.nodes if node.taints)
         return {name: taint for name, taint in found if taint is not None}
 
     def domains(self, constraint: Constraint) -> list[EligibleDomain]:

@@ -216,7 +216,7 @@ def prepare(
         if pending.claim_templates:
             # Which claims a replica has depends on its ordinal.
             names = len(cluster.pod_names(workload.namespace))
-            cluster.steps.take(names, NAME_STEPS, "pod in its namespace")
+            cluster.steps.take(names, NAME_STEPS, "pod name")
             name = next_ordinal(pending.name, workload.replicas, cluster, workload.namespace)
             pending = with_claims(pending, name)
         if kind.kind == DAEMON_SET:
@@ -250,7 +250,7 @@ def _next_pod(
 ) -> tuple[Workload, PodRevision | None]:
     """Return the next pod as an object, and the revision that it is of."""
     revisions = cluster.snapshot.revisions(workload.kind.name, workload.namespace, workload.name)
-    cluster.steps.take(len(revisions), REVISION_STEPS, "revision of it")
+    cluster.steps.take(len(revisions), REVISION_STEPS, "revision")
     revision = find_revision(workload, revisions)
     pod = next_pod(workload, revision)
     if revision_of is None or workload.kind.is_pod:
@@ -322,7 +322,7 @@ def _in_force(
         own = own_constraints(entries, labels, origin=origin, behavior=behavior)
         return _InForce(own, policy=policy)
     services = cluster.snapshot.count_services(pod.namespace, labels)
-    cluster.steps.take(services, SERVICE_STEPS, "Service in its namespace")
+    cluster.steps.take(services, SERVICE_STEPS, "Service")
     # Policies change what is created alone: the pods of a stored workload still are, its template is not.
     for level in (pod,) if workload.kind.is_pod or workload.stored else (workload, pod):
         plan = plan_injection(level, context.policies_for(level), context)

@@ -29,11 +29,11 @@ EXISTING: Final = Reason(("node(s) didn't satisfy existing pods anti-affinity ru
 
 #: Steps of comparing the labels of a namespace with a requirement, of finding out whether a namespace has a
 #: label, of selecting its pods by a requirement, of a term of running pods, and of a topology key of some.
-LABELS_STEPS, TABLE_STEPS, SELECT_STEPS, HELD_STEPS, KEY_STEPS = 6, 12, 100, 6, 300
+LABELS_STEPS, TABLE_STEPS, SELECT_STEPS, HELD_STEPS, KEY_STEPS = 6, 6, 100, 6, 300
 #: Steps of comparing a label set, or a pod, of whole arrays.
 ENTRY_STEPS: Final = 0.1
 #: What namespaces are called in messages.
-NAMESPACE: Final = "namespace with pods"
+NAMESPACE: Final = "namespace"
 
 
 class HeldTerms(NamedTuple):
@@ -65,7 +65,7 @@ class InterPodCounts:
         terms, listed = list(terms), self._index.snapshot.namespaces
         selectors = (term.namespace_selector for term in terms)
         sizes = [1 + selector.size for selector in selectors if selector is not None and not selector.empty]
-        self._index.steps.take(len(listed), LABELS_STEPS * sum(sizes), "namespace")
+        self._index.steps.take(len(listed), LABELS_STEPS * sum(sizes), NAMESPACE)
         labels = {name: namespace.labels for name, namespace in listed.items()} if sizes else {}
         return [term.resolved(labels, keeps_selector=self._keeps_selector) for term in terms]
 
@@ -76,11 +76,12 @@ class InterPodCounts:
         if len(selectors) == len(terms):
             required = [labels for selector in selectors for labels in selector.required_labels()]
             tables, size = self._covered_by_all(terms), sum(selector.size for selector in selectors)
-            steps.take(len(tables), TABLE_STEPS + sum(map(len, required)), NAMESPACE)
-            tables = [table for table in tables if table.label_sets.may_have(required)]
+            for labels in required:
+                steps.take(len(tables), TABLE_STEPS + len(labels), NAMESPACE)
+                tables = [table for table in tables if not table.label_sets.lack(labels)]
             steps.take(len(tables), SELECT_STEPS * (1 + size), NAMESPACE)
             entries = sum(len(table) + size * len(table.label_sets) for table in tables)
-            steps.take(entries, ENTRY_STEPS, "pod and its labels")
+            steps.take(entries, ENTRY_STEPS, "pod label set")
             nodes += (table.nodes_of_all(selectors) for table in tables)
         counted = np.bincount(np.concatenate(nodes), minlength=self._index.nodes.slots)
         return counted[self._view.slots]
@@ -116,7 +117,7 @@ class InterPodCounts:
         for held in found:
             groups[held.term.topology_key, held.term.weight].append(held)
         known = [group for group in groups.items() if group[0][0] in index.nodes.label_keys()]
-        index.steps.take(len(known), KEY_STEPS + len(self._view.slots), "topology key of such terms")
+        index.steps.take(len(known), KEY_STEPS + len(self._view.slots), "topology key")
         return [
             HeldTerms(key, weight, add_up(terms, index.nodes.slots, index.steps)[self._view.slots])
             for (key, weight), terms in known

@@ -74,7 +74,7 @@ def volume_rooms(view: NodeView) -> Iterator[VolumeRoom]:
             slots, attached = index.nodes.slots, index.volumes.attached(index.storage, index.nodes)
             most = attached.limits(driver, slots)[view.slots]
             new = np.zeros(len(view.slots), np.int64)
-            index.steps.take(len(volumes), USE_STEPS + slots * NODE_STEPS, "volume of its claims")
+            index.steps.take(len(volumes), USE_STEPS + slots * NODE_STEPS, "claimed volume")
             for volume in volumes:
                 new += ~attached.used(volume, slots)[view.slots]
             yield VolumeRoom(driver, frozenset(volumes), most, attached.count(driver, slots)[view.slots], new)

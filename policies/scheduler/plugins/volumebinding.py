@@ -162,7 +162,7 @@ def reaching(view: NodeView, volume: PersistentVolume) -> Mask:
 def take_reaching(view: NodeView, volumes: Iterable[PersistentVolume]) -> None:
     """Take the steps of finding out which nodes reach volumes."""
     compared = sum(comparisons(volume.site.terms or ()) for volume in volumes)
-    view.index.steps.take(compared, MATCH_STEPS + len(view.slots) * NODE_STEPS, "requirement of volumes")
+    view.index.steps.take(compared, MATCH_STEPS + len(view.slots) * NODE_STEPS, "volume requirement")
 
 
 def _only_label(terms: tuple[NodeSelectorTerm, ...] | None) -> tuple[str, str] | None:
@@ -334,7 +334,7 @@ def _with_space(view: NodeView, claim: PersistentVolumeClaim, storage_class: Sto
 def _largest(view: NodeView, capacities: list[CsiCapacity]) -> NDArray[np.int64]:
     """Return the largest volume that can be made on every node, -1 for none, shape ``(n,)``."""
     largest = np.full(len(view.slots), -1, np.int64)
-    view.index.steps.take(len(capacities), PLACE_STEPS, "capacity of its storage class")
+    view.index.steps.take(len(capacities), PLACE_STEPS, "CSIStorageCapacity object")
     for capacity in capacities:
         if capacity.topology is None or capacity.limit is None:
             continue
@@ -343,7 +343,7 @@ def _largest(view: NodeView, capacities: list[CsiCapacity]) -> NDArray[np.int64]
                 nodes = view.label(key).nodes_with(value)
             case topology:
                 each = MATCH_STEPS + len(view.slots) * NODE_STEPS
-                view.index.steps.take(1 + topology.size, each, "requirement of capacities")
+                view.index.steps.take(1 + topology.size, each, "capacity requirement")
                 nodes = np.flatnonzero(view.selected(topology))
         largest[nodes] = np.maximum(largest[nodes], capacity.limit)
     return largest

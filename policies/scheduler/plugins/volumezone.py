@@ -42,7 +42,7 @@ def filter_nodes(view: NodeView, _request: SchedulingRequest) -> Rejections:
     found = (view.index.storage.volumes.get(claim.volume) for claim in _claims(view) if view.knows_claims)
     # Most volumes are in the same zones.
     distinct = {volume.site.zones: volume for volume in found if volume is not None and volume.site.zones}
-    view.index.steps.take(len(distinct), ZONE_STEPS + len(view.slots), "zone of its volumes")
+    view.index.steps.take(len(distinct), ZONE_STEPS + len(view.slots), "volume zone")
     for volume in distinct.values():
         rejected |= ~in_zones(view, volume)
     return Rejections.where(rejected, Plugin.VOLUME_ZONE, NO_ZONE)
