@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from policies.manifests.cached_property import cached_property
-from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend, is_cut, member
+from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend, is_cut, member, text_member
 from policies.manifests.words import plural
 from policies.model.api_rules import ApiRule
 from policies.model.cluster_kinds import STATEFUL_SET
@@ -240,7 +241,7 @@ class ReviewCost:
         """Steps of comparing with nodes and their taints."""
         workload = self.workload
         hard = sum(entry.is_hard for entry in workload.constraints)
-        keys = {term.topology_key for term in workload.pod_affinity.terms}
+        keys = frozenset(_topology_keys(workload))
         asked = REQUIREMENT_STEPS * _requirements(workload) + KEY_STEPS * len(keys)
         asked += CONSTRAINT_STEPS * len(workload.constraints) + HARD_STEPS * hard
         # One search for all constraints, and one more with each key of pod affinity that nodes have.
@@ -297,3 +298,10 @@ def _affinity_lists(workload: Workload) -> Iterator[list[Any]]:
         for entries in lists.values() if isinstance(lists, dict) else ():
             if isinstance(entries, list):
                 yield entries
+
+
+def _topology_keys(workload: Workload) -> Iterator[str]:
+    """Yield the topology keys of these terms, without reading one: what is stored now may never be read."""
+    for entry in chain.from_iterable(_affinity_lists(workload)):
+        held = member(entry, "podAffinityTerm") if isinstance(entry, dict) else {}
+        yield text_member(held or entry, "topologyKey")
