@@ -29,7 +29,7 @@ EXISTING: Final = Reason(("node(s) didn't satisfy existing pods anti-affinity ru
 
 #: Steps of comparing the labels of a namespace with a requirement, of finding out whether a namespace has a
 #: label, of selecting its pods by a requirement, of a term of running pods, and of a topology key of some.
-LABELS_STEPS, TABLE_STEPS, SELECT_STEPS, HELD_STEPS, KEY_STEPS = 6, 6, 100, 6, 300
+LABELS_STEPS, TABLE_STEPS, SELECT_STEPS, HELD_STEPS, KEY_STEPS = 6, 12, 100, 6, 300
 #: Steps of comparing a label set, or a pod, of whole arrays.
 ENTRY_STEPS: Final = 0.1
 #: What namespaces are called in messages.
@@ -74,7 +74,7 @@ class InterPodCounts:
         nodes, steps = [np.zeros(0, np.int32)], self._index.steps
         selectors = [term.selector for term in terms if term.selector is not None]
         if len(selectors) == len(terms):
-            required = [labels for selector in selectors for labels in selector.required_labels()]
+            required = dict.fromkeys(labels for each in selectors for labels in each.required_labels())
             tables, size = self._covered_by_all(terms), sum(selector.size for selector in selectors)
             for labels in required:
                 steps.take(len(tables), TABLE_STEPS + len(labels), NAMESPACE)
