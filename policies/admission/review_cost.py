@@ -40,8 +40,8 @@ ENTRY_STEPS, AGAIN_STEPS, TERM_STEPS = 5, 1, 300
 #: Steps of reading a claim template, by two rules.
 CLAIM_STEPS: Final = 600
 #: Steps for each node: of a requirement, a constraint, a hard one more, for the room that it leaves is found
-#: out, and of a topology key of pod affinity, for the room under one pod a domain.
-REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS = 3, 10, 10, 32
+#: out, and of a topology key of pod affinity, for the room under one pod a domain, of the first one more.
+REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS, FIRST_STEPS = 3, 10, 10, 12, 20
 #: Steps of comparing a taint with a toleration.
 TAINT_STEPS: Final = 6
 #: Searches for the room under keys together that are paid with the nodes, and steps of each further one.
@@ -243,6 +243,7 @@ class ReviewCost:
         hard = sum(entry.is_hard for entry in workload.constraints)
         keys = frozenset(_topology_keys(workload))
         asked = REQUIREMENT_STEPS * _requirements(workload) + KEY_STEPS * len(keys)
+        asked += FIRST_STEPS if keys else 0
         asked += CONSTRAINT_STEPS * len(workload.constraints) + HARD_STEPS * hard
         # One search for all constraints, and one more with each key of pod affinity that nodes have.
         of_nodes = () if self.inventory is None or not hard else self.inventory.keys

@@ -90,12 +90,12 @@ class LabelSets:
 
     def select(self, selector: LabelSelector) -> NDArray[np.bool_]:
         """Return which sets a selector selects, shape ``(l,)``; an empty selector selects all but set 0."""
-        selected = np.ones(len(self._sets), np.bool_)
+        masks = [self._having((self._postings.get(pair),)) for pair in selector.match_labels]
+        masks += map(self._satisfying, selector.match_expressions)
+        selected = masks[0] if masks else np.ones(len(self._sets), np.bool_)
+        for mask in masks[1:]:
+            selected &= mask
         selected[0] = False
-        for pair in selector.match_labels:
-            selected &= self._having((self._postings.get(pair),))
-        for requirement in selector.match_expressions:
-            selected &= self._satisfying(requirement)
         return selected
 
     def _satisfying(self, requirement: Requirement) -> NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, KeysView
+from functools import reduce
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import numpy as np
@@ -194,7 +195,8 @@ class PodTable:
 
     def nodes_of_all(self, selectors: Iterable[LabelSelector]) -> NDArray[np.int32]:
         """Return the node slot of each pod that every selector selects, terminating ones too."""
-        selected = np.logical_and.reduce([self.label_sets.select(selector) for selector in selectors])
+        first, *others = map(self.label_sets.select, selectors)
+        selected = reduce(np.logical_and, others, first)
         nodes: NDArray[np.int32] = self._node.view()[selected[self._label_set.view()]]
         return nodes
 

@@ -29,7 +29,7 @@ EXISTING: Final = Reason(("node(s) didn't satisfy existing pods anti-affinity ru
 
 #: Steps of comparing the labels of a namespace with a requirement, of finding out whether a namespace has a
 #: label, of selecting its pods by a requirement, of a term of running pods, and of a topology key of some.
-LABELS_STEPS, TABLE_STEPS, SELECT_STEPS, HELD_STEPS, KEY_STEPS = 6, 12, 100, 6, 300
+LABELS_STEPS, TABLE_STEPS, SELECT_STEPS, HELD_STEPS, KEY_STEPS = 6, 12, 60, 6, 300
 #: Steps of comparing a label set, or a pod, of whole arrays.
 ENTRY_STEPS: Final = 0.1
 #: What namespaces are called in messages.
