@@ -321,6 +321,14 @@ def _budgets(size: int) -> Iterator[dict[str, Any]]:
         )
 
 
+def _nominated(size: int) -> Iterator[dict[str, Any]]:
+    yield from _plain(10)
+    for number in range(size):
+        pod = a_pod(100 + number, priority=10)
+        del pod["spec"]["nodeName"]
+        yield pod | {"status": {"phase": "Pending", "nominatedNodeName": f"n{number % NODES}"}}
+
+
 def _controllers(size: int) -> Iterator[dict[str, Any]]:
     yield from _plain(10)
     for number in range(size):
@@ -389,5 +397,6 @@ SHAPES: Final[Mapping[str, ClusterShape]] = {
     "capacities": ClusterShape(_capacities, _DATA),
     "classes": ClusterShape(_classes, _DATA | {"priorityClassName": "p1"}),
     "ordinals": ClusterShape(_ordinals, {"volumeClaimTemplates": _TEMPLATES}, "StatefulSet"),
+    "pods that wait for room": ClusterShape(_nominated, _SPREAD),
     "disruption budgets": ClusterShape(_budgets, {"priorityClassName": "high"}),
 }

@@ -34,6 +34,8 @@ from policies.scheduler.result import Code, FilterResult, Rejections
 Mask = NDArray[np.bool_]
 #: The values of all demands on some nodes, shape ``(q, k)``.
 Values = NDArray[np.int64]
+#: Steps of weighing a pod that waits for room, for each demand.
+DEMAND_STEPS = 220
 
 
 class NodeFilter:
@@ -57,6 +59,9 @@ class NodeFilter:
             if pod.priority >= request.pod.priority
             and (pod.namespace, pod.name) != (request.pod.namespace, request.pod.name)
         ]
+        terms = sum(map(len, request.pod.terms))
+        weighed = 2 + len(request.pod.requests) + len(request.constraints) + terms
+        view.index.steps.take(len(waiting), DEMAND_STEPS * weighed, "nominated pod")
         positions = view.index.nodes.positions()
         self._waiting = [
             (pod, Holding.of(pod), positions[pod.nominated_node])
