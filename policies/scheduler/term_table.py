@@ -23,6 +23,8 @@ from policies.model.step_counter import StepCounter
 KEPT: Final = 32
 #: Steps of comparing a term with a pod, of each of its requirements, and of adding up its pods on a node.
 MATCH_STEPS, REQUIREMENT_STEPS, NODE_STEPS = 16, 12, 1
+#: Values of a label under which a term is filed in a namespace; with more it is under the key.
+MOST_PLACES: Final = 4
 #: What the terms are called in messages.
 TERM: Final = "affinity term"
 
@@ -137,15 +139,19 @@ class TermTable:
         self._origins[held.origin] += 1
         if term.selector is None:
             return  # It selects no pod.
-        scopes = term.namespaces if term.namespace_selector is None else (None,)
-        choices = term.selector.required_labels() or ((None,),)
-        for scope in scopes:
-            # That with the fewest terms: one such as part-of=shop may be in every term.
-            places = ([(scope, label) for label in labels] for labels in choices)
-            held.places += min(places, key=lambda each: sum(len(self._filed.get(at, ())) for at in each))
+        scopes = tuple(term.namespaces) if term.namespace_selector is None else (None,)
+        required = term.selector.required_labels()
+        choices = [labels if len(labels) <= MOST_PLACES else ((labels[0][0], None),) for labels in required]
+        # That with the fewest terms: one such as part-of=shop may be in every term.
+        fewest = min(choices or ((None,),), key=lambda labels: self._count(scopes[:1], labels))
+        held.places = [(scope, label) for scope in scopes for label in fewest]
         for place in held.places:
             self._filed.setdefault(place, {})[held] = None
             self._steps[place] += held.steps
+
+    def _count(self, scopes: Iterable[str | None], labels: Iterable[RequiredLabel | None]) -> int:
+        """Return how many terms of some scopes are filed under labels."""
+        return sum(len(self._filed.get((scope, label), ())) for scope in scopes for label in labels)
 
     def _drop(self, held: HeldTerm) -> None:
         self._kept.clear()

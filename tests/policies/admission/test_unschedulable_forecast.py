@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -234,3 +235,26 @@ def test_a_replica_more_of_a_running_revision() -> None:
     assert NUMBERS in found.details
     # Of a new revision nothing runs yet.
     assert None is foretold(new, old=old, cluster=cluster[:-1])
+
+
+def test_what_others_have_stored() -> None:
+    """Too many terms of others leave the forecast out; it says whose they are, and later reviews read on."""
+    apart = [
+        {
+            "topologyKey": ZONE_KEY,
+            "labelSelector": {"matchExpressions": [{"key": f"k{number}", "operator": "DoesNotExist"}]},
+            "namespaceSelector": {},
+        }
+        for number in range(20_000)
+    ]
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}}
+    other = a_pod(name="apart", namespace="pay", spec={"nodeName": "n1", "affinity": affinity})
+    context = a_context(cluster=[*two_full_zones(), other])
+    found = answer(a_workload(spec=SPREAD), context)
+
+    assert isinstance(found, SkippedRules)
+    assert found.why == (
+        "20,000 affinity terms take too long to look at, most of them of pods in namespace pay"
+    )
+    assert context.cluster is not None
+    assert context.cluster.steps.left == math.inf
