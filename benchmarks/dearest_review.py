@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from benchmarks.shapes import AIM_MS, NODES, ROUNDS
-from policies.scheduler.index import ClusterIndex
+from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from tests.security.clusters import (
     CLUSTER_CHOICES,
     SHAPES,
@@ -73,6 +73,7 @@ class Cluster:
         gc.unfreeze()
         for obj in stored_objects(chosen, nodes):
             self._index.apply(obj)
+        self._index.list_kinds(INDEXED_KINDS)
         self.context = context_with(stored_policies(chosen), self._index)
         # To look through a whole cluster for garbage takes longer than many reviews.
         gc.collect()

@@ -101,7 +101,8 @@ def changed_pod(chosen: Mapping[str, Any], nodes: int, value: str) -> dict[str, 
     """Return one of the pods as it comes again with a label that has a new value; None if there is no pod."""
     if not chosen["pods"]:
         return None
-    pod = _pod(chosen, nodes, 0)
+    # The last one, for to store the terms of one user's pods takes longer than many reviews.
+    pod = _pod(chosen, nodes, nodes * chosen["pods"] - 1)
     pod["metadata"]["labels"]["turn"] = value
     return pod
 

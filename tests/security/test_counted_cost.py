@@ -37,6 +37,8 @@ from webhook.admission.review import Phase
 MAX_BYTES = 60_000
 #: Combinations for each number of nodes, and for each shape of cluster. Arbitrary.
 TRIES, TRIES_OF_A_SHAPE = 25, 4
+#: Clusters with random numbers of everything. Arbitrary.
+MIXED = 4
 #: Calls of Python and C that a review may make besides one for each counted step: so many for any object, and
 #: so many for each byte, all of which are read.
 CALLS, CALLS_A_BYTE = 30_000, 5
@@ -128,14 +130,19 @@ def test_calls_are_bounded(nodes: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", clusters.SHAPES)
+@pytest.mark.parametrize("name", [*clusters.SHAPES, *(f"mixed {number}" for number in range(MIXED))])
 def test_calls_are_bounded_on_any_cluster(name: str) -> None:
-    """So it is whatever the cluster has much of."""
+    """So it is whatever the cluster has much of, and of how much."""
+    source = random.Random(name)  # a search, no secret
+    if name in clusters.SHAPES:
+        chosen = clusters.a_cluster(**clusters.SHAPES[name])
+    else:
+        chosen = drawn(source, busy=0.4, of=clusters.CLUSTER_CHOICES)
     index = ClusterIndex()
-    for obj in clusters.stored_objects(clusters.a_cluster(**clusters.SHAPES[name]), NODES):
+    for obj in clusters.stored_objects(chosen, NODES):
         index.apply(obj)
     index.list_kinds(INDEXED_KINDS)
-    tried(context_of(index), random.Random(name), TRIES_OF_A_SHAPE)  # a search, no secret
+    tried(context_of(index), source, TRIES_OF_A_SHAPE)
 
 
 def test_a_loop_that_nobody_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
