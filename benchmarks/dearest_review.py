@@ -150,16 +150,19 @@ def _tried(number: int, chosen: Mapping[str, Any], cluster: Cluster) -> Try | No
 def _cheapest(
     number: int, phase: Phase, obj: dict[str, Any], old: dict[str, Any] | None, cluster: Cluster
 ) -> Answer:
-    """Return the answer at its least cost in some rounds; one is enough far below the aim."""
-    found: list[Answer] = []
-    for turn in range(ROUNDS):
+    """Return the answer at its least cost in some rounds; more of them above the aim, fewer far below it."""
+    least: Answer | None = None
+    for turn in range(3 * ROUNDS):
         label = f"{number}-{turn}-{phase}"
-        template_of(obj)["metadata"]["labels"]["turn"] = label
+        for each in (obj, *([old] if old else [])):
+            template_of(each)["metadata"]["labels"]["turn"] = label
         cluster.change(label)
-        found.append(answer(review_of(obj, old=old), phase, cluster.context))
-        if found[-1].seconds * 1000 < AIM_MS / 2:
+        found = answer(review_of(obj, old=old), phase, cluster.context)
+        least = found if least is None else min(least, found, key=_seconds)
+        if least.seconds * 1000 < (AIM_MS / 2 if turn + 1 < ROUNDS else AIM_MS):
             break
-    return min(found, key=_seconds)
+    assert least is not None
+    return least
 
 
 def _seconds(found: Answer) -> float:
