@@ -16,6 +16,7 @@ from policies.manifests.cached_property import cached_property
 from policies.model.eviction_budget import EvictionBudget
 from policies.model.labels import LabelSelector
 from policies.model.pod_volumes import PodVolumes
+from policies.model.workload import OWNER_KEY
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.pod_holding import Holding
 from policies.scheduler.pod_table import PodRows, PodTable
@@ -201,7 +202,8 @@ def _limits(budgets: Iterable[EvictionBudget], batch: PodBatch) -> Iterator[tupl
         return
     sets = batch.rows.label_set
     # A pod without labels breaks no budget.
-    labeled = np.array([bool(label_sets.labels(number)) for number in sets.tolist()])
+    labels = map(label_sets.labels, sets.tolist())
+    labeled = np.array([any(key != OWNER_KEY for key, _ in pairs) for pairs in labels])
     for (selected, disrupted), allowed in least.items():
         covered = np.frombuffer(selected, np.bool_)[sets] & labeled
         if disrupted and covered.any():
