@@ -25,7 +25,7 @@ from webhook.component import Elect
 from webhook.kube.api_server import ClusterError, known_version
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles
-from webhook.registration import Comparison, Surroundings, compare
+from webhook.registration import RegistrationDifferences, Surroundings, compare
 from webhook.settings import Settings
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.metrics import Telemetry
@@ -168,7 +168,7 @@ def certificate_controller(
 
 def _registration_judge(
     settings: Settings, api: KubernetesApiServer, cache: ClusterCache | None
-) -> Callable[[Configuration], Comparison]:
+) -> Callable[[Configuration], RegistrationDifferences]:
     """Return the function that compares a webhook configuration with what this release installs."""
     from webhook.kube.list import selects_any  # noqa: PLC0415
     from webhook.kube.watched_resources import LABELED_OBJECTS  # noqa: PLC0415
@@ -182,7 +182,7 @@ def _registration_judge(
             # What is not known is no fault.
             return True
 
-    def judge(configuration: Configuration) -> Comparison:
+    def judge(configuration: Configuration) -> RegistrationDifferences:
         found = cache.index.snapshot.namespaces if cache is not None and cache.synced else {}
         known = Surroundings(
             namespace=api.namespace,

@@ -105,7 +105,7 @@ class Surroundings:
     selects: Callable[[LabelSelector], bool] = lambda _selector: True
 
 
-class Comparison(NamedTuple):
+class RegistrationDifferences(NamedTuple):
     """How a registered configuration differs from the one that this release installs.
 
     Attributes:
@@ -131,7 +131,7 @@ class _Request(NamedTuple):
 
 def compare(
     kind: str, name: str, webhooks: Sequence[Mapping[str, Any]] | None, known: Surroundings
-) -> Comparison:
+) -> RegistrationDifferences:
     """Compare a configuration, whose webhooks are None if it does not exist, with that of this release.
 
     What its webhooks send together counts: one that is split, such as for two failure policies, is whole.
@@ -139,7 +139,7 @@ def compare(
     done = DONE[PATHS[kind]]
     if not webhooks:
         what = "does not exist" if webhooks is None else "has no webhooks"
-        return Comparison([f"{kind} {name} {what}: nothing is {done}"], [], reviewed=False)
+        return RegistrationDifferences([f"{kind} {name} {what}: nothing is {done}"], [], reviewed=False)
     gaps, notes, reviewed, standards = list[str](), list[str](), False, installed(kind, known.namespace)
     for standard in standards:
         obstacles = [list(_obstacles(webhook, standard, kind, known)) for webhook in webhooks]
@@ -160,7 +160,7 @@ def compare(
         for (reason, grave), requests in unsent.items():
             (gaps if grave else notes).append(f"{reason}{_listed(requests)} is not {done}")
     notes += [note for webhook in webhooks for note in _notes(webhook, standards)]
-    return Comparison(gaps, notes, reviewed)
+    return RegistrationDifferences(gaps, notes, reviewed)
 
 
 def answers(webhook: Mapping[str, Any], kind: str, known: Surroundings) -> bool:

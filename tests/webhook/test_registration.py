@@ -21,7 +21,7 @@ from tests.webhook.registrations import IDLE, ONLY_TOLD
 from webhook.registration import (
     DONE,
     PATHS,
-    Comparison,
+    RegistrationDifferences,
     Surroundings,
     compare,
     installed,
@@ -48,14 +48,16 @@ def shipped(kind: str = VALIDATING) -> list[Webhook]:
     return copy.deepcopy(base()[kind, "evenkeel"]["webhooks"])
 
 
-def compared(webhooks: list[Webhook], kind: str = VALIDATING, known: Surroundings = KNOWN) -> Comparison:
+def compared(
+    webhooks: list[Webhook], kind: str = VALIDATING, known: Surroundings = KNOWN
+) -> RegistrationDifferences:
     return compare(kind, "evenkeel", webhooks, known)
 
 
 @pytest.mark.parametrize("kind", PATHS)
 def test_what_is_shipped_is_in_order(kind: str) -> None:
     """Nothing differs."""
-    assert Comparison([], [], reviewed=True) == compared(shipped(kind), kind)
+    assert RegistrationDifferences([], [], reviewed=True) == compared(shipped(kind), kind)
 
 
 @pytest.mark.parametrize("kind", PATHS)
@@ -337,7 +339,7 @@ def test_another_namespace_of_evenkeel() -> None:
     namespaces = {**NAMESPACES, "ops": {"kubernetes.io/metadata.name": "ops"}}
     there = Surroundings(namespaces=namespaces, namespace="ops")
 
-    assert Comparison([], [], reviewed=True) == compared(webhooks, known=there)
+    assert RegistrationDifferences([], [], reviewed=True) == compared(webhooks, known=there)
     assert [] == compared(webhooks, known=Surroundings(namespace="default", namespaces=namespaces)).gaps
 
 

@@ -26,7 +26,7 @@ from webhook.cert_rotation.cluster_objects import Configuration
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
 from webhook.component import Confidential, Elect, LeaderComponent
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
-from webhook.registration import Comparison
+from webhook.registration import RegistrationDifferences
 from webhook.telemetry.logs import LOGGER, ProblemLog
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class CertificateController(LeaderComponent):
         folder: Path,
         *,
         elect: Elect,
-        judge: Callable[[Configuration], Comparison],
+        judge: Callable[[Configuration], RegistrationDifferences],
     ) -> None:
         """Nothing is sent or written yet.
 
@@ -62,7 +62,7 @@ class CertificateController(LeaderComponent):
         """
         super().__init__("certificates", elect=elect, event="leading")
         self._judge = judge
-        self._registrations: dict[str, Comparison] = {}
+        self._registrations: dict[str, RegistrationDifferences] = {}
         self.certificate: Path = folder / SERVING_CERTIFICATE
         self.key: Path = folder / SERVING_KEY
         self._reconciler = reconciler

@@ -32,7 +32,7 @@ from webhook.cert_rotation.cluster_objects import Configuration
 from webhook.cert_rotation.controller import CertificateController
 from webhook.cert_rotation.reconcile import ClockError, Reconciler
 from webhook.kube.api_server import ApiError, UnreachableError
-from webhook.registration import Comparison, Surroundings, compare
+from webhook.registration import RegistrationDifferences, Surroundings, compare
 from webhook.telemetry.metrics import Telemetry
 
 LONG_AGO = create_ca(NOW - timedelta(days=400))
@@ -46,7 +46,7 @@ KNOWN = Surroundings(
 )
 
 
-def judged(configuration: Configuration) -> Comparison:
+def judged(configuration: Configuration) -> RegistrationDifferences:
     return compare(configuration.kind, configuration.name, configuration.webhooks, KNOWN)
 
 
