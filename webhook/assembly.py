@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 #: The folder with the certificates that this server made or fetched, in its private folder.
 CERTIFICATES: Final = "certificates"
-#: Seconds in which policies of the cluster are noticed once their definition is installed.
-_DEFINED_WITHIN_S: Final = 5.0
 
 
 def cluster_cache(settings: Settings, workloads: ClusterWorkloads) -> ClusterCache | None:
@@ -99,14 +97,12 @@ def _watch_policies(settings: Settings, controller: PolicyController, *, has_sch
     from webhook.policy_controller.controller import PolicyResources  # noqa: PLC0415
 
     resources = PolicyResources(controller.changed, has_scheduler_config=has_scheduler_config)
-    # The definition may be installed at any time.
-    backoff = Backoff(longest_refused_s=_DEFINED_WITHIN_S)
     reflector = Reflector(
         connect_to(settings),
         SPREAD_POLICIES,
         resources,
         clock=time.monotonic,
-        backoff=backoff,
+        backoff=Backoff(),
         keep_last=True,
     )
     controller.watch(resources, reflector)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import SystemRandom
-from typing import Final
 
-#: Seconds of the first pause, and of the longest: an API server that is back is noticed so much later, and
-#: what has changed by then is not known.
+#: Seconds of the first pause, and of the longest: an API server that is back, or a right that was granted, is
+#: noticed so much later, and what has changed by then is not known. To an API server that refuses all kinds,
+#: two replicas send nine requests a second then, which are answered before anything is looked up.
 _FIRST_S, _LONGEST_S = 0.5, 5.0
-#: Seconds of the longest pause while the API server refuses, until someone grants what is missing.
-_LONGEST_REFUSED_S: Final = 30.0
 
 
 @dataclass(slots=True)
@@ -21,13 +19,11 @@ class Backoff:
     Attributes:
         first_s: The first pause.
         longest_s: The longest.
-        longest_refused_s: The longest while the API server answers and refuses.
         random: Returns numbers from 0 to 1.
     """
 
     first_s: float = _FIRST_S
     longest_s: float = _LONGEST_S
-    longest_refused_s: float = _LONGEST_REFUSED_S
     random: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
     _next_s: float = field(init=False)
 
@@ -43,16 +39,15 @@ class Backoff:
         """Begin with the first pause again: what went wrong has changed, and may be over soon."""
         self._next_s = self.first_s
 
-    def pause_s(self, *, well_s: float, least_s: float = 0.0, refused: bool = False) -> float:
+    def pause_s(self, *, well_s: float, least_s: float = 0.0) -> float:
         """Return the seconds to wait before the next attempt.
 
         Args:
             well_s: For how many seconds the last one went well; below 0 if it did not.
             least_s: Seconds to wait at least.
-            refused: Whether the last one ended with a refusal.
         """
         if well_s > self._next_s:
             self._next_s = self.first_s
         pause = self._next_s * (0.5 + self.random() / 2)
-        self._next_s = min(2 * self._next_s, self.longest_refused_s if refused else self.longest_s)
+        self._next_s = min(2 * self._next_s, self.longest_s)
         return max(pause, least_s)

@@ -188,7 +188,7 @@ class Reflector:
         # However short watches are, one that lasted was no misbehavior.
         lasted = well_s >= self._asked_for_s / 2
         self._refused_last = refused
-        return self._backoff.pause_s(well_s=math.inf if lasted else well_s, least_s=asked_s, refused=refused)
+        return self._backoff.pause_s(well_s=math.inf if lasted else well_s, least_s=asked_s)
 
     def _list(self) -> bool:
         """Read the list to its end; what it does not show is gone. Return whether there was time to."""

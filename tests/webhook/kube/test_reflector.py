@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import random
 import socket
 import threading
 import time
@@ -305,8 +306,8 @@ class Recorded(Backoff):
 
     pauses: list[float] = field(default_factory=list)
 
-    def pause_s(self, *, well_s: float, least_s: float = 0.0, refused: bool = False) -> float:
-        pause = super().pause_s(well_s=well_s, least_s=least_s, refused=refused)
+    def pause_s(self, *, well_s: float, least_s: float = 0.0) -> float:
+        pause = super().pause_s(well_s=well_s, least_s=least_s)
         self.pauses.append(pause)
         return pause
 
@@ -574,17 +575,36 @@ def test_backoff(asked: list[tuple[float, float]], expected: list[float]) -> Non
     assert expected == [backoff.pause_s(well_s=well, least_s=least) for well, least in asked]
 
 
-def test_backoff_of_refusals() -> None:
-    """Rejected requests are retried less and less often, up to half a minute; another error starts anew."""
+def test_another_error_starts_anew() -> None:
+    """What has changed may be over soon."""
     backoff = Backoff(random=lambda: 1.0)
-    pauses = [backoff.pause_s(well_s=0, refused=True) for _ in range(8)]
+    for _ in range(8):
+        backoff.pause_s(well_s=0)
     backoff.restart()
 
-    assert [0.5, 1, 2, 4, 8, 16, 30, 30] == pauses
     assert 0.5 == backoff.pause_s(well_s=0)
 
 
-@pytest.mark.parametrize(("random", "expected"), [(0.0, 0.25), (0.5, 0.375), (1.0, 0.5)])
-def test_jitter(random: float, expected: float) -> None:
+@pytest.mark.parametrize("missing_s", [5, 25, 3600])
+def test_rights_that_come_back(missing_s: float) -> None:
+    """They are noticed within 10 s, however long they were missing, and few requests ask for them meanwhile."""
+    chance = random.Random(missing_s)
+    noticed, rates = [], []
+    for _ in range(200):
+        backoff, now, requests = Backoff(random=chance.random), 0.0, 0
+        while now < missing_s:
+            now += backoff.pause_s(well_s=-1.0)
+            requests += 1
+        noticed.append(now - missing_s)
+        rates.append(requests / missing_s)
+
+    # The context of reviews is looked at every second, and lists take their time.
+    assert max(noticed) <= 5
+    # Of one kind, a second.
+    assert missing_s == 5 or max(rates) < 0.45
+
+
+@pytest.mark.parametrize(("chance", "expected"), [(0.0, 0.25), (0.5, 0.375), (1.0, 0.5)])
+def test_jitter(chance: float, expected: float) -> None:
     """Chance takes up to a half of each pause away, so that not all come back at once."""
-    assert expected == Backoff(random=lambda: random).pause_s(well_s=0)
+    assert expected == Backoff(random=lambda: chance).pause_s(well_s=0)

@@ -47,7 +47,7 @@ class Process:
     def _watch(self, folder: Path, url: str) -> None:
         resources = PolicyResources(self.controller.changed, has_scheduler_config=False)
         api = connect(kubeconfig=write_kubeconfig(folder, url))
-        backoff = Backoff(first_s=0.002, longest_s=0.02, longest_refused_s=0.02)
+        backoff = Backoff(first_s=0.002, longest_s=0.02)
         self.controller.watch(
             resources, Reflector(api, SPREAD_POLICIES, resources, clock=time.monotonic, backoff=backoff)
         )
