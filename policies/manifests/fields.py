@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.wire import INTERNAL, SentAs
@@ -36,6 +36,8 @@ class Key(str):
 
     __slots__ = ()
 
+
+T = TypeVar("T")
 
 #: The segments that paths print in brackets.
 _IN_BRACKETS: Final = (int, Key)
@@ -321,10 +323,21 @@ class ErrorList:
     Attributes:
         errors: The errors, of each rule up to ``MAX_ERRORS``.
         counts: How many there are of each rule, also those that were left out.
+        kept: The parts of the document that are as they were when they were read, by name; None to keep none.
     """
 
     errors: list[FieldError] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    kept: dict[str, Any] | None = None
+
+    def once(self, part: str, read: Callable[[], T]) -> T:
+        """Return a part of the document as it was read before, else read it."""
+        if self.kept is None:
+            return read()
+        if part not in self.kept:
+            self.kept[part] = read()
+        found: T = self.kept[part]
+        return found
 
     def add(self, error: FieldError) -> None:
         """Record an error, unless there are enough of its rule."""

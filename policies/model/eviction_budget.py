@@ -66,7 +66,8 @@ def read_eviction_budget(obj: Mapping[str, Any], found: ErrorList) -> EvictionBu
     metadata = found.mapping(obj.get("metadata"), METADATA)
     spec = found.mapping(obj.get("spec"), SPEC)
     status = found.mapping(obj.get("status"), STATUS)
-    selector = read_label_selector(spec.get("selector"), SPEC.child("selector"), found)
+    path = SPEC.child("selector")
+    selector = found.once("selector", lambda: read_label_selector(spec.get("selector"), path, found))
     allowed = status.get("disruptionsAllowed")
     return EvictionBudget(
         namespace=found.text(metadata.get("namespace"), METADATA.child("namespace")) or DEFAULT_NAMESPACE,

@@ -45,12 +45,20 @@ def held_amounts(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, sta
         found: Takes what is no quantity.
         status: The pod's status: while it is resized, containers may hold more than the spec requests.
     """
-    amounts, resizing = _usual_amounts(spec), bool(status) and _may_be_resizing(spec, status)
-    if amounts is not None and not resizing:
-        usual = _usual_held(amounts, len(spec["containers"]))
-        if usual is not None:
-            return usual
-    told = status if resizing else None
+    if status and _may_be_resizing(spec, status):
+        return _summed(spec, path, found, status)
+    return found.once("amounts", lambda: _unchanged_amounts(spec, path, found))
+
+
+def _unchanged_amounts(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> HeldAmounts:
+    """Return the amounts of a pod that is not being resized."""
+    amounts = _usual_amounts(spec)
+    usual = None if amounts is None else _usual_held(amounts, len(spec["containers"]))
+    return _summed(spec, path, found, None) if usual is None else usual
+
+
+def _summed(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, told: object) -> HeldAmounts:
+    """Return the amounts of a pod with some status; None for none that matters."""
     sums = PodAmounts(spec, path, found, status=told)
     requests, assumed = sums.requests(), sums.assumed()
     return HeldAmounts(requests, assumed, tuple(_older(spec, path, told, dict(requests + assumed))))
@@ -208,11 +216,12 @@ def _differs(spec: Mapping[str, Any], status: Mapping[str, Any], listed: str, to
         if asked is None:
             asked = _requests_by_name(spec.get(listed))
         name = entry.get("name")
-        wanted = asked.get(name) if type(name) is str else None
-        held = [resources.get("requests"), entry.get("allocatedResources")]
-        # Where both are absent, a resize that cannot come true leaves the container with nothing.
-        told = [amounts for amounts in held if amounts is not None] or [{}]
-        if any(amounts != (wanted or {}) for amounts in told):
+        wanted = (asked.get(name) if type(name) is str else None) or {}
+        used, allocated = resources.get("requests"), entry.get("allocatedResources")
+        if used is None and allocated is None:
+            # A resize that cannot come true leaves the container with nothing.
+            used = {}
+        if (used is not None and used != wanted) or (allocated is not None and allocated != wanted):
             return True
     return False
 

@@ -74,7 +74,7 @@ def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
     return Node(
         name=name,
         labels={} if metadata.get("labels") is None else found.labels(metadata["labels"], LABELS),
-        taints=read_taints(spec.get("taints"), _TAINTS, found),
+        taints=found.once("taints", lambda: read_taints(spec.get("taints"), _TAINTS, found)),
         unschedulable=unschedulable is True,
         allocatable=read_amounts(status.get(member), STATUS.child(member), found),
         images=tuple(_read_images(status.get("images"))),

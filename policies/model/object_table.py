@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from policies.manifests.fields import ErrorList
 from policies.model.cluster_kinds import CLUSTER_SCOPED, Kind
@@ -22,6 +23,8 @@ class NamedObject(Protocol):
 Entry = TypeVar("Entry", bound=NamedObject)
 #: What reads an object of a kind. It records what is wrong, and returns an entry in any case.
 Reader = Callable[[Mapping[str, Any], ErrorList], Entry]
+#: In place of a lock where one thread has all objects.
+ALONE: Final = nullcontext()
 
 
 class ObjectTable(Generic[Entry]):
@@ -86,14 +89,20 @@ class ObjectTable(Generic[Entry]):
         """Yield the namespace, empty for a kind without, and the name of each object."""
         return ((namespace, name) for namespace, entries in self._entries.items() for name in entries)
 
-    def apply(self, obj: Mapping[str, Any], found: ErrorList) -> None:
-        """Take an object in, in place of the one of its namespace and name; one with errors is left out."""
+    def apply(
+        self, obj: Mapping[str, Any], found: ErrorList, lock: AbstractContextManager[object] = ALONE
+    ) -> None:
+        """Take an object in, in place of the one of its namespace and name; one with errors is left out.
+
+        It may be large, and is read before the lock is taken.
+        """
         before = found.count
         entry = self._read(obj, found)
-        if found.count == before:
-            self.put(entry)
-        else:
-            self.remove(getattr(entry, "namespace", ""), entry.name)
+        with lock:
+            if found.count == before:
+                self.put(entry)
+            else:
+                self.remove(getattr(entry, "namespace", ""), entry.name)
 
     def put(self, entry: Entry) -> None:
         """Add an object, or replace the one of its namespace and name."""

@@ -199,6 +199,16 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
     if type(phase) is not str:
         phase = found.text(phase, _PHASE)
     amounts = held_amounts(spec, SPEC, found, status)
+    terms, ports, volumes = found.once(
+        "spec",
+        lambda: (
+            # The API server has validated the terms, and merged into them what it merges. One that it took
+            # and we cannot read is no reason to lose the pod.
+            read_interpod_terms(spec, {}, namespace, SPEC, ErrorList()),
+            host_ports(spec),
+            read_pod_volumes(spec, namespace, name),
+        ),
+    )
     return BoundPod(
         namespace,
         name,
@@ -208,13 +218,11 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         metadata.get("deletionTimestamp") is not None,
         amounts.requests,
         amounts.assumed,
-        # The API server has validated the terms, and merged into them what it merges. One that it took and we
-        # cannot read is no reason to lose the pod.
-        read_interpod_terms(spec, {}, namespace, SPEC, ErrorList()),
-        host_ports(spec),
+        terms,
+        ports,
         amounts.older,
         bool(spec.get("topologySpreadConstraints")),
-        read_pod_volumes(spec, namespace, name),
+        volumes,
         _priority(spec),
         started_at(status),
         text_member(status, "nominatedNodeName"),

@@ -60,11 +60,16 @@ class Revision(NamedTuple):
     labels: dict[str, str] | None = None
 
 
-def read_revision(obj: Mapping[str, Any]) -> Revision | None:
-    """Return the revision that a ReplicaSet or StatefulSet of the cluster holds; None if it has none."""
+def read_revision(obj: Mapping[str, Any], found: ErrorList | None = None) -> Revision | None:
+    """Return the revision that a ReplicaSet or StatefulSet of the cluster holds; None if it has none.
+
+    Args:
+        obj: The object.
+        found: Keeps by what its template is compared, where that takes long to find out.
+    """
     metadata, spec = member(obj, "metadata"), member(obj, "spec")
     template, name = member(spec, "template"), text_member(metadata, "name")
-    key = stored_template_key(metadata, template)
+    key = stored_template_key(metadata, template, found)
     if not key.digest:
         return None
     if obj.get("kind") == _STATEFUL_SET.kind:
@@ -126,14 +131,19 @@ def find_revision(workload: Workload, revisions: Collection[Revision]) -> Revisi
     return min(equal, key=lambda revision: (revision.created, revision.name), default=None)
 
 
-def stored_template_key(metadata: Mapping[str, Any], template: Mapping[str, Any]) -> TemplateKey:
+def stored_template_key(
+    metadata: Mapping[str, Any], template: Mapping[str, Any], found: ErrorList | None = None
+) -> TemplateKey:
     """Return by what the template of an object is compared, which a snapshot file may have cut.
 
     Args:
         metadata: Of the object that holds the template.
         template: The template.
+        found: Keeps what it was before an annotation changed it, where that takes long to find out.
     """
-    key = template_key(template, injected=_is_injected(metadata))
+    injected = _is_injected(metadata)
+    part = "template without constraints" if injected else "template"
+    key = (found or ErrorList()).once(part, lambda: template_key(template, injected=injected))
     written = text_member(member(metadata, "annotations"), TEMPLATE_DIGEST_ANNOTATION)
     try:
         return key._replace(digest=bytes.fromhex(written)) if written else key
@@ -141,9 +151,9 @@ def stored_template_key(metadata: Mapping[str, Any], template: Mapping[str, Any]
         return key
 
 
-def written_digest(obj: Mapping[str, Any]) -> dict[str, str]:
+def written_digest(obj: Mapping[str, Any], found: ErrorList | None = None) -> dict[str, str]:
     """Return the annotation for an object of a snapshot file, which keeps only parts of its template."""
-    key = stored_template_key(member(obj, "metadata"), member(member(obj, "spec"), "template"))
+    key = stored_template_key(member(obj, "metadata"), member(member(obj, "spec"), "template"), found)
     return {TEMPLATE_DIGEST_ANNOTATION: key.digest.hex()} if key.digest else {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -13,8 +14,10 @@ from policies.model.cluster_kinds import (
     REPLICATION_CONTROLLER,
     SERVICE,
     STATEFUL_SET,
+    Kind,
 )
 from policies.model.labels import LabelSelector, read_label_selector
+from policies.model.object_table import ALONE
 from policies.model.revisions import REVISION_KINDS, TEMPLATE_DIGEST_ANNOTATION, Revision, read_revision
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
 
@@ -80,11 +83,14 @@ class Snapshot:
     # The place of a service among the selectors, by namespace and name.
     _services: dict[tuple[str, str], tuple[str, str, str]] = field(default_factory=dict)
 
-    def apply(self, obj: Mapping[str, Any], found: ErrorList) -> None:
+    def apply(
+        self, obj: Mapping[str, Any], found: ErrorList, lock: AbstractContextManager[object] = ALONE
+    ) -> None:
         """Take an object in, in place of the one of its kind, namespace and name.
 
         An object with errors is left out, and what was in its place is gone as well: it is not known what
-        became of it. Objects of other kinds are passed over.
+        became of it. Objects of other kinds are passed over. It may be large, and is read before the lock is
+        taken.
         """
         kind = kind_of(obj)
         if kind not in SNAPSHOT_KINDS:
@@ -95,11 +101,21 @@ class Snapshot:
         namespace = found.text(metadata.get("namespace"), METADATA.child("namespace")) or DEFAULT_NAMESPACE
         if not name and found.count == before:
             found.add(wrong_type(NAME, "a name", metadata.get("name")))
-        if found.count == before:
-            self.remove(*kind, namespace, name)
+        is_named = found.count == before
         entry = _read(kind, obj, metadata, found=found)
-        if found.count > before:
-            return
+        is_broken = found.count > before
+        with lock:
+            place = self._services.get((namespace, name)) if kind == SERVICE else None
+            if place is not None and not is_broken and entry == self._selectors[place][name]:
+                return
+            if is_named:
+                self.remove(*kind, namespace, name)
+            if not is_broken:
+                self._add(kind, namespace, name, entry)
+
+    def _add(
+        self, kind: Kind, namespace: str, name: str, entry: Namespace | PodController | dict[str, str]
+    ) -> None:
         match entry:
             case Namespace():
                 self.namespaces[name] = entry
@@ -217,8 +233,8 @@ def _read(
     raw = spec.get("selector")
     if raw is not None and SELECTING_OWNERS.get(kind, True):
         raw = {"matchLabels": found.labels(raw, _SELECTOR)}
-    selector = read_label_selector(raw, _SELECTOR, found)
+    selector = found.once("selector", lambda: read_label_selector(raw, _SELECTOR, found))
     if kind == SERVICE:
         return {} if raw is None else raw["matchLabels"]
     annotations.pop(TEMPLATE_DIGEST_ANNOTATION, None)
-    return PodController(selector, annotations, read_revision(obj) if kind in REVISION_KINDS else None)
+    return PodController(selector, annotations, read_revision(obj, found) if kind in REVISION_KINDS else None)

@@ -78,6 +78,7 @@ def claim_of_spec(
     metadata: Mapping[str, Any], spec: Mapping[str, Any], path: FieldPath, found: ErrorList
 ) -> PersistentVolumeClaim:
     """Read a claim from its metadata and its spec, which is at ``path``."""
+    selecting = path.child("selector")
     annotations = found.labels(metadata.get("annotations"), METADATA.child("annotations"))
     resources = found.mapping(spec.get("resources"), path.child("resources"))
     requests = found.mapping(resources.get("requests"), path.child("resources", "requests"))
@@ -96,7 +97,9 @@ def claim_of_spec(
             terminating=metadata.get("deletionTimestamp") is not None,
             # Provisioners leave it on claims that they are done with, thousands in a cluster.
             selected_node=None if bound else annotations.get(_SELECTED_NODE),
-            selector=read_label_selector(spec.get("selector"), path.child("selector"), found),
+            selector=found.once(
+                "selector", lambda: read_label_selector(spec.get("selector"), selecting, found)
+            ),
             owner_uid=_controller_uid(metadata, found),
         ),
     )
@@ -110,7 +113,7 @@ def read_volume(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolume:
     capacity = found.mapping(spec.get("capacity"), SPEC.child("capacity"))
     status = found.mapping(obj.get("status"), STATUS)
     available = _text(status, "phase", STATUS, found) == "Available"
-    terms = _terms(spec, found)
+    terms = found.once("terms", lambda: _terms(spec, found))
     plugin = next((IN_TREE[source] for source in IN_TREE.keys() & spec.keys()), None)
     zones = (
         (label, frozenset(labels[label].split(_ZONE_DELIMITER))) for label in ZONE_LABELS if label in labels
@@ -127,7 +130,7 @@ def read_volume(obj: Mapping[str, Any], found: ErrorList) -> PersistentVolume:
         zones=tuple(zones),
         driver="" if csi is None else csi.driver,
         plugin=plugin,
-        migrated_terms=None if plugin is None else _migrated(terms, labels, plugin),
+        migrated_terms=found.once("migrated terms", lambda: plugin and _migrated(terms, labels, plugin)),
     )
     return PersistentVolume(name, site, "" if csi is None else csi.handle, *_reference(spec, found))
 
@@ -137,14 +140,15 @@ def read_class(obj: Mapping[str, Any], found: ErrorList) -> StorageClass:
     metadata = found.mapping(obj.get("metadata"), METADATA)
     annotations = found.labels(metadata.get("annotations"), METADATA.child("annotations"))
     mode = _text(obj, "volumeBindingMode", FieldPath(), found)
-    provisioner, topologies = _text(obj, "provisioner", FieldPath(), found), tuple(_topologies(obj, found))
+    provisioner = _text(obj, "provisioner", FieldPath(), found)
+    topologies = found.once("topologies", lambda: tuple(_topologies(obj, found)))
     return StorageClass(
         name=found.name(metadata, METADATA),
         provisioner=intern(provisioner),
         waits=mode == "WaitForFirstConsumer",
         topologies=topologies,
         is_default=annotations.get(_DEFAULT_CLASS) == "true",
-        is_zonal=_is_zonal(obj, provisioner, topologies, found),
+        is_zonal=found.once("zonal", lambda: _is_zonal(obj, provisioner, topologies, found)),
     )
 
 
@@ -152,6 +156,15 @@ def read_csi_node(obj: Mapping[str, Any], found: ErrorList) -> CsiNode:
     """Read a CSINode."""
     metadata, spec = _parts(obj, found)
     annotations = found.labels(metadata.get("annotations"), METADATA.child("annotations"))
+    migrated = annotations.get(_MIGRATED_PLUGINS, "")
+    limits, topology_keys = found.once("drivers", lambda: _drivers(spec, found))
+    return CsiNode(
+        found.name(metadata, METADATA), limits, topology_keys, frozenset(filter(None, migrated.split(",")))
+    )
+
+
+def _drivers(spec: Mapping[str, Any], found: ErrorList) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
+    """Return the limits and the topology keys of a CSINode, by the name of the driver."""
     limits, topology_keys = {}, {}
     for path, driver in found.objects(spec.get("drivers"), SPEC.child("drivers")):
         name = intern(_text(driver, "name", path, found))
@@ -160,10 +173,7 @@ def read_csi_node(obj: Mapping[str, Any], found: ErrorList) -> CsiNode:
         count = found.integer(allocatable.get("count"), path.child("allocatable", "count"))
         if allocatable.get("count") is not None and count is not None:
             limits[name] = count
-    migrated = annotations.get(_MIGRATED_PLUGINS, "")
-    return CsiNode(
-        found.name(metadata, METADATA), limits, topology_keys, frozenset(filter(None, migrated.split(",")))
-    )
+    return limits, topology_keys
 
 
 def read_csi_driver(obj: Mapping[str, Any], found: ErrorList) -> CsiDriver:
@@ -177,12 +187,12 @@ def read_csi_capacity(obj: Mapping[str, Any], found: ErrorList) -> CsiCapacity:
     """Read a CSIStorageCapacity."""
     metadata = found.mapping(obj.get("metadata"), METADATA)
     field = "capacity" if obj.get("maximumVolumeSize") is None else "maximumVolumeSize"
-    limit = _size(obj.get(field), FieldPath((field,)), found)
+    limit, path = _size(obj.get(field), FieldPath((field,)), found), FieldPath(("nodeTopology",))
     return CsiCapacity(
         namespace=_text(metadata, "namespace", METADATA, found) or DEFAULT_NAMESPACE,
         name=found.name(metadata, METADATA),
         storage_class=_text(obj, "storageClassName", FieldPath(), found),
-        topology=read_label_selector(obj.get("nodeTopology"), FieldPath(("nodeTopology",)), found),
+        topology=found.once("topology", lambda: read_label_selector(obj.get("nodeTopology"), path, found)),
         limit=None if obj.get(field) is None else whole_bytes(limit),
     )
 
@@ -260,7 +270,9 @@ def _shape(
     return VolumeShape(
         storage_class=intern(annotations.get(_CLASS_ANNOTATION, named)),
         size=_size(size, path, found),
-        modes=frozenset(_texts(spec.get("accessModes"), path.child("accessModes"), found)),
+        modes=found.once(
+            "modes", lambda: frozenset(_texts(spec.get("accessModes"), path.child("accessModes"), found))
+        ),
         volume_mode=intern(_text(spec, "volumeMode", path, found) or _FILESYSTEM),
         attributes_class=_text(spec, "volumeAttributesClassName", path, found),
     )

@@ -65,19 +65,27 @@ class ClusterIndex(IndexedObjects):
         self._terminating: list[tuple[int, Holding, PodVolumes]] = []
         self._is_fork = False
 
-    def apply(self, obj: Mapping[str, Any]) -> list[FieldError]:
+    def apply(self, obj: Mapping[str, Any], found: ErrorList | None = None) -> list[FieldError]:
         """Add an object, or replace the one of its kind, namespace and name.
+
+        Args:
+            obj: The object.
+            found: Is given the parts of a large object that have not changed, and keeps others with them.
 
         Returns:
             What is wrong with it. An object with errors is left out, and so is what it should have replaced.
             Other kinds are passed over silently.
         """
-        found = ErrorList()
         kind = kind_of(obj)
+        if kind not in INDEXED_KINDS:
+            return []
+        found = ErrorList() if found is None else found
+        found.kept = self._parts.of(kind, obj)
+        # What is of any size is read before events and reviews have to wait.
         if kind == POD:
             pod = read_bound_pod(obj, found)
             with self._lock:
-                self._apply_pod(pod, broken=bool(found.errors))
+                self._apply_pod(pod, broken=bool(found.errors), kept=found.kept)
         elif kind == NODE:
             node = read_node(obj, found)
             with self._lock:
@@ -85,8 +93,11 @@ class ClusterIndex(IndexedObjects):
                     self.nodes.remove(node.name)
                 else:
                     self.nodes.put(node)
-        elif kind in INDEXED_KINDS:
+        else:
             self._apply_object(kind, obj, found)
+        if found.errors and found.kept:
+            # With what is kept they would not be found again.
+            found.kept.clear()
         return found.errors
 
     def fork(self, namespace: str, terms: InterPodTerms | None = None) -> ClusterIndex:
@@ -197,6 +208,7 @@ class ClusterIndex(IndexedObjects):
                 self.nodes.remove(name)
             else:
                 self._remove_object((api_version, kind), namespace, name)
+            self._parts.forget((api_version, kind), namespace, name)
 
     @property
     def node_count(self) -> int:
@@ -264,7 +276,34 @@ class ClusterIndex(IndexedObjects):
         """Return the bound pods of a namespace, an empty table if there are none."""
         return self._pods.get(namespace) or PodTable()
 
-    def _apply_pod(self, pod: BoundPod, *, broken: bool) -> None:
+    def _update_pod(self, pod: BoundPod, kept: dict[str, Any]) -> bool:
+        """Take over the state of a pod that holds what it held; return whether it does."""
+        table = self._pods.get(pod.namespace)
+        row = None if table is None else table.find(pod.name)
+        if (
+            table is None
+            or row is None
+            or pod.priority != row.priority
+            or pod.preempted != (pod.name in table.preempted)
+            or pod.node_name != self.nodes.name_of(row.node)
+            or _labels_in_table(pod).items() != table.label_sets.labels(row.label_set)
+            or pod.volumes != table.volumes.get(pod.name, NO_VOLUMES)
+        ):
+            return False
+        held = self._holdings.find(row.holding)
+        # Comparing thousands of terms takes long, too.
+        if held is not kept.get("holding") and held != Holding.of(pod):
+            return False
+        kept["holding"] = held
+        # As if it had gone and come, which is what the scheduler makes of it.
+        self._arrived += 1
+        state = row._replace(terminating=pod.terminating, started=pod.started, number=self._arrived)
+        table.update(pod.name, row, state)
+        return True
+
+    def _apply_pod(self, pod: BoundPod, *, broken: bool, kept: dict[str, Any] | None = None) -> None:
+        if not (broken or pod.finished) and self._update_pod(pod, {} if kept is None else kept):
+            return
         self._take_pod(pod.namespace, pod.name)
         # The scheduler's view holds bound pods alone, and drops those that have finished:
         # addAllEventHandlers and NewInformerFactory, pkg/scheduler, Kubernetes 1.36.
@@ -284,7 +323,7 @@ class ClusterIndex(IndexedObjects):
         self.priorities[pod.priority] += 1
         number = self._holdings.take(holding)
         row = PodFields(slot, 0, number, pod.terminating, pod.priority, pod.started, self._arrived)
-        table.put(pod.name, {**pod.labels, OWNER_KEY: pod.owner}, row)
+        table.put(pod.name, _labels_in_table(pod), row)
         if pod.volumes is not NO_VOLUMES:
             table.volumes[pod.name] = pod.volumes
         if pod.preempted:
@@ -318,6 +357,10 @@ class ClusterIndex(IndexedObjects):
             self.ports.add(holding.ports, slot, amount)
         if volumes is not NO_VOLUMES:
             self.volumes.add(volumes, slot, amount)
+
+
+def _labels_in_table(pod: BoundPod) -> dict[str, str]:
+    return {**pod.labels, OWNER_KEY: pod.owner}
 
 
 class PodOnNode(NamedTuple):

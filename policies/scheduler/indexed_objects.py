@@ -10,6 +10,7 @@ from typing import Any, Final
 from policies.manifests.fields import ErrorList
 from policies.model.cluster_kinds import BUDGET, LIST_NAMES, PRIORITY_CLASS, Kind
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
+from policies.model.kept_parts import KeptParts
 from policies.model.object_table import ObjectTable, Reader
 from policies.model.priority import PriorityClass, read_priority_class
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot
@@ -45,6 +46,7 @@ class IndexedObjects:
         self.storage = Storage(self._tables, self.steps)
         # Reentrant, so that several evaluations can be made of one state of the cluster.
         self._lock = threading.RLock()
+        self._parts = KeptParts()
 
     def reading(self, steps: StepCounter | None = None) -> AbstractContextManager[object]:
         """Hold events back while the index is read; what was computed may be used afterwards.
@@ -70,11 +72,10 @@ class IndexedObjects:
         self.storage, self.snapshot = other.storage.copy(self._tables, self.steps), snapshot
 
     def _apply_object(self, kind: Kind, obj: Mapping[str, Any], found: ErrorList) -> None:
-        with self._lock:
-            if kind in SNAPSHOT_KINDS:
-                self.snapshot.apply(obj, found)
-            elif kind in READERS:
-                self._tables[kind].apply(obj, found)
+        if kind in SNAPSHOT_KINDS:
+            self.snapshot.apply(obj, found, self._lock)
+        elif kind in READERS:
+            self._tables[kind].apply(obj, found, self._lock)
 
     def _remove_object(self, kind: Kind, namespace: str, name: str) -> None:
         if kind in READERS:
@@ -102,6 +103,7 @@ class IndexedObjects:
         """Take note why the objects of a kind cannot be read, of which none is kept; empty: all are known."""
         with self._lock:
             if why:
+                self._parts.forget_kind(kind)
                 self._tables[kind].mark_unread(why)
             else:
                 self.list_kinds((kind,))

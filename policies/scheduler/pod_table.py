@@ -168,6 +168,19 @@ class PodTable:
             self._note(label_set, row.node, 1)
         self._slots[name] = slot
 
+    def find(self, name: str) -> PodRow | None:
+        """Return a pod; None if it is unknown."""
+        slot = self._slots.get(name)
+        return None if slot is None else PodFields(*(column.data[slot].item() for column in self._columns))
+
+    def update(self, name: str, before: PodRow, row: PodRow) -> None:
+        """Change what changes of a known pod with time."""
+        if self._followed and before.terminating != row.terminating:
+            self._note(row.label_set, row.node, -1 if row.terminating else 1)
+        slot = self._slots[name]
+        for column, value in zip(self._columns, row, strict=True):
+            column.data[slot] = value
+
     def rows(self, slots: NDArray[np.intp] | slice = slice(None)) -> PodRows:
         """Return the columns, those of slots without a pod as well; valid until the next event."""
         return PodFields(*(column.view()[slots] for column in self._columns))

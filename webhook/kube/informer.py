@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from policies.manifests.fields import FieldError, member
+from policies.manifests.fields import ErrorList, FieldError, member
 from policies.model.cluster_kinds import POD
 from policies.model.snapshot import SELECTING_OWNERS, kind_of
 from policies.model.workload_kinds import WorkloadKinds
@@ -65,16 +65,18 @@ class WorkloadStore:
 
     def apply(self, obj: Mapping[str, Any]) -> list[FieldError]:
         """Add an object or replace it; return why it is left out."""
-        errors, kind = self._index.apply(obj), kind_of(obj)
+        found = ErrorList()
+        errors, kind = self._index.apply(obj, found), kind_of(obj)
         if kind == POD and not self._workloads.bound_only:
             with self._lock:
                 self._workloads(obj)
         elif kind in SELECTING_OWNERS and errors:
             self._forget(kind[1], *identity(obj))
         elif kind in SELECTING_OWNERS:
-            kept = {**without_secrets(obj), "status": {"replicas": member(obj, "status").get("replicas")}}
+            status = {"replicas": member(obj, "status").get("replicas")}
+            kept = {**without_secrets(obj, found), "status": status}
             with self._lock:
-                self._workloads(kept)
+                self._workloads(kept, found)
         return errors
 
     def remove(self, api_version: str, kind: str, namespace: str, name: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from policies.manifests.fields import ErrorList
 from policies.model.cluster_kinds import STORAGE_CLASS, VOLUME
 from policies.model.pod_template import LAST_APPLIED
 from policies.model.revisions import written_digest
@@ -67,8 +68,13 @@ def written_list(objects: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     yield b"\n]}\n"
 
 
-def without_secrets(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object without what only its managers need, and what its containers are started with."""
+def without_secrets(obj: Mapping[str, Any], found: ErrorList | None = None) -> dict[str, Any]:
+    """Return an object without what only its managers need, and what its containers are started with.
+
+    Args:
+        obj: The object.
+        found: Keeps what takes long to find out of a large one.
+    """
     kept: dict[str, Any] = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
     kept |= {**obj, "metadata": _metadata(obj.get("metadata"))}
     spec = obj.get("spec")
@@ -81,7 +87,7 @@ def without_secrets(obj: Mapping[str, Any]) -> dict[str, Any]:
         template = spec.get("template")
         kept["spec"] = _pod_spec(spec)
         if isinstance(template, dict):
-            kept["metadata"] = _with_annotations(kept["metadata"], written_digest(obj))
+            kept["metadata"] = _with_annotations(kept["metadata"], written_digest(obj, found))
             kept["spec"]["template"] = {
                 **template,
                 "metadata": _metadata(template.get("metadata")),

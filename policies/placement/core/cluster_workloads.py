@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from policies.manifests.fields import member, text_member
+from policies.manifests.fields import ErrorList, member, text_member
 from policies.manifests.words import object_title
 from policies.model.labels import LabelSelector
 from policies.model.workload import DEFAULT_NAMESPACE, Workload, controller_reference
@@ -78,13 +78,19 @@ class ClusterWorkloads:
     bound_only: bool = False
     unread: tuple[str, ...] = ()
     namespaces: set[str] = field(default_factory=set)
-    _texts: dict[WorkloadRef, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
+    # Of each what is not its spec, and that.
+    _texts: dict[WorkloadRef, tuple[WorkloadKind, bytes, bytes]] = field(default_factory=dict)
     _owners: dict[WorkloadRef, _OwnerReference] = field(default_factory=dict)
     # The owner of each pending pod, by the pod's namespace and name.
     _pending: dict[tuple[str, str], WorkloadRef] = field(default_factory=dict)
 
-    def __call__(self, obj: Mapping[str, Any]) -> None:
-        """Look at an object of the cluster; what is no workload or pod is passed over."""
+    def __call__(self, obj: Mapping[str, Any], found: ErrorList | None = None) -> None:
+        """Look at an object of the cluster; what is no workload or pod is passed over.
+
+        Args:
+            obj: The object.
+            found: Keeps the text of a large spec as long as that does not change.
+        """
         api_version, name = obj.get("apiVersion"), obj.get("kind")
         if not isinstance(api_version, str) or not isinstance(name, str):
             return
@@ -105,10 +111,15 @@ class ClusterWorkloads:
             else:
                 self._pending.pop((namespace, title), None)
         elif is_looked_at:
-            self._keep(WorkloadRef(namespace, kind.kind, title), kind, owner, obj)
+            self._keep(WorkloadRef(namespace, kind.kind, title), kind, owner, obj, found or ErrorList())
 
     def _keep(
-        self, key: WorkloadRef, kind: WorkloadKind, owner: _OwnerReference | None, obj: Mapping[str, Any]
+        self,
+        key: WorkloadRef,
+        kind: WorkloadKind,
+        owner: _OwnerReference | None,
+        obj: Mapping[str, Any],
+        found: ErrorList,
     ) -> None:
         """Keep a workload in place of what was kept of it."""
         if owner is not None and key.kind in _REVISIONS and member(obj, "spec").get("replicas") == 0:
@@ -116,7 +127,8 @@ class ClusterWorkloads:
             self.remove(key.kind, key.namespace, key.name)
             return
         try:
-            text = _text(obj)
+            head = _text({name: value for name, value in obj.items() if name != "spec"})
+            spec = found.once("text", lambda: _text(obj.get("spec")))
         except RecursionError:
             self.remove(key.kind, key.namespace, key.name)
             named = object_title(key.kind, key.namespace, key.name)
@@ -127,7 +139,7 @@ class ClusterWorkloads:
             self._owners[key] = owner
         else:
             self._owners.pop(key, None)
-        self._texts[key] = kind, zlib.compress(text, _LEVEL)
+        self._texts[key] = kind, head, spec
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object; one that is not there changes nothing."""
@@ -204,8 +216,9 @@ class ClusterWorkloads:
         return max(found, key=lambda workload: workload.replicas or 0, default=None)
 
     def _read(self, key: WorkloadRef) -> Workload:
-        kind, text = self._texts[key]
-        return Workload.read(orjson.loads(zlib.decompress(text)), kind, key.namespace, stored=True)
+        kind, *texts = self._texts[key]
+        obj, spec = (orjson.loads(zlib.decompress(text)) for text in texts)
+        return Workload.read({**obj, "spec": spec}, kind, key.namespace, stored=True)
 
     def _identity(self, key: WorkloadRef, workload: Workload) -> tuple[str, str]:
         """Return the apiVersion and the uid of what a workload is known by."""
@@ -215,13 +228,14 @@ class ClusterWorkloads:
         return text_member(workload.obj, "apiVersion"), text_member(workload.metadata, "uid")
 
 
-def _text(obj: Mapping[str, Any]) -> bytes:
-    """Return an object as JSON."""
+def _text(value: object) -> bytes:
+    """Return a value as compressed JSON."""
     try:
-        return orjson.dumps(obj)
+        text = orjson.dumps(value)
     except TypeError:
         # An integer beyond 64 bits, which is read again as a float, or more levels than orjson writes.
-        return json.dumps(obj, ensure_ascii=False).encode()
+        text = json.dumps(value, ensure_ascii=False).encode()
+    return zlib.compress(text, _LEVEL)
 
 
 def _owner_reference(metadata: Mapping[str, Any], namespace: str) -> _OwnerReference | None:

@@ -587,7 +587,7 @@ def test_another_error_starts_anew() -> None:
 
 @pytest.mark.parametrize("missing_s", [5, 25, 3600])
 def test_rights_that_come_back(missing_s: float) -> None:
-    """They are noticed within 10 s, however long they were missing, and few requests ask for them meanwhile."""
+    """They are noticed within 5 s, however long they were missing, and few requests ask for them."""
     chance = random.Random(missing_s)
     noticed, rates = [], []
     for _ in range(200):

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from policies.model.cluster_kinds import POD
+from policies.model.cluster_kinds import POD, STATEFUL_SET
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod, a_replica_set, a_workload
+from tests.policies.scheduler.test_kept_parts import LARGE, MANY, calls
 from tests.waiting import eventually
 from tests.webhook.kube.api_server import FakeApiServer, serving
 from tests.webhook.kube.test_informer import a_cluster
@@ -61,6 +62,24 @@ def test_what_is_kept() -> None:
 
     assert each is not None
     assert "secret" not in str(each.workload.obj)
+
+
+@pytest.mark.parametrize("fields", LARGE[STATEFUL_SET])
+def test_an_event_of_a_large_workload(fields: dict[str, Any]) -> None:
+    """What its pods are made of is kept as it is while that does not change, and the rest is taken over."""
+    workloads = _workloads()
+    store = WorkloadStore(ClusterIndex(), workloads)
+    obj = a_workload("StatefulSet") | fields
+    store.apply(obj)
+    metadata = obj["metadata"] | {"annotations": {"a": "2"}}
+    counted = calls(lambda: store.apply({**obj, "metadata": metadata, "status": {"replicas": 2}}))
+    store.apply(obj | {"spec": {**obj["spec"], "replicas": 3}, "status": {"replicas": 2}})
+    (each,) = workloads.each()
+
+    # Of each container a few members are taken; it is neither written nor compressed again.
+    assert counted <= 5 * MANY
+    assert each is not None
+    assert (3, 2) == (each.workload.obj["spec"]["replicas"], each.made)
 
 
 def test_followed(tmp_path: Path) -> None:
