@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.e2e.control_plane import ControlPlane
+from tests.e2e.installation import CONFIGURATIONS, NAME
 from tests.e2e.kubectl import Manifest
 from tests.e2e.readiness import PERIOD_S, Readiness
 
@@ -26,7 +27,9 @@ RATE = 200
 #: Threads that send; each waits for its answer.
 THREADS = 8
 #: Seconds for an answer, as many as the webhooks are registered with here.
-TIMEOUT_S = 10.0
+TIMEOUT_S = 10
+#: Where the registration is.
+REGISTRATION = f"/apis/admissionregistration.k8s.io/v1/{CONFIGURATIONS[1]}/{NAME}"
 
 
 class FailedError(Exception):
@@ -53,7 +56,8 @@ class Tally:
     #: ``time.monotonic()`` when each request began that failed.
     failed_at: list[float] = field(default_factory=list)
     seconds: float = 0.0
-    slowest_s: float = 0.0
+    #: Of those that succeeded.
+    took_s: list[float] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -77,12 +81,21 @@ class Tally:
         else:
             with self._lock:
                 self.succeeded += 1
-                self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+                self.took_s.append(time.monotonic() - began)
+
+    @property
+    def slowest_s(self) -> float:
+        return max(self.took_s, default=0.0)
+
+    def within_s(self, share: float) -> float:
+        """Return the seconds within which a share of the requests succeeded."""
+        return sorted(self.took_s)[int(share * len(self.took_s))]
 
     def __str__(self) -> str:
         sent = self.succeeded + self.failed + self.unmarked
         text = f"{self.name}: {sent} requests, {self.failed} failed, {sent / self.seconds:.0f}/s"
-        text += f", slowest {self.slowest_s * 1000:.0f} ms"
+        if self.took_s:
+            text += f", p99 {self.within_s(0.99) * 1000:.0f} ms, slowest {self.slowest_s * 1000:.0f} ms"
         if self.unmarked:
             text += f", {self.unmarked} answered without the cluster"
         if self.elsewhere:
@@ -191,8 +204,11 @@ class Reviews:
     Whenever the bundle of authorities changes, connections are made anew.
     """
 
-    def __init__(self, readiness: Readiness, trust: Trust, server_name: str, body: bytes) -> None:
+    def __init__(
+        self, readiness: Readiness, trust: Trust, server_name: str, body: bytes, *, timeout_s: int = TIMEOUT_S
+    ) -> None:
         self._readiness = readiness
+        self._timeout_s = timeout_s
         self._trust = trust
         self._server_name = server_name
         self._body = body
@@ -202,7 +218,7 @@ class Reviews:
         while True:
             connection, reused = self._taken()
             try:
-                connection.write(self._trust.called, self._body)
+                connection.write(f"{self._trust.called}?timeout={self._timeout_s}s", self._body)
             except OSError as error:
                 connection.close()
                 if reused:
@@ -278,7 +294,7 @@ class _Connection:
 
     def write(self, path: str, body: bytes) -> None:
         head = [
-            f"POST {path}?timeout=10s HTTP/1.1",
+            f"POST {path} HTTP/1.1",
             f"Host: {self._host}:443",
             "User-Agent: kube-apiserver-admission",
             f"Content-Length: {len(body)}",

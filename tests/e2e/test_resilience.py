@@ -19,7 +19,7 @@ import pytest
 from tests.e2e.control_plane import ApiClient, ControlPlane
 from tests.e2e.installation import CONFIGURATIONS, NAME, REPLICAS, SERVER_NAME, Installation
 from tests.e2e.kubectl import Manifest
-from tests.e2e.load import THREADS, DryRuns, Reviews, Tally, Trust, sending
+from tests.e2e.load import REGISTRATION, THREADS, DryRuns, Reviews, Tally, Trust, sending
 from tests.e2e.objects import ZONES, constraint, deployment, pod, service
 from tests.e2e.readiness import Readiness
 from tests.waiting import eventually
@@ -32,8 +32,6 @@ SETTLED_S = 1.0
 FORWARDED_S = 0.5
 #: Pods of the storm, and threads that make them.
 STORM, STORM_THREADS = 2000, 8
-#: Where the registration is.
-_REGISTRATION = f"/apis/admissionregistration.k8s.io/v1/{CONFIGURATIONS[1]}/{NAME}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def loads(
     @contextmanager
     def load() -> Iterator[Loads]:
         readiness = Readiness(installed.ports, changed=lambda port, state: None)
-        trust = Trust(control_plane, _REGISTRATION)
+        trust = Trust(control_plane, REGISTRATION)
         reviews = Reviews(readiness, trust, SERVER_NAME, review_of(deployment()))
         found = Loads(tally("through the API server"), tally("straight to the replicas"))
         with ExitStack() as stack:
