@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
-from policies.admission.decision import SkippedRules, by_reason
+from policies.admission.decision import SkipCause, SkippedRules, by_reason
 from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
 from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
@@ -282,7 +282,8 @@ class _Runner(NamedTuple):
             return found
         more = within(lambda: self.run(advice))
         if isinstance(more, NoTime):
-            more = RuleResults([], (SkippedRules(tuple(rule.id for rule in advice), more.value),))
+            ids = tuple(rule.id for rule in advice)
+            more = RuleResults([], (SkippedRules(ids, more.value, SkipCause.TIMEOUT),))
         return found.with_more(more)
 
     def run(self, rules: Iterable[Rule]) -> RuleResults:

@@ -76,16 +76,29 @@ class NamespaceChange(NamedTuple):
     namespace: Namespace
 
 
+class SkipCause(StrEnum):
+    """What makes rules too dear, as metrics name it."""
+
+    #: The object that is reviewed.
+    OBJECT = "object"
+    #: What the cluster stores.
+    CLUSTER = "cluster"
+    #: What is left of the timeout.
+    TIMEOUT = "timeout"
+
+
 class SkippedRules(NamedTuple):
     """Rules that were not run on an object.
 
     Attributes:
         rules: The ids of the rules.
         why: What keeps them from it.
+        cause: The same in a word.
     """
 
     rules: tuple[str, ...]
     why: str
+    cause: SkipCause = SkipCause.OBJECT
 
     def __str__(self) -> str:
         return f"{', '.join(self.rules)}: {self.why}"
@@ -93,10 +106,11 @@ class SkippedRules(NamedTuple):
 
 def by_reason(entries: Iterable[SkippedRules]) -> tuple[SkippedRules, ...]:
     """Return one entry for each reason."""
-    rules: dict[str, tuple[str, ...]] = {}
+    rules: dict[tuple[str, SkipCause], tuple[str, ...]] = {}
     for entry in entries:
-        rules[entry.why] = (*rules.get(entry.why, ()), *entry.rules)
-    return tuple(SkippedRules(named, why) for why, named in rules.items())
+        reason = entry.why, entry.cause
+        rules[reason] = (*rules.get(reason, ()), *entry.rules)
+    return tuple(SkippedRules(named, *reason) for reason, named in rules.items())
 
 
 @dataclass(frozen=True, kw_only=True)

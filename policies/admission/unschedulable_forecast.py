@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from policies.admission.decision import SkippedRules
+from policies.admission.decision import SkipCause, SkippedRules
 from policies.admission.rejection_summary import may_change, rejection_summaries
 from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
 from policies.admission.warnings import MAX_LENGTH, PREFIX, AdmissionWarning
@@ -98,10 +98,15 @@ def forecast(
     pods = 0 if table is None else len(table)
     try:
         steps = cost.forecast_steps(nodes=cluster.node_count, pods=pods)
+    except TooManyStepsError as error:
+        return SkippedRules((UNSCHEDULABLE,), str(error), SkipCause.OBJECT)
+    try:
         found = within(lambda: _evaluate(workload, context, when, steps))
     except TooManyStepsError as error:
-        return SkippedRules((UNSCHEDULABLE,), str(error))
-    return SkippedRules((UNSCHEDULABLE,), found.value) if isinstance(found, NoTime) else found
+        return SkippedRules((UNSCHEDULABLE,), str(error), SkipCause.CLUSTER)
+    if isinstance(found, NoTime):
+        return SkippedRules((UNSCHEDULABLE,), found.value, SkipCause.TIMEOUT)
+    return found
 
 
 def _evaluate(

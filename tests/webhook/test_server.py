@@ -141,7 +141,7 @@ def test_a_workload_that_fits_nowhere_is_allowed_with_a_warning(tmp_path: Path) 
     assert ["forecast_ms=" in line for line in in_log] == [True, False]
     assert ["forecast=skipped" in line for line in in_log] == [False, True]
     assert "evenkeel_forecast_duration_seconds_count 1.0" in metrics
-    assert "evenkeel_forecasts_skipped_total 1.0" in metrics
+    assert 'evenkeel_forecasts_skipped_total{reason="timeout"} 1.0' in metrics
 
 
 def test_every_worker_takes_a_change_of_a_policy_file(tmp_path: Path) -> None:

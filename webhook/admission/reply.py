@@ -6,17 +6,17 @@ import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from policies.admission.admission_rules import error_text, repeats_of
-from policies.admission.decision import IGNORED, AdmissionVerdict, Decision
+from policies.admission.decision import IGNORED, AdmissionVerdict, Decision, SkipCause, SkippedRules
 from policies.admission.warnings import MAX_WARNINGS, warning_texts
 from policies.config.enforcement import UNSCHEDULABLE
 from policies.manifests.fields import FieldError, is_cut, member, shown_name, text_member
-from policies.manifests.sanitize import cut, printable_lines
-from policies.manifests.words import plural
+from policies.manifests.sanitize import cut, one_line, printable_lines
+from policies.manifests.words import object_title, plural
 from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from webhook.admission.budget import Budget
@@ -38,6 +38,9 @@ AUDIT_LENGTH = 4096
 MAX_TOLD = 100
 #: The audit annotation that says what of an object was not read.
 NOT_READ = "not-read"
+#: Seconds after which a verdict on the next pod is slow, many times what its counted steps take: a machine
+#: that is busy is no problem of the cluster.
+SLOW_FORECAST_S: Final = 0.5
 
 
 class Reply(NamedTuple):
@@ -68,10 +71,22 @@ class Reply(NamedTuple):
         return self.decision.miss is not None or self.decision.change is not None
 
     @property
-    def forecast_skipped(self) -> bool:
-        """Whether a verdict on the next pod was wanted, and there was too little time or too much work."""
-        skipped = self.decision.skipped
-        return bool(skipped) and any(UNSCHEDULABLE in entry.rules for entry in skipped)
+    def forecast_skipped(self) -> SkippedRules | None:
+        """Why a verdict that was wanted on the next pod was not begun; None if it was, or none was wanted."""
+        return next((entry for entry in self.decision.skipped if UNSCHEDULABLE in entry.rules), None)
+
+    @property
+    def forecast_problem(self) -> str:
+        """What of the cluster made that verdict too dear or slow, in words; empty if nothing did."""
+        skipped, seconds = self.forecast_skipped, self.budget.forecast_s
+        if skipped is not None and skipped.cause is SkipCause.CLUSTER:
+            problem = f"is not evaluated: {skipped.why}"
+        elif seconds is not None and seconds > SLOW_FORECAST_S:
+            problem = f"took {seconds:.1f} s to evaluate"
+        else:
+            return ""
+        named = object_title(_full_kind(self.review), self.review.namespace, _name(self.review))
+        return one_line(f"the next pod of {named} {problem}")
 
     @property
     def rules_skipped(self) -> bool:
@@ -238,7 +253,7 @@ def _cluster_fields(reply: Reply) -> Iterator[tuple[str, Value]]:
     for name, seconds, is_skipped in (
         ("waited", reply.waited_s, False),
         ("preview", reply.preview_s, False),
-        ("forecast", reply.budget.forecast_s, reply.forecast_skipped),
+        ("forecast", reply.budget.forecast_s, reply.forecast_skipped is not None),
         ("node_rules", reply.budget.rules_s, reply.rules_skipped),
     ):
         if is_skipped:

@@ -188,6 +188,7 @@ class AdmissionRoutes:
             if not isinstance(reply, Reply):
                 continue
             self._state.telemetry.reviews.count(request.phase, reply, seconds=seconds)
+            self._state.forecasts.note(reply)
             if events.enabled(logging.INFO):
                 fields = log_fields(reply, request.phase, seconds)
                 events.hold(logging.INFO, f"review_{reply.decision.verdict}", fields)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from webhook.admission.budget import RESERVED_SHARE
 from webhook.admission.current_context import CurrentContext
+from webhook.admission.dear_forecasts import DearForecasts
 from webhook.component import Component
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
 from webhook.http.child_processes import ChildProcesses, ResourceLimits
@@ -56,6 +57,7 @@ class ServerState:
         components: All that works beside the requests, in the order of starting; they stop in reverse.
         now: The clock.
         draining: Whether the process is to end.
+        forecasts: Those that the cluster makes too dear.
         computing: Lets the requests that take long have half of the threads.
         children: The processes that compute the answers of /v1.
         previews: Those that compute what a policy changes.
@@ -74,6 +76,7 @@ class ServerState:
     components: list[Component] = field(default_factory=list)
     now: Callable[[], datetime] = _now
     draining: bool = False
+    forecasts: DearForecasts = field(init=False, default_factory=DearForecasts)
     computing: MaxConcurrent = field(init=False)
     children: ChildProcesses = field(init=False)
     previews: ChildProcesses = field(init=False, default_factory=preview_processes)
@@ -137,4 +140,5 @@ class ServerState:
 
     def warnings(self) -> list[str]:
         """Return the problems that are no reason to send requests elsewhere; empty if there are none."""
-        return [warning for component in self.components for warning in component.warnings()]
+        reporting = (*self.components, self.forecasts)
+        return [warning for component in reporting for warning in component.warnings()]

@@ -80,7 +80,9 @@ class ReviewMetrics:
         )
         self._forecasts_skipped = counter(
             "evenkeel_forecasts_skipped_total",
-            "Verdicts on the next pod that were not begun: the timeout was near, or the object too large.",
+            "Verdicts on the next pod that were not made, by reason: the timeout was near (timeout), the "
+            "object is too large (object), or the cluster stores too much to look at (cluster).",
+            ["reason"],
         )
         self._node_rules = histogram(
             "evenkeel_node_rules_duration_seconds",
@@ -101,7 +103,8 @@ class ReviewMetrics:
         if budget.rules_s is not None:
             self._node_rules.observe(budget.rules_s)
         if decision.skipped:
-            self._forecasts_skipped.inc(reply.forecast_skipped)
+            if (skipped := reply.forecast_skipped) is not None:
+                self._forecasts_skipped.labels(skipped.cause.value).inc()
             self._node_rules_skipped.inc(reply.rules_skipped)
         self._count_rare(phase, reply)
         for exemption in decision.exempted:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from policies.admission import review_cost
-from policies.admission.decision import SkippedRules
+from policies.admission.decision import SkipCause, SkippedRules
 from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit, unlimited
 from policies.admission.unschedulable_forecast import Forecast, forecast
 from policies.admission.warnings import MAX_LENGTH
@@ -146,7 +146,8 @@ def test_no_time() -> None:
     context: AdmissionContext = a_context(cluster=two_full_zones())
     found = answer(a_workload(spec=SPREAD), context, within=lambda _work: NoTime.NO_TIME)
 
-    assert SkippedRules(("unschedulable",), "too little of the request's timeout is left") == found
+    why = "too little of the request's timeout is left"
+    assert SkippedRules(("unschedulable",), why, SkipCause.TIMEOUT) == found
 
 
 @pytest.mark.parametrize(("requirements", "told"), [(50, True), (2000, False)])

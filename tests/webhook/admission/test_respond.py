@@ -328,7 +328,7 @@ def test_a_forecast_is_a_warning_and_an_annotation(wording: Callable[[str], str]
     [warning] = answer["warnings"]
     assert warning == wording(warning)
     assert {"unschedulable"} == answer["auditAnnotations"].keys()
-    assert (0.0, False) == (reply.budget.forecast_s, reply.forecast_skipped)
+    assert (0.0, None) == (reply.budget.forecast_s, reply.forecast_skipped)
 
 
 @for_each(RECORDED)

@@ -35,7 +35,7 @@ class Caller:
         self._read, write = os.pipe()
         events = EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=write)
         logs.set_up(events, LogLevel.INFO)
-        state = ServerState(
+        self.state = state = ServerState(
             settings=Settings(self_signed=True, max_review_bytes=limit),
             current=CurrentContext(context),
             telemetry=Telemetry("1", registry=self.registry),

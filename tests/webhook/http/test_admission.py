@@ -33,6 +33,8 @@ pytestmark = pytest.mark.usefixtures("loggers")
 #: Bytes of a body, at most.
 LIMIT = 2000
 
+#: Terms of a pod, more than a review may look at.
+TERMS = 30_000
 #: A review of a Deployment that fits on no node of ``two_full_zones``.
 UNFIT = review_of(a_workload(spec={"topologySpreadConstraints": [a_constraint()]}))
 
@@ -247,8 +249,30 @@ def test_no_forecast_without_time(foresighted: Caller) -> None:
     assert "unschedulable" in answer["response"]["auditAnnotations"]["not-judged"]
     assert " forecast=skipped " in line
     assert " node_rules=skipped " in line
-    for counter in ("evenkeel_forecasts_skipped_total", "evenkeel_node_rules_skipped_total"):
-        assert 1 == foresighted.registry.get_sample_value(counter)
+    for counter, labels in (
+        ("evenkeel_forecasts_skipped_total", {"reason": "timeout"}),
+        ("evenkeel_node_rules_skipped_total", {}),
+    ):
+        assert 1 == foresighted.registry.get_sample_value(counter, labels)
+
+
+def test_no_forecast_on_what_others_have_stored() -> None:
+    """Who runs the server reads in /readyz, the log and a metric whose objects take too long to look at."""
+    about = {"labelSelector": {"matchLabels": {"app": "web"}}, "namespaceSelector": {}}
+    terms = [about | {"topologyKey": f"k{n}"} for n in range(TERMS)]
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    dear = a_pod(name="dear", spec={"nodeName": "elsewhere", "affinity": affinity})
+    caller = Caller(a_context(cluster=[*two_full_zones(), dear]))
+    answer = caller.call(UNFIT, query_string=b"timeout=10s")
+    warnings, lines = caller.state.warnings(), caller.log()
+    skipped = caller.registry.get_sample_value("evenkeel_forecasts_skipped_total", {"reason": "cluster"})
+    caller.close()
+
+    assert "unschedulable" in answer["response"]["auditAnnotations"]["not-judged"]
+    assert warnings[0].startswith(f"the next pod of Deployment.apps shop/web is not evaluated: {TERMS:,} ")
+    assert "too long to look at" in warnings[0]
+    assert any(" warning forecast_too_dear " in line for line in lines)
+    assert 1 == skipped
 
 
 def test_waiting_in_the_server_counts(foresighted: Caller) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from policies.admission.decision import AdmissionVerdict, CacheMiss, Decision, SkippedRules
+from policies.admission.decision import AdmissionVerdict, CacheMiss, Decision, SkipCause, SkippedRules
 from webhook.admission.budget import Budget
 from webhook.admission.reply import Reply
 from webhook.admission.review import Phase, Review
@@ -31,6 +31,7 @@ def a_reply(
     verdict: AdmissionVerdict,
     *,
     skipped: tuple[str, ...] = (),
+    cause: SkipCause = SkipCause.OBJECT,
     forecast_s: float | None = None,
     rules_s: float | None = None,
     waited_s: float | None = None,
@@ -40,7 +41,7 @@ def a_reply(
     review = Review("1", "CREATE", "", "Pod", "", "shop", "web", {}, None, dry_run=False, user="")
     budget = Budget("", 0.0)
     budget.forecast_s, budget.rules_s = forecast_s, rules_s
-    reasons = (SkippedRules(skipped, "too large"),) if skipped else ()
+    reasons = (SkippedRules(skipped, "too large", cause),) if skipped else ()
     decision = Decision(verdict=verdict, skipped=reasons, **decided)
     return Reply(b"{}", review, decision, budget, waited_s=waited_s)
 
@@ -92,13 +93,16 @@ def test_forecasts(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     for reply in (
         a_reply(AdmissionVerdict.ALLOWED),
         a_reply(AdmissionVerdict.WARNED, forecast_s=0.25),
-        a_reply(AdmissionVerdict.ALLOWED, skipped=("unschedulable",)),
+        *(a_reply(AdmissionVerdict.ALLOWED, skipped=("unschedulable",), cause=cause) for cause in SkipCause),
     ):
         telemetry.reviews.count(Phase.VALIDATE, reply, seconds=0.3)
 
     assert 1 == registry.get_sample_value("evenkeel_forecast_duration_seconds_count")
     assert 0.25 == registry.get_sample_value("evenkeel_forecast_duration_seconds_sum")
-    assert 1 == registry.get_sample_value("evenkeel_forecasts_skipped_total")
+    assert [1, 1, 1] == [
+        registry.get_sample_value("evenkeel_forecasts_skipped_total", {"reason": reason})
+        for reason in ("object", "cluster", "timeout")
+    ]
 
 
 def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> None:
