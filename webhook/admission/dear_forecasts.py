@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from webhook.component import Component
+from webhook.component import Component, Confidential
 from webhook.telemetry.logs import LOGGER
 
 if TYPE_CHECKING:
@@ -42,4 +42,4 @@ class DearForecasts(Component):
     def warnings(self) -> list[str]:
         """Return the last one, for some minutes."""
         age_s = self._clock() - self._noted_at
-        return [f"{self._problem} ({age_s:.0f} s ago)"] if age_s < _SHOWN_S else []
+        return [Confidential(f"{self._problem} ({age_s:.0f} s ago)")] if age_s < _SHOWN_S else []

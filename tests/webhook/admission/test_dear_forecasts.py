@@ -9,6 +9,7 @@ import pytest
 from policies.admission.decision import AdmissionVerdict, SkipCause
 from tests.webhook.telemetry.test_metrics import a_reply
 from webhook.admission.dear_forecasts import DearForecasts
+from webhook.component import Confidential
 
 
 @pytest.mark.parametrize("cause", [SkipCause.OBJECT, SkipCause.TIMEOUT])
@@ -38,5 +39,7 @@ def test_the_last_one_is_named(caplog: pytest.LogCaptureFixture) -> None:
 
     assert ["the next pod of Pod shop/web is not evaluated: too large (0 s ago)"] == shown
     assert ["the next pod of Pod shop/web took 3.8 s to evaluate (0 s ago)"] == slow
+    # They name what others have: not for whoever can reach the port.
+    assert all(isinstance(text, Confidential) for text in (*shown, *slow))
     assert 2 == sum(record.msg == "forecast_too_dear" for record in caplog.records)
     assert [] == forecasts.warnings()
