@@ -22,6 +22,7 @@ from benchmarks import (
     preview,
     review,
     rollout,
+    served_reviews,
     serving,
     shapes,
     simulate,
@@ -59,6 +60,7 @@ if __name__ == "__main__":
     beside_dearest.run()
     hostile_files.run()
     serving.run()
+    served_reviews.run()
     heavy.run()
     slow_clients.run()
     memory.run()

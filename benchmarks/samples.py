@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import orjson
 
+from tests.recorded import recorded_reviews
 from webhook.admission.review import Phase
 
 #: Bytes of the pod in a review, as the project's targets name it; the API server sends 1 to 12 KB in all.
@@ -80,6 +83,21 @@ def applied() -> bytes:
         "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template},
     }
     return _review(deployment, group="apps", kind="Deployment")
+
+
+def deployments() -> Iterator[bytes]:
+    """Yield reviews of Deployments as the API server sends what people apply to ``clusters.Cluster``.
+
+    Each has names and requests of its own.
+    """
+    recorded = recorded_reviews()["deployment-apply.validate.CREATE-deployments"].decode()
+    for number in count():
+        own = recorded
+        for end in ('"', '\\"'):  # Within the annotation of kubectl, too.
+            own = own.replace(f'"dep{end}', f'"web-{number}{end}').replace(
+                f'"shop{end}', f'"team-{number % 50:02}{end}'
+            )
+        yield own.replace("100m", f"{100 + number % 90 * 10}m").encode()
 
 
 def _review(obj: dict[str, Any], *, group: str, kind: str) -> bytes:

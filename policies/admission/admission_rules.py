@@ -274,7 +274,7 @@ class _Runner(NamedTuple):
     def run_on_nodes(self, rules: list[Rule], within: TimeLimit) -> RuleResults:
         """Run rules that look at every node: what denies in any case, advice if there is time."""
         if not (self.cost.of_all or self.cost.of_others or self.cost.of_nodes):
-            self.context.make_room(1 + len(self.cost.workload.constraints))
+            self.context.make_room(self.cost.workload)
         enforced = [rule for rule in rules if self._denies(rule)]
         advice = [rule for rule in rules if rule not in enforced]
         found = self.run(enforced)

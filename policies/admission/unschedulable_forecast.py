@@ -28,7 +28,7 @@ from policies.model.scaling import rolling_update
 from policies.model.step_counter import StepCounter, TooManyStepsError
 from policies.model.workload import Workload
 from policies.placement.core.placement import PlacementError, prepare
-from policies.scheduler.evaluate import evaluate
+from policies.scheduler.evaluate import evaluate_unless_feasible
 
 #: The kinds whose next pod cannot be placed like others: a DaemonSet's pods each have their own node and are
 #: not made where it is not suitable, and no controller makes pods of a PodTemplate.
@@ -120,10 +120,11 @@ def _evaluate(
             prepared = prepare(workload, context)
         except PlacementError:
             return None  # The API server itself reports why there will be no pod.
-        # Whom preemption would evict is not asked: where it may help at all, nothing is reported.
-        result = evaluate(prepared.request, prepared.cluster, filters_only=True)
-        pod = result.request.pod
-        if result.feasible.any() or pod.gated or pod.node_name:
+        pod = prepared.request.pod
+        if pod.gated or pod.node_name:
+            return None
+        result = evaluate_unless_feasible(prepared.request, prepared.cluster)
+        if result is None:
             return None
         others_may_go = when is NextPodTiming.LATER or _may_preempt(prepared.pod.template.spec)
         if others_may_go and may_change(result):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -42,12 +42,12 @@ class _Derived:
 
     Attributes:
         last: The nodes, None without a cluster, and what rules are given of them.
-        constraints: How many constraints were compared with them.
+        compared: What was compared with them: constraints, each with what decides about its nodes.
         stranger: The context of strangers; None until one calls.
     """
 
     last: tuple[tuple[Node, ...] | None, Context] | None = None
-    constraints: int = 0
+    compared: set[Hashable] = field(default_factory=set)
     stranger: AdmissionContext | None = None
 
 
@@ -195,13 +195,18 @@ class AdmissionContext:
             last = self._derived.last = nodes, _rule_context(nodes, self)
         return last[1]
 
-    def make_room(self, constraints: int) -> None:
-        """Forget what was derived from the nodes for constraints, once those and some more are too many."""
-        self._derived.constraints += constraints
+    def make_room(self, workload: Workload) -> None:
+        """Forget what was derived from the nodes, once with one workload more that is too much."""
+        of_pod, compared = (workload.affinity, workload.tolerations), self._derived.compared
+        more: set[Hashable] = {
+            of_pod,
+            *((of_pod, entry.constraint.of_domains) for entry in workload.constraints),
+        }
+        compared |= more
         inventory = self.for_rules().inventory
-        if inventory is not None and self._derived.constraints > MAX_KEPT:
+        if inventory is not None and len(compared) > MAX_KEPT:
             inventory.memo.clear()
-            self._derived.constraints = constraints
+            self._derived.compared = more
 
 
 def _rule_context(nodes: tuple[Node, ...] | None, context: AdmissionContext) -> Context:

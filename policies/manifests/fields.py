@@ -400,6 +400,12 @@ class ErrorList:
         self.add(wrong_type(path, "a string", raw))
         return ""
 
+    def text_of(self, parent: Mapping[str, Any], name: str, path: FieldPath) -> str:
+        """Return the same of a field of an object, which is at ``path``."""
+        raw = parent.get(name)
+        # Most are texts or absent; a path is built for the others alone.
+        return raw if type(raw) is str else "" if raw is None else self.text(raw, path.child(name))
+
     def name(self, metadata: Mapping[str, Any], path: FieldPath) -> str:
         """Return the name in an object's metadata, which is at ``path``; record where there is none."""
         name = metadata.get("name")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
@@ -122,6 +122,12 @@ class Constraint(DocumentFields):
             node_taints_policy=NodeInclusionPolicy(of_taints) if of_taints else NodeInclusionPolicy.IGNORE,
             match_label_keys=tuple(raw.get("matchLabelKeys") or ()),
         )
+
+    @property
+    def of_domains(self) -> tuple[Hashable, ...]:
+        """All but what it selects, which does not matter to its domains."""
+        policies = self.node_affinity_policy, self.node_taints_policy
+        return self.topology_key, self.when_unsatisfiable, self.max_skew, self.min_domains, *policies
 
     def without(self, dropped: Iterable[str]) -> Constraint:
         """Return the constraint with every field that a release drops at its default."""

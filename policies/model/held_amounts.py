@@ -47,14 +47,7 @@ def held_amounts(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, sta
     """
     if status and _may_be_resizing(spec, status):
         return _summed(spec, path, found, status)
-    return found.once("amounts", lambda: _unchanged_amounts(spec, path, found))
-
-
-def _unchanged_amounts(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> HeldAmounts:
-    """Return the amounts of a pod that is not being resized."""
-    amounts = _usual_amounts(spec)
-    usual = None if amounts is None else _usual_held(amounts, len(spec["containers"]))
-    return _summed(spec, path, found, None) if usual is None else usual
+    return found.once("amounts", lambda: usual_held(spec) or _summed(spec, path, found, None))
 
 
 def _summed(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, told: object) -> HeldAmounts:
@@ -121,25 +114,28 @@ def pod_requests(
         found: Takes what is no quantity.
         status: The pod's status, of one that runs.
     """
-    amounts = None if status else _usual_amounts(spec)
-    if amounts is not None:
-        usual = _usual_held(amounts, len(spec["containers"]))
-        if usual is not None:
-            return usual.requests
+    if not status and (usual := usual_held(spec)) is not None:
+        return usual.requests
     return PodAmounts(spec, path, found, status=status).requests()
+
+
+def usual_held(spec: Mapping[str, Any]) -> HeldAmounts | None:
+    """Return the amounts of a pod of the usual form, the same in all releases, none of them 0; else None."""
+    amounts = _usual_amounts(spec)
+    return None if amounts is None else _usual_held(amounts, len(spec["containers"]))
 
 
 @lru_cache(CACHED_SHAPES)
 def _usual_held(amounts: tuple[tuple[str, str], ...], containers: int) -> HeldAmounts | None:
     """Return the sums, one object for all pods of a shape; None if they are not the same in all releases.
 
-    Nor are they if an amount is not valid.
+    Nor are they if an amount is not valid, or 0.
     """
     total: dict[str, int] = {}
     asking = dict.fromkeys(ASSUMED, 0)
     for name, text in amounts:
         quantity = parse_quantity(text)
-        if quantity is None or quantity < 0 or quantity % unit_of(name):
+        if quantity is None or quantity <= 0 or quantity % unit_of(name):
             return None
         total[name] = total.get(name, 0) + quantity
         if name in asking:

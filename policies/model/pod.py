@@ -18,7 +18,7 @@ from policies.manifests.fields import (
 )
 from policies.model.container_needs import NO_IMAGES, HostPort, Images, host_ports, images_of
 from policies.model.deletion_facts import seconds_of
-from policies.model.held_amounts import held_amounts
+from policies.model.held_amounts import HeldAmounts, held_amounts, usual_held
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms, read_interpod_terms
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.pod_reading import EVERY_FIELD_OF_PODS, PodReading
@@ -251,15 +251,18 @@ def read_pod(
     metadata_path, path = at.child("metadata"), at.child("spec")
     metadata = found.mapping(pod.get("metadata"), metadata_path)
     spec = found.mapping(pod.get("spec"), path)
-    own = found.text(metadata.get("namespace"), metadata_path.child("namespace"))
+    own = found.text_of(metadata, "namespace", metadata_path)
     namespace = namespace or own or DEFAULT_NAMESPACE
     labels = found.labels(metadata.get("labels"), metadata_path.child("labels"))
-    name = found.text(metadata.get("name"), metadata_path.child("name"))
+    name = found.text_of(metadata, "name", metadata_path)
     merged = labels if reading.affinity_label_keys else {}
-    node_name = found.text(spec.get("nodeName"), path.child("nodeName"))
+    node_name = found.text_of(spec, "nodeName", path)
     affinity = read_node_affinity(spec, path, found)
     tolerations = read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
-    amounts = PodAmounts(spec, path, found, reading=reading.amounts)
+    usual, amounts = usual_held(spec), None
+    if usual is None:
+        amounts = PodAmounts(spec, path, found, reading=reading.amounts)
+        usual = HeldAmounts(amounts.requests(), amounts.assumed())
     return Pod(
         namespace=namespace,
         name=name,
@@ -267,19 +270,19 @@ def read_pod(
         node_name=node_name,
         affinity=affinity,
         tolerations=tolerations,
-        requests=amounts.requests(),
+        requests=usual.requests,
         gated=bool(found.items(spec.get("schedulingGates"), path.child("schedulingGates"))),
         unmodeled=tuple(_unmodeled(spec)),
-        assumed=amounts.assumed(),
+        assumed=usual.assumed,
         terms=read_interpod_terms(spec, merged, namespace, path, found),
         ports=tuple(port for port in host_ports(spec) if reading.sidecar_ports or not port.sidecar),
         images=images_of(spec),
         reading=reading,
-        held=amounts.assumed(running=True),
-        asked_zero=amounts.asked_zero(),
-        cpu_overhead=amounts.cpu_overhead(),
+        held=usual.assumed if amounts is None else amounts.assumed(running=True),
+        asked_zero=() if amounts is None else amounts.asked_zero(),
+        cpu_overhead=0 if amounts is None else amounts.cpu_overhead(),
         volumes=read_pod_volumes(spec, namespace, name),
-        uid=found.text(metadata.get("uid"), metadata_path.child("uid")),
+        uid=found.text_of(metadata, "uid", metadata_path),
         priority=_priority(spec),
         may_preempt=spec.get("preemptionPolicy") != "Never",
         nominated_node=text_member(pod.get("status"), "nominatedNodeName"),

@@ -118,16 +118,16 @@ def read_tolerations(raw: object, path: FieldPath, found: ErrorList) -> tuple[To
     """Read ``spec.tolerations`` of a pod, in its order."""
     tolerations = []
     for where, entry in found.objects(raw, path):
-        operator = found.text(entry.get("operator"), where.child("operator")) or "Equal"
+        operator = found.text_of(entry, "operator", where) or "Equal"
         if operator not in TOLERATION_OPERATORS:
             path, supported = where.child("operator"), TOLERATION_OPERATORS
             found.add(unsupported_value(path, operator, supported, TOLERATION_OPERATOR_UNKNOWN))
         tolerations.append(
             Toleration(
-                found.text(entry.get("key"), where.child("key")),
+                found.text_of(entry, "key", where),
                 operator,
-                found.text(entry.get("value"), where.child("value")),
-                found.text(entry.get("effect"), where.child("effect")),
+                found.text_of(entry, "value", where),
+                found.text_of(entry, "effect", where),
             )
         )
     return tuple(tolerations)

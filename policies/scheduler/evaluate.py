@@ -14,7 +14,7 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import MAX_SCORE, NodeScores
-from policies.scheduler.plugin_registry import filter_nodes, pre_filter, score_nodes
+from policies.scheduler.plugin_registry import filter_nodes, passing, pre_filter, score_nodes
 from policies.scheduler.plugins.nodeaffinity import gone_node
 from policies.scheduler.plugins.podtopologyspread import filtering, scoring
 from policies.scheduler.preemption.dry_run import NodeFilter
@@ -50,6 +50,18 @@ def evaluate(
     """
     with index.reading():
         return _evaluate(request, index, sampler, filters_only=filters_only)
+
+
+def evaluate_unless_feasible(request: SchedulingRequest, index: ClusterIndex) -> SchedulingResult | None:
+    """Return ``evaluate`` for a pod that fits nowhere; None where some node could take it, as for most."""
+    with index.reading():
+        view = NodeView(index, request.pod)
+        # Nominated pods may be in the way of some.
+        if not index.nominated_pods() and pre_filter(view, request) is None and passing(view, request).any():
+            return None
+        # Whom preemption would evict is not looked at: the filters alone decide whether it may help.
+        result = _evaluate(request, index, None, filters_only=True)
+        return None if result.feasible.any() else result
 
 
 def count_spread(request: SchedulingRequest, index: ClusterIndex) -> tuple[FilterResult | ScoreResult, ...]:

@@ -170,6 +170,22 @@ def filter_nodes(view: NodeView, request: SchedulingRequest, stopped: Rejections
     return Filtered(tuple(found), feasible)
 
 
+def passing(view: NodeView, request: SchedulingRequest) -> NDArray[np.bool_]:
+    """Return the nodes that all filters let pass, as ``filter_nodes`` does, without reasons for others."""
+    plugins = request.profile.filters
+    if request.pod.volumes is NO_VOLUMES:
+        plugins = tuple(plugin for plugin in plugins if plugin not in OF_CLAIMS)
+    of_pods = {plugin for plugin in plugins if follows_pods(plugin, view, request)}
+    lasting = tuple(plugin for plugin in plugins if plugin not in of_pods)
+    passed = lasting_rejections(view, request, lasting).passed
+    for plugin in of_pods:
+        if plugin is Plugin.NODE_RESOURCES_FIT:
+            passed = passed & ~noderesources.lacking_any(view, request)
+        else:
+            passed = passed & (FILTERS[plugin](view, request).of_node == 0)
+    return passed
+
+
 def score_nodes(
     view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_], spread: NodeScores | None
 ) -> tuple[PluginScores, ...]:

@@ -22,7 +22,7 @@ from policies.model.cluster_kinds import (
     Kind,
 )
 from policies.model.pod import Pod
-from policies.model.pod_volumes import ClaimVolume, CsiVolume
+from policies.model.pod_volumes import NO_VOLUMES, ClaimVolume, CsiVolume
 from policies.model.storage import Storage
 from policies.model.storage_objects import PersistentVolumeClaim, StorageClass
 
@@ -120,6 +120,8 @@ class PodClaims:
 
 def with_known_claims(pod: Pod, storage: Storage) -> Pod:
     """Return a pod that names, of what is not modeled, those lists of storage that are not known."""
+    if pod.volumes is NO_VOLUMES and not pod.unmodeled:
+        return pod
     others = tuple(name for name in pod.unmodeled if name not in STORAGE_LISTS)
     claims = PodClaims(pod, storage)
     anywhere = (LIST_NAMES[CLAIM],) if claims.volumes_anywhere else ()

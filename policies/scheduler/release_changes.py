@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from policies.manifests.cached_property import cached_property
 from policies.model.pod_reading import AmountReading, PodReading
 from policies.model.taints import Taint
 from policies.model.version import MATCH_LABEL_KEYS_SINCE, KubernetesVersion
@@ -70,7 +71,7 @@ def _since(
     return field(default=not change.value, metadata={_CHANGES: (change, then) if then else (change,)})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Behavior:
     """The behavior of one release; ``behavior_of`` returns it.
 
@@ -278,7 +279,7 @@ class Behavior:
         f"{_PULL}/138951",
     )
 
-    @property
+    @cached_property
     def reading(self) -> PodReading:
         """How the release reads pods."""
         return PodReading(
@@ -287,7 +288,7 @@ class Behavior:
             sidecar_ports=self.sidecar_ports,
         )
 
-    @property
+    @cached_property
     def dropped(self) -> list[str]:
         """The fields of constraints that the release drops."""
         return [name for name, flag in FIELDS.items() if not getattr(self, flag)]

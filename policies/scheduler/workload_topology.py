@@ -6,7 +6,7 @@ For the rules, which know manifests and nodes but no running pods. Which nodes a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -62,7 +62,7 @@ class WorkloadTopology:
     affinity: NodeAffinity
     keys: frozenset[str]
     behavior: Behavior
-    _domains: dict[Constraint, tuple[list[EligibleDomain], DomainCapacities]] = field(
+    _domains: dict[Hashable, tuple[list[EligibleDomain], DomainCapacities]] = field(
         default_factory=dict, compare=False
     )
     _labeled: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, compare=False)
@@ -127,12 +127,11 @@ class WorkloadTopology:
         return self._find(constraint)[1]
 
     def _find(self, constraint: Constraint) -> tuple[list[EligibleDomain], DomainCapacities]:
-        # What the constraint selects does not matter to its domains.
-        bare = replace(constraint, selector=None, match_label_keys=())
-        if bare not in self._domains:
-            domains = self._group(bare)
-            self._domains[bare] = domains, _capacities(bare, domains)
-        return self._domains[bare]
+        known = self._domains.get(constraint.of_domains)
+        if known is None:
+            domains = self._group(constraint)
+            known = self._domains[constraint.of_domains] = domains, _capacities(constraint, domains)
+        return known
 
     def _group(self, constraint: Constraint) -> list[EligibleDomain]:
         eligible = eligible_nodes(constraint, self, keys=self.keys, behavior=self.behavior)

@@ -286,7 +286,8 @@ def _with_priority(pod: Pod, spec: Mapping[str, Any], cluster: ClusterIndex) -> 
     if found is not None:
         return replace(pod, priority=found.value, may_preempt=pod.may_preempt and found.preempts)
     # Without a class a pod has that of a default, which may be among those that could not be read.
-    return replace(pod, class_unknown=bool(classes.unread or spec.get("priorityClassName")))
+    unknown = bool(classes.unread or spec.get("priorityClassName"))
+    return replace(pod, class_unknown=True) if unknown else pod
 
 
 def _without_own_pods(cluster: ClusterIndex, workload: Workload) -> tuple[ClusterIndex, int]:
@@ -318,7 +319,10 @@ def _in_force(
     if isinstance(raw, list) and raw:
         policy = pod.annotations.get(INJECTED_ANNOTATION) or workload.annotations.get(INJECTED_ANNOTATION)
         origin = ConstraintOrigin.POLICY if policy else ConstraintOrigin.POD
-        entries = (Constraint.parse(without_fields(entry, context.release.dropped)) for entry in raw)
+        if workload.errors:  # Tolerated ones.
+            entries = [Constraint.parse(without_fields(entry, context.release.dropped)) for entry in raw]
+        else:
+            entries = [entry.constraint for entry in workload.constraints]
         own = own_constraints(entries, labels, origin=origin, behavior=behavior)
         return _InForce(own, policy=policy)
     services = cluster.snapshot.count_services(pod.namespace, labels)

@@ -61,6 +61,12 @@ def filter_nodes(view: NodeView, request: SchedulingRequest) -> Rejections:
     return fit_rejections(texts, lacking, too_small)
 
 
+def lacking_any(view: NodeView, request: SchedulingRequest) -> NDArray[np.bool_]:
+    """Return the nodes that ``filter_nodes`` rejects, shape ``(n,)``, without reasons."""
+    lacking: NDArray[np.bool_] = np.logical_or.reduce(_lacking(view, compared_requests(request))[:-1])
+    return lacking
+
+
 def score_by_fit(view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
     """Average what the strategy gives each resource with the pod, by the resources' weights."""
     fit, wanted = request.profile.fit, _wanted(request)

@@ -7,8 +7,9 @@ from typing import Any
 from policies.config.context import MAX_KEPT
 from policies.model.scaling import KARPENTER_NODE_LABEL
 from policies.model.topology import ClusterTopology
-from tests.builders import a_node, a_policy
-from tests.policies.config.contexts import a_context
+from policies.model.workload import Workload
+from tests.builders import a_constraint, a_deployment, a_node, a_policy
+from tests.policies.config.contexts import a_context, read
 from tests.policies.placement.clusters import ZONE_KEY
 
 
@@ -63,15 +64,33 @@ def test_karpenter_is_known_by_its_nodes() -> None:
 
 
 def test_what_was_derived_is_not_kept_for_ever() -> None:
-    """After so many constraints, what was derived from the nodes for them is forgotten."""
+    """After constraints of so many kinds, what was derived from the nodes for them is forgotten."""
     context = a_context(cluster=[a_node("n1", "zone-a")])
     inventory = context.for_rules().inventory
     assert inventory is not None
     inventory.memo["x"] = 1
-    context.make_room(MAX_KEPT)
+    for skew in range(1, MAX_KEPT):
+        context.make_room(_with_skew(skew))
 
     assert {"x": 1} == inventory.memo
 
-    context.make_room(1)
+    context.make_room(_with_skew(MAX_KEPT))
 
     assert {} == inventory.memo
+
+
+def test_what_constraints_select_needs_no_room() -> None:
+    """Constraints that differ in their selectors alone share what was derived."""
+    context = a_context(cluster=[a_node("n1", "zone-a")])
+    inventory = context.for_rules().inventory
+    assert inventory is not None
+    inventory.memo["x"] = 1
+    for number in range(2 * MAX_KEPT):
+        context.make_room(_with_skew(1, app=f"web-{number}"))
+
+    assert {"x": 1} == inventory.memo
+
+
+def _with_skew(skew: int, app: str = "web") -> Workload:
+    constraint = a_constraint(maxSkew=skew, labelSelector={"matchLabels": {"app": app}})
+    return read(a_deployment(constraint))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.scheduler.evaluate import evaluate
+from policies.scheduler.evaluate import evaluate, evaluate_unless_feasible
 from policies.scheduler.result import SchedulingResult
 from tests.policies.scheduler.clusters import a_request, objects_of, with_storage
 from tests.recorded import recorded_storage
@@ -19,6 +19,31 @@ def test_recorded_verdicts() -> None:
     different = [case["name"] for case in recorded if not _agrees(_result(case), case["expected"])]
 
     assert (1200, []) == (len(recorded), different)
+
+
+@pytest.mark.slow
+def test_only_what_fits_nowhere_has_a_result() -> None:
+    """Asked whether a pod fits nowhere, the engine finds the same nodes, condition and victims."""
+    results = [(_result(case), _unless_feasible(case)) for case in recorded_storage()]
+    fitting = [alone for result, alone in results if result.feasible.any()]
+    unfit = [
+        (_told(result), alone and _told(alone)) for result, alone in results if not result.feasible.any()
+    ]
+
+    assert {None} == set(fitting)
+    assert (len(fitting) > 100, len(unfit) > 100) == (True, True)
+    assert [] == [pair for pair in unfit if pair[0] != pair[1]]
+
+
+def _unless_feasible(case: dict[str, Any]) -> SchedulingResult | None:
+    index = with_storage(objects_of(case))
+    return evaluate_unless_feasible(a_request(case["pod"], {}, index), index)
+
+
+def _told(result: SchedulingResult) -> tuple[object, ...]:
+    preemption = result.preemption
+    evicted = None if preemption is None else (sorted(preemption.nominated), dict(preemption.victims))
+    return result.message, result.condition, evicted
 
 
 def _result(case: dict[str, Any]) -> SchedulingResult:

@@ -15,6 +15,7 @@ from policies.scheduler.node_table import MISSING
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
+from policies.scheduler.resource_view import Identity
 from policies.scheduler.result import (
     Code,
     DomainCounts,
@@ -65,8 +66,9 @@ def _check(
     alone is eligible for it.
     """
     constraint, label = applied.constraint, view.label(applied.constraint.topology_key)
+    policies = constraint.node_affinity_policy, constraint.node_taints_policy
     eligible = view.derive(
-        ("eligible", constraint, keys, request.behavior, *view.eligibility),
+        ("eligible", constraint.topology_key, *policies, keys, Identity(request.behavior), *view.eligibility),
         lambda: EligibleDomains.of(
             label, eligible_nodes(constraint, view, keys=keys, behavior=request.behavior)
         ),
