@@ -66,7 +66,7 @@ def ours(
     command = [
         *(sys.executable, "-c", "from webhook.cli.start import run; run()", "serve", "--bind=127.0.0.1:0"),
         *(f"--cert={files.certificate}", f"--key={files.key}", f"--policy={POLICY}", f"--cluster={cluster}"),
-        *(f"--workers={workers}", f"--threads={threads}"),
+        *("--defaults=policy", f"--workers={workers}", f"--threads={threads}"),
     ]
     with _running(command, folder / "ours.log", files) as server:
         yield server

@@ -74,7 +74,8 @@ def current_context(
         context = build_context(settings, _warn, seen=workloads)
     else:
         context = build_context(settings, _warn, live=cache.index, live_version=_live_version(settings))
-    context = replace(context, trusted_controllers=parse_trusted_controllers(settings.trusted_controller))
+    trusted = parse_trusted_controllers(settings.trusted_controller)
+    context = replace(context, trusted_controllers=trusted, defaults=settings.defaults)
     return CurrentContext(context, cache, max_age_s=settings.max_snapshot_age_s)
 
 

@@ -218,6 +218,7 @@ def _announcement(address: str, state: ServerState, certificate: Path) -> Callab
     fields: dict[str, Value] = {
         "url": f"https://{address}",
         "policies": ",".join(policy.name for policy in context.policies) or "none",
+        "defaults": state.settings.defaults.value,
         "cluster": "live" if state.settings.live else state.settings.cluster or "none",
         "kubernetes": str(context.kubernetes_version),
         "access": access_mode(state.settings).value,

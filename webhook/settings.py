@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from policies.config.controllers import TRUSTED_CONTROLLERS, parse_trusted_controllers
+from policies.config.spread_policy import DefaultsMode
 from policies.manifests.errors import UsageError
 
 #: What every environment variable of Evenkeel starts with.
@@ -35,7 +36,7 @@ SECTIONS = {
     "bind": "Address and certificate",
     "client_ca": "Access",
     "cluster": "Cluster",
-    "policy": "Policies and workloads",
+    "defaults": "Policies and workloads",
     "workers": "Processes, limits and timeouts",
     "log_format": "Logs",
 }
@@ -194,6 +195,14 @@ class Settings:
             "Write Events on workloads with violated hard constraints or pending pods; requires --live."
         ),
     )
+    #: Off, since what people apply is changed only where that was asked for.
+    defaults: DefaultsMode = field(
+        default=DefaultsMode.OFF,
+        metadata=_help(
+            "Default constraints: off injects none, policy those of SpreadPolicies, soft also soft ones over "
+            "zones and nodes where policies give none."
+        ),
+    )
     #: File names, each with one or more SpreadPolicy documents.
     policy: tuple[str, ...] = field(
         default=(), metadata=_help("SpreadPolicy file, - or builtin:NAME; may be repeated.", "FILE")
@@ -338,6 +347,8 @@ def _check_certificate_source(settings: Settings) -> None:
 def _check_cluster(settings: Settings) -> None:
     if settings.live and settings.cluster:
         raise UsageError("--live and --cluster are mutually exclusive")
+    if settings.defaults is DefaultsMode.SOFT and not (settings.live or settings.cluster):
+        raise UsageError("--defaults soft requires --live or --cluster: it is the pods that get them")
     for name in ("policy_status", "skew_metrics", "skew_events"):
         if getattr(settings, name) and not settings.live:
             raise UsageError(f"{flag(name)} requires --live")

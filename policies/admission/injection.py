@@ -19,7 +19,7 @@ from policies.config.context import AdmissionContext
 from policies.config.default_constraints import (
     Injection,
     Skip,
-    applies_to,
+    giving_policy,
     opts_out,
     plan_injection,
     reason_of_object,
@@ -49,7 +49,8 @@ def decide_mutation(workload: Workload, context: AdmissionContext) -> Decision:
         case None | Skip.HAS_CONSTRAINTS:
             return ALLOWED
         case Skip():
-            return Decision(verdict=AdmissionVerdict.ALLOWED, audit={"injection-skipped": str(plan)})
+            why = f"{plan}: {context.withheld}" if plan is Skip.WITHHELD else str(plan)
+            return Decision(verdict=AdmissionVerdict.ALLOWED, audit={"injection-skipped": why})
     note = _unknown_owner(workload, context)
     # What is kept must be bounded. A pod has its selector from objects that the API server validated; a note
     # names an owner, which may be any text of the pod.
@@ -108,13 +109,8 @@ def missing_for_injection(
         return None
     namespace = snapshot.namespaces.get(workload.namespace)
     if namespace is None:
-        kinds = context.kinds_of(workload)
-        policies = [
-            policy
-            for policy in context.policies
-            if policy.scope.may_match(workload.namespace, workload.labels, kinds)
-        ]
-    if not any(policy.defaults and applies_to(policy.defaults.at, workload) for policy in policies):
+        policies = context.possible_policies(workload)
+    if giving_policy(workload, policies, context) is None:
         return None
     if namespace is None:
         return CacheMiss(workload.namespace)

@@ -21,7 +21,7 @@ from policies.admission.review_cost import ReviewLimits, unlimited
 from policies.admission.validation import decide_validation
 from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext, listed_domains
-from policies.config.default_constraints import Injection, missed_policy, plan_injection
+from policies.config.default_constraints import Injection, missed_policy, plan_injection, soft_policies
 from policies.config.enforcement import known_rules
 from policies.config.spread_policy import InjectAt, SpreadPolicy
 from policies.manifests.fields import member, text_member
@@ -234,7 +234,8 @@ class _Admission:
     @classmethod
     def of(cls, context: AdmissionContext) -> _Admission:
         """Look through the policies once."""
-        levels = (policy.defaults.at for policy in context.policies if policy.defaults is not None)
+        policies = (*context.policies, *soft_policies(context.defaults))
+        levels = (policy.defaults.at for policy in policies if policy.defaults is not None)
         return cls(context, any(at is not InjectAt.WORKLOADS for at in levels))
 
     def selecting(self, candidate: Candidate) -> tuple[list[SpreadPolicy], list[SpreadPolicy]]:

@@ -15,8 +15,9 @@ from policies.config.context import AdmissionContext
 from policies.config.loader import build
 from policies.config.policy_advice import PolicyEnvironment, policy_advice
 from policies.config.policy_resource import resource_errors
+from policies.config.spread_policy import NOT_INJECTED, DefaultsMode
 from policies.manifests.documents import Document, ManifestObject
-from policies.manifests.fields import ErrorList, FieldPath, member, text_member
+from policies.manifests.fields import SPEC, ErrorList, FieldPath, member, text_member
 from policies.manifests.findings import Severity
 
 
@@ -44,13 +45,15 @@ def decide_policy(
     around = PolicyEnvironment(scheduler=context.scheduler, has_cluster=has_cluster, kinds=context.kinds)
     policy = build(obj)
     manifest = ManifestObject(dict(obj), FieldPath(), Document(obj, "", 0))
-    warnings = tuple(
+    warnings = [
         AdmissionWarning(found.message, paths=(found.path,))
         for found in policy_advice(manifest, policy, around)
         if found.severity is Severity.WARNING
-    )
+    ]
+    if policy.defaults and context.defaults is DefaultsMode.OFF:
+        warnings.insert(0, AdmissionWarning(NOT_INJECTED, paths=(SPEC.child("defaults"),)))
     verdict = AdmissionVerdict.WARNED if warnings else AdmissionVerdict.ALLOWED
-    return Decision(verdict=verdict, warnings=warnings, change=policy)
+    return Decision(verdict=verdict, warnings=tuple(warnings), change=policy)
 
 
 def decide_namespace(

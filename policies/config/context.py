@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from policies.config.controllers import BUILT_IN_CONTROLLERS, NODE, OWN_GROUPS, TRUSTED_CONTROLLERS
 from policies.config.policy_set import PolicySet
-from policies.config.spread_policy import SpreadPolicy
+from policies.config.spread_policy import DefaultsMode, SpreadPolicy
 from policies.manifests.file_name import shown_file
 from policies.model.constraint import ReleaseFields
 from policies.model.replica_sources import ReplicaSources
@@ -57,6 +57,7 @@ class AdmissionContext:
 
     Attributes:
         policies: In their order; a ``PolicySet``, whatever it was made of.
+        defaults: Which default constraints are injected.
         scheduler: kube-scheduler's configuration; None if it was not given.
         cluster: The cluster; None if none is connected, or its cache cannot be used.
         live: Whether that cluster is followed, so that what is missing there may come.
@@ -74,6 +75,7 @@ class AdmissionContext:
     """
 
     policies: tuple[SpreadPolicy, ...]
+    defaults: DefaultsMode = DefaultsMode.POLICY
     scheduler: SchedulerConfig | None = None
     cluster: ClusterIndex | None = None
     live: bool = False
@@ -154,6 +156,13 @@ class AdmissionContext:
         labels = None if namespace is None else namespace.labels
         policies: PolicySet = self.policies  # type: ignore[assignment]  # see __post_init__
         return policies.selecting(workload.namespace, labels, workload.labels, self.kinds_of(workload))
+
+    def possible_policies(self, workload: Workload) -> list[SpreadPolicy]:
+        """Return the policies whose scope matches an object, or may while its namespace is not known."""
+        if workload.namespace in self.namespaces:
+            return self.policies_for(workload)
+        where = workload.namespace, workload.labels, self.kinds_of(workload)
+        return [policy for policy in self.policies if policy.scope.may_match(*where)]
 
     def kinds_of(self, workload: Workload) -> frozenset[str]:
         """Return the kinds that policies select an object by: its owner's only if a controller made it."""

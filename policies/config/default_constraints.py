@@ -6,13 +6,15 @@ patched object plans nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
+from policies.config.spread_policy import Defaults, DefaultsMode, DefaultsSource, InjectAt, SpreadPolicy
 from policies.manifests.api_groups import is_of_kubernetes
 from policies.model.constraint import Constraint
 from policies.model.controller_labels import controller_label_keys
@@ -25,6 +27,8 @@ from policies.scheduler.defaults import deduce_selector
 INJECT_ANNOTATION = "evenkeel.dev/inject"
 #: The annotation of a static pod's mirror; the kubelet creates it, and nothing may change it.
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+#: The built-in document whose defaults ``soft`` gives where policies give none; it does nothing else then.
+SOFT_POLICY = "builtin:soft-spread"
 #: Kinds whose pods are placed by other means, or end by themselves.
 UNSPREAD_OWNERS = frozenset({"DaemonSet", "Job"})
 #: Stands for what a controller generates: no selector that is valid has this value.
@@ -45,7 +49,7 @@ class Skip(StrEnum):
     NO_OWN_SELECTOR = "it has no selector of its own that matches its template"
     GENERATED_LABEL = "its selector does not match the labels that its controller generates"
     NO_CLUSTER = "no cluster is connected, so its selector cannot be deduced"
-    WITHHELD = "the cluster cannot be used, so its selector cannot be deduced"
+    WITHHELD = "the cache of the cluster cannot be used"
     NO_DEDUCED_SELECTOR = "no Service matches it and no known controller owns it"
     NO_DEFAULTS = "its scheduler has no default constraints"
 
@@ -87,12 +91,12 @@ def plan_injection(
     Returns:
         The injection; why there is none though a policy has defaults; None if no policy has any here.
     """
-    policy = next(
-        (policy for policy in policies if policy.defaults and applies_to(policy.defaults.at, workload)), None
-    )
+    policy, unknown = giving_policy(workload, policies, context), False
+    if policy is None and context.withheld:
+        policy, unknown = giving_policy(workload, context.possible_policies(workload), context), True
     if policy is None or policy.defaults is None:
         return None
-    skip = reason_of_object(workload) or _reason_of_cluster(workload, context)
+    skip = reason_of_object(workload) or (Skip.WITHHELD if unknown else _reason_of_cluster(workload, context))
     if skip:
         return skip
     selector = _pod_selector(workload, context) if workload.kind.is_pod else own_selector(workload)
@@ -102,6 +106,34 @@ def plan_injection(
     if not constraints:
         return Skip.NO_DEFAULTS
     return Injection(policy.name, constraints, selector, revision_keys(workload, selector, context))
+
+
+def giving_policy(
+    workload: Workload, policies: Iterable[SpreadPolicy], context: AdmissionContext
+) -> SpreadPolicy | None:
+    """Return the first of the policies in whose scope an object is that has defaults for its level.
+
+    The mode of the context decides here alone: soft defaults come last, and with ``off`` there are none.
+    """
+    if context.defaults is DefaultsMode.OFF:
+        return None
+    where = workload.namespace, workload.labels, workload.kind.only_itself
+    soft = (policy for policy in soft_policies(context.defaults) if policy.scope.may_match(*where))
+    for policy in chain(policies, soft):
+        if policy.defaults and applies_to(policy.defaults.at, workload):
+            return policy
+    return None
+
+
+@cache
+def soft_policies(mode: DefaultsMode) -> tuple[SpreadPolicy, ...]:
+    """Return the policies whose defaults a mode adds to those in force."""
+    if mode is not DefaultsMode.SOFT:
+        return ()
+    # Only a server that injects it pays for reading it.
+    from policies.config.loader import load_policies  # noqa: PLC0415
+
+    return load_policies([SOFT_POLICY], str.encode)
 
 
 def missed_policy(

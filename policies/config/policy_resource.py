@@ -15,7 +15,7 @@ import orjson
 
 from policies.config.loader import build
 from policies.config.policy_validation import policy_errors, scheduler_errors
-from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
+from policies.config.spread_policy import API_VERSION, KIND, NOT_INJECTED, DefaultsMode, SpreadPolicy
 from policies.config.type_schema import Count, Keywords
 from policies.manifests.fields import (
     SPEC,
@@ -215,7 +215,7 @@ class PolicyStatus(TypedDict):
 
 
 def policy_status(
-    resource: PolicyResource, workloads: PolicyWorkloads | None, *, now: datetime
+    resource: PolicyResource, workloads: PolicyWorkloads | None, *, now: datetime, mode: DefaultsMode
 ) -> PolicyStatus:
     """Return the status that a policy of the cluster should have.
 
@@ -223,11 +223,12 @@ def policy_status(
         resource: The policy.
         workloads: What it selects and denies; None keeps that of the status.
         now: The time of a change of the condition, UTC.
+        mode: Which default constraints are injected.
     """
     before = resource.status
     status: PolicyStatus = {
         "observedGeneration": resource.generation,
-        "conditions": [_accepted(resource, now)],
+        "conditions": [_accepted(resource, now, mode)],
     }
     if workloads is None:
         workloads = before.get("workloads")
@@ -246,7 +247,7 @@ def summary_of(errors: Iterable[FieldError]) -> str:
     return cut(listed(errors, IN_SENTENCE, between="; "), _MESSAGE_LENGTH)
 
 
-def _accepted(resource: PolicyResource, now: datetime) -> PolicyCondition:
+def _accepted(resource: PolicyResource, now: datetime, mode: DefaultsMode) -> PolicyCondition:
     status: Literal["True", "False"] = "False" if resource.errors else "True"
     before = next((entry for entry in resource.conditions if entry.get("type") == "Accepted"), {})
     since = before.get("lastTransitionTime") if before.get("status") == status else None
@@ -256,11 +257,12 @@ def _accepted(resource: PolicyResource, now: datetime) -> PolicyCondition:
         "observedGeneration": resource.generation,
         "lastTransitionTime": since if isinstance(since, str) else f"{now:%Y-%m-%dT%H:%M:%SZ}",
         "reason": "Invalid" if resource.errors else "Accepted",
-        "message": _message(resource),
+        "message": _message(resource, mode),
     }
 
 
-def _message(resource: PolicyResource) -> str:
-    if not resource.errors:
-        return "the policy is in force"
-    return f"{resource.fallback}: {summary_of(resource.errors)}"
+def _message(resource: PolicyResource, mode: DefaultsMode) -> str:
+    if resource.errors:
+        return f"{resource.fallback}: {summary_of(resource.errors)}"
+    without = resource.accepted and resource.accepted.policy.defaults and mode is DefaultsMode.OFF
+    return f"the policy is in force, but {NOT_INJECTED}" if without else "the policy is in force"

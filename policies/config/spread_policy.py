@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from policies.config.document_fields import (
     Day,
@@ -109,6 +109,18 @@ class DefaultsSource(StrEnum):
 
     POLICY = "policy"
     SCHEDULER = "scheduler"
+
+
+class DefaultsMode(StrEnum):
+    """Which default constraints a server injects: none, those of policies, or soft ones for the rest too."""
+
+    OFF = "off"
+    SOFT = "soft"
+    POLICY = "policy"
+
+
+#: Why the ``defaults`` of a policy have no effect.
+NOT_INJECTED: Final = "the server injects no default constraints, as its --defaults is off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

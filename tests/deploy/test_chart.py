@@ -100,6 +100,29 @@ def test_components_are_the_chart_with_values(tmp_path: Path, *, events: bool) -
     assert _installed(values=values) == _without_namespace(build(tmp_path))
 
 
+def test_soft_defaults_are_one_word(tmp_path: Path) -> None:
+    """Of two values the last counts, so the component only adds an argument; a bare off is no boolean."""
+    folder = Path(os.path.relpath(KUSTOMIZE, tmp_path.resolve()))
+    wanted = {
+        "resources": [str(folder / "base")],
+        "components": [str(folder / "components/soft-defaults")],
+    }
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(wanted))
+    built = _container(build(tmp_path))["args"]
+    charted = {
+        text: [word for word in _container(render(values=yaml.safe_load(text)))["args"] if "defaults" in word]
+        for text in ("defaults: off", "defaults: 'off'", "defaults: soft", "{}")
+    }
+
+    assert ["--defaults=off", "--defaults=soft"] == [word for word in built if "defaults" in word]
+    assert {
+        "defaults: off": ["--defaults=off"],
+        "defaults: 'off'": ["--defaults=off"],
+        "defaults: soft": ["--defaults=soft"],
+        "{}": ["--defaults=off"],
+    } == charted
+
+
 @pytest.mark.parametrize("overlay", ["base", "overlays/cert-manager", "overlays/before-1.30"])
 def test_the_secret_path_is_the_charts(tmp_path: Path, overlay: str) -> None:
     """A component puts the first token of a Secret into the paths, as the chart does with its values."""
@@ -208,6 +231,9 @@ def test_the_schema_takes(file: Path) -> None:
         ("extraArgs", ["serve"]),
         ("monitoring.prometheusRule.certificateDays", 0),
         ("logLevel", "trace"),
+        ("defaults", "hard"),
+        ("defaults", True),
+        ("policies.builtin", ["soft-spread"]),
         ("skew.metrics", -1),
         ("skew.events", "yes"),
     ],

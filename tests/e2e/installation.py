@@ -190,12 +190,16 @@ class Installation:
         max_age_s: float | None = None,
         hours_ahead: float = 0,
         user: Kubectl | None = None,
+        soft: bool = False,
     ) -> Running:
         """Start a replica at one of the places, with what the Deployment's containers are started with.
 
-        It has the rights of its ServiceAccount, unless another user is given.
+        It has the rights of its ServiceAccount, unless another user is given. ``soft`` leaves it with the
+        default policy, and with default constraints that no policy gives.
         """
-        own = {"--bind": f"{host}:{port}", "--policy": str(self._policy), "--drain-s": str(DRAIN_S)}
+        policy = "builtin:default" if soft else str(self._policy)
+        own = {"--bind": f"{host}:{port}", "--policy": policy, "--drain-s": str(DRAIN_S)}
+        own["--defaults"] = "soft" if soft else "policy"
         own |= {"--log-format": "text", "--path-tokens": str(self._mounted)}
         if max_age_s is not None:
             own["--max-snapshot-age-s"] = str(max_age_s)
@@ -214,6 +218,25 @@ class Installation:
         environment["TMPDIR"] = str(self._processes.memory)
         running = self.replicas[port] = self._processes.start(command, log=log, environment=environment)
         return running
+
+    @contextmanager
+    def with_soft_defaults(self) -> Iterator[None]:
+        """Let one replica, with ``--defaults=soft``, answer alone until the block ends."""
+        port = self.ports[REPLICAS]
+        self.start(port, soft=True)
+        self.wait_until_chosen(port)
+        for other in self.ports[:REPLICAS]:
+            self.stop(other)
+            self.wait_until_left_alone(other)
+        try:
+            yield
+        finally:
+            for other in self.ports[:REPLICAS]:
+                self.start(other)
+            for other in self.ports[:REPLICAS]:
+                self.wait_until_chosen(other)
+            self.stop(port)
+            self.wait_until_left_alone(port)
 
     def stop(self, port: int) -> int:
         """End a replica as Kubernetes does, and return its exit code."""

@@ -130,7 +130,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("tokens")
     (folder / "tokens").write_text(f"{TOKEN}\n{OTHER}\n")
     options = [f"--path-tokens={folder / 'tokens'}", f"--cluster={DEMO / 'cluster.yaml'}"]
-    with serving(folder, *options, f"--policy={DEMO / 'policy.yaml'}", "--log-level=debug") as running:
+    with serving(folder, *options, "--defaults=soft", "--log-level=debug") as running:
         yield running
 
 

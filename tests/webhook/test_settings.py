@@ -8,6 +8,7 @@ from typing import Any
 import click
 import pytest
 
+from policies.config.spread_policy import DefaultsMode
 from policies.manifests.errors import UsageError
 from webhook.cli.serve import command
 from webhook.settings import ENV_PREFIX, Access, LogFormat, LogLevel, Option, Settings, options
@@ -84,6 +85,9 @@ def test_the_command_has_no_other_option() -> None:
             {"self_signed": True, "skew_metrics": 9}, "--skew-metrics requires --live", id="skew of nothing"
         ),
         pytest.param({"self_signed": True, "skew_events": True}, "--skew-events", id="Events on nothing"),
+        pytest.param(
+            {"self_signed": True, "defaults": DefaultsMode.SOFT}, "--defaults soft requires", id="soft, alone"
+        ),
         pytest.param(
             {"self_signed": True, "live": True, "skew_metrics": -1},
             "--skew-metrics: Invalid value: -1",

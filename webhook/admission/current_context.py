@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from policies.config.spread_policy import NOT_INJECTED, DefaultsMode
 from webhook.component import Component, Confidential
 from webhook.kube.kind_record import left_out_warning, unread_warning
 from webhook.kube.reflector import REFUSED_S
@@ -113,6 +114,8 @@ class CurrentContext(Component):
         # Age keeps no request away: the caches of other replicas are as old, and most of a review needs none.
         stale = "" if self.unsynced() else self._stale_reason()
         found = [f"{stale}: nothing that depends on the cluster is reported or injected"] if stale else []
+        if self.context.defaults is DefaultsMode.OFF and any(each.defaults for each in self.context.policies):
+            found.append(f"policies in force have defaults, but {NOT_INJECTED}")
         if self._cache is not None and (left_out := self._cache.left_out()):
             found.append(Confidential(left_out_warning(left_out)))
         if self._cache is not None and (unread := self._cache.unread()):

@@ -22,6 +22,8 @@ from typing import Any
 
 import yaml
 
+from policies.admission.policy_tests import patched
+
 #: Seconds that the server may take to answer for the first time. Generous: slow machines start Python slowly.
 START_TIMEOUT_S = 60.0
 #: Seconds between two looks whether it does.
@@ -35,8 +37,8 @@ each of its pods: zero replicas, and no error where anybody looks.""",
     "rollout-with-mistakes.validate": """
 An Argo Rollout: the API server checks no field of a custom resource's pod template.""",
     "pod-of-a-deployment.mutate": """
-A pod of a Deployment that says nothing about spreading. The policy's defaults are injected; which pods they
-count is deduced from the pod's Service and ReplicaSet, as kube-scheduler deduces it.""",
+A pod of a Deployment that says nothing about spreading, before and after soft defaults are injected. Which
+pods they count is deduced from the pod's Service and ReplicaSet, as kube-scheduler deduces it.""",
     "pod-merged-by-the-api-server.validate": """
 A pod after the API server (1.34 and later) merged matchLabelKeys into its selector: no mistake.""",
     "deployment-during-a-drain.validate": """
@@ -112,7 +114,7 @@ def _server(files: Path) -> Iterator[tuple[int, Path]]:
         _evenkeel("certs", "init", "--cert-dir", str(certificates), "--ip", "127.0.0.1")
         port = _free_port()
         options = ["--bind", f"127.0.0.1:{port}", "--cert-dir", str(certificates), "--workers", "1"]
-        options += ["--policy", str(files / "policy.yaml"), "--cluster", str(files / "cluster.yaml")]
+        options += ["--defaults", "soft", "--cluster", str(files / "cluster.yaml")]
         print(f"$ evenkeel serve {' '.join(options)}", flush=True)
         log, environment = Path(temporary) / "server.log", os.environ | {"EVENKEEL_DRAIN_S": "0"}
         with log.open("wb") as file:
@@ -178,11 +180,15 @@ def _show_review(connection: http.client.HTTPSConnection, body: bytes, phase: st
         )
         _indented(f'Error from server (Forbidden): error when creating "shop.yaml": {message}')
     elif "patch" in response:
-        print("allowed, with a patch. The pod gets:\n")
-        for operation in json.loads(base64.b64decode(response["patch"])):
-            _indented(
-                yaml.safe_dump({_readable(operation["path"]): operation["value"]}, sort_keys=False).rstrip()
-            )
+        print("allowed, with a patch.")
+        after = patched(request["object"], json.loads(base64.b64decode(response["patch"])))
+        for when, pod in (("Before", request["object"]), ("After", after)):
+            metadata = {
+                key: pod["metadata"][key] for key in ("labels", "annotations") if key in pod["metadata"]
+            }
+            spec = {"topologySpreadConstraints": pod["spec"].get("topologySpreadConstraints", [])}
+            print(f"\n   {when}:\n")
+            _indented(yaml.safe_dump({"metadata": metadata, "spec": spec}, sort_keys=False).rstrip())
     elif "warnings" in response:
         print("allowed, with a warning. kubectl prints:\n")
         _indented("\n".join(f"Warning: {warning}" for warning in response["warnings"]))
@@ -208,10 +214,6 @@ def _show_scores(verdict: Any, *, zones: dict[str, str]) -> None:
         reasons = ", ".join(rejection["reason"] for rejection in node["rejections"])
         score = "-" if node["score"] is None else node["score"]
         _indented(f"{node['name']:<4}  {zones[node['name']]:<6}  {score:>5}  {reasons}")
-
-
-def _readable(pointer: str) -> str:
-    return pointer.strip("/").replace("/", ".").replace("~1", "/")
 
 
 def _indented(text: str) -> None:

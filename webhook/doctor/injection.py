@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from policies.config.context import AdmissionContext
-from policies.config.default_constraints import applies_to, reason_of_object
+from policies.config.default_constraints import giving_policy, reason_of_object
 from policies.config.loader import builtin_names, load_policies
 from policies.config.policy_resource import read_policy_resource
-from policies.config.spread_policy import API_VERSION, BUILTIN_PREFIX, KIND
+from policies.config.spread_policy import API_VERSION, BUILTIN_PREFIX, KIND, DefaultsMode
 from policies.manifests.words import IN_SENTENCE
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import Workload
@@ -79,7 +79,8 @@ def selecting_policies(
     """
     if not counts.partly:
         return {}
-    files = observed.first_replica.policies if observed.first_replica else ()
+    replica = observed.first_replica
+    files = replica.policies if replica else ()
     known = {f"{BUILTIN_PREFIX}{name}" for name in builtin_names()}
     policies = list(load_policies((name for name in files if name in known), str.encode))
     resources = (
@@ -90,18 +91,16 @@ def selecting_policies(
     cluster = ClusterIndex()
     for namespace in observed.all_namespaces.get():
         cluster.apply({**namespace, "apiVersion": "v1", "kind": "Namespace"})
-    context = AdmissionContext(policies=tuple(policies), cluster=cluster)
+    given = replica.settings.get("defaults", "").lower() if replica else DefaultsMode.POLICY
+    mode = next((mode for mode in DefaultsMode if mode == given), DefaultsMode.OFF)
+    context = AdmissionContext(policies=tuple(policies), defaults=mode, cluster=cluster)
     found: dict[WorkloadRef, str] = {}
     for controller, _, _, name in counts.partly[:IN_SENTENCE]:
         pod = reader.get(f"/api/v1/namespaces/{controller.namespace}/pods/{name}")
         if pod is None:
             raise MissingError(f"pod {controller.namespace}/{name} was deleted meanwhile")
         workload = Workload.read(pod, POD_KIND, controller.namespace, release=context.release)
-        for policy in context.policies_for(workload):
-            if (
-                policy.defaults
-                and applies_to(policy.defaults.at, workload)
-                and not reason_of_object(workload)
-            ):
-                found.setdefault(controller, policy.name)
+        policy = giving_policy(workload, context.policies_for(workload), context)
+        if policy and not reason_of_object(workload):
+            found[controller] = policy.name
     return found

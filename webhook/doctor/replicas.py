@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from policies.config.spread_policy import CRD_NAME, KIND, PLURAL
+from policies.config.spread_policy import CRD_NAME, KIND, NOT_INJECTED, PLURAL
 from policies.manifests.errors import UsageError
 from policies.manifests.words import IN_MESSAGE, listed, plural
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
@@ -77,6 +77,8 @@ def _suggestion(observed: Observations, sentence: str, replica: str) -> str:
     """Return the suggestion for a reason or a warning of a replica."""
     if CRD_NAME in sentence:
         return f"{observed.install}, which brings it"
+    if NOT_INJECTED in sentence:
+        return f"{observed.install} --reuse-values --set defaults=policy"
     kind, _, rest = sentence.partition(" ")
     if kind == KIND:
         return f"kubectl describe {PLURAL} {rest.partition(':')[0]}"

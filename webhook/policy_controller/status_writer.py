@@ -90,7 +90,8 @@ class PolicyStatusWriter(LeaderComponent):
         for resource in self._resources.listed():
             if not self.leading:
                 return
-            status = policy_status(resource, self._counted.get(resource.name), now=datetime.now(UTC))
+            counted, mode = self._counted.get(resource.name), self._context().defaults
+            status = policy_status(resource, counted, now=datetime.now(UTC), mode=mode)
             if status != resource.status:
                 self._write(resource, status)
 

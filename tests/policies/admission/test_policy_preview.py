@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from policies.admission.policy_preview import PolicyPreview, preview_workloads
 from policies.config.context import AdmissionContext
 from policies.config.loader import build
+from policies.config.spread_policy import DefaultsMode
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import Namespace
 from policies.model.workload_kinds import WorkloadKinds
@@ -222,3 +224,13 @@ def test_time() -> None:
     found = preview_workloads(many, now, now, today=TODAY, in_time=lambda: next(turns))
 
     assert (2, 5) == (found.looked_at, found.total)
+
+
+def test_a_policy_in_place_of_soft_defaults() -> None:
+    """What pods get without the policy counts, too."""
+    now = replace(context(), defaults=DefaultsMode.SOFT)
+    then = now.with_policies(context(AT_PODS).policies)
+
+    assert {"bare": {"injectedDifferently": ["p0"]}} == changes(
+        preview_workloads(workloads(BARE), now, then, today=TODAY)
+    )

@@ -9,6 +9,7 @@ import pytest
 
 from policies.admission.decision import AdmissionVerdict
 from policies.admission.policy_review import decide_policy
+from policies.config.spread_policy import NOT_INJECTED, DefaultsMode
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.scheduler.configuration import DEFAULT_CONFIG
 from tests.builders import a_policy
@@ -75,3 +76,21 @@ def test_defaults_of_the_scheduler(scheduler: Any, verdict: AdmissionVerdict) ->
     context = a_context(cluster=[], live=True, scheduler=scheduler)
 
     assert verdict is decide_policy(a_policy(defaults={"source": "scheduler"}), None, context).verdict
+
+
+@pytest.mark.parametrize(
+    ("mode", "spec", "told"),
+    [
+        (DefaultsMode.OFF, {"defaults": {"constraints": [SOFT]}}, [f"spec.defaults: {NOT_INJECTED}"]),
+        (DefaultsMode.SOFT, {"defaults": {"constraints": [SOFT]}}, []),
+        (DefaultsMode.POLICY, {"defaults": {"constraints": [SOFT]}}, []),
+        (DefaultsMode.OFF, {}, []),
+    ],
+)
+def test_defaults_of_a_server_that_injects_nothing(
+    mode: DefaultsMode, spec: dict[str, Any], told: list[str]
+) -> None:
+    """The author reads that they have no effect."""
+    decision = decide_policy(a_policy(**spec), None, replace(LIVE, defaults=mode))
+
+    assert told == [str(warning).removeprefix("evenkeel: ") for warning in decision.warnings]

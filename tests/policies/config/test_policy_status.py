@@ -6,15 +6,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 import jsonschema
+import pytest
 
 from policies.config.policy_resource import PolicyStatus, policy_status, summary_of
+from policies.config.spread_policy import NOT_INJECTED, DefaultsMode
 from policies.config.type_schema import class_schema
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from policies.manifests.words import IN_SENTENCE
+from tests.policies.config.documents import SOFT
 from tests.policies.config.test_policy_resource import BAD, GOOD, read, stored
 
 NOW = datetime(2026, 11, 22, 8, 0, tzinfo=UTC)
 LATER = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
+MODE = DefaultsMode.POLICY
 
 
 def condition(status: PolicyStatus) -> dict[str, Any]:
@@ -24,7 +28,7 @@ def condition(status: PolicyStatus) -> dict[str, Any]:
 
 def test_an_accepted_policy() -> None:
     """The condition holds, and the spec is kept for replicas that start later."""
-    status = policy_status(read(stored(GOOD, generation=3)), {"selected": 7, "denied": 2}, now=NOW)
+    status = policy_status(read(stored(GOOD, generation=3)), {"selected": 7, "denied": 2}, now=NOW, mode=MODE)
 
     jsonschema.validate(status, class_schema(PolicyStatus))
     assert ("True", "Accepted", 3, "2026-11-22T08:00:00Z") == (
@@ -39,7 +43,7 @@ def test_an_accepted_policy() -> None:
 
 def test_a_policy_with_errors() -> None:
     """The condition names every error and what is in force instead."""
-    status = policy_status(read(stored(GOOD), stored(BAD, generation=2)), None, now=NOW)
+    status = policy_status(read(stored(GOOD), stored(BAD, generation=2)), None, now=NOW, mode=MODE)
 
     assert ("False", "Invalid") == (condition(status)["status"], condition(status)["reason"])
     assert "generation 1 stays in force" in condition(status)["message"]
@@ -52,9 +56,11 @@ def test_a_policy_with_errors() -> None:
 def test_what_has_not_changed_stays() -> None:
     """The time of the transition and the numbers are those of the status before."""
     obj = stored(GOOD)
-    first = policy_status(read(obj), {"selected": 7, "denied": 2}, now=NOW)
-    again = policy_status(read(obj | {"status": first}), None, now=LATER)
-    broken = policy_status(read(obj | {"status": first}, stored(BAD) | {"status": first}), None, now=LATER)
+    first = policy_status(read(obj), {"selected": 7, "denied": 2}, now=NOW, mode=MODE)
+    again = policy_status(read(obj | {"status": first}), None, now=LATER, mode=MODE)
+    broken = policy_status(
+        read(obj | {"status": first}, stored(BAD) | {"status": first}), None, now=LATER, mode=MODE
+    )
 
     assert first == again
     assert "2026-11-22T09:00:00Z" == condition(broken)["lastTransitionTime"]
@@ -64,7 +70,10 @@ def test_a_status_of_anything() -> None:
     """Who may write it may write anything."""
     obj = stored(GOOD) | {"status": {"conditions": [3, {"type": "Accepted", "status": "True"}]}}
 
-    assert "2026-11-22T08:00:00Z" == condition(policy_status(read(obj), None, now=NOW))["lastTransitionTime"]
+    assert (
+        "2026-11-22T08:00:00Z"
+        == condition(policy_status(read(obj), None, now=NOW, mode=MODE))["lastTransitionTime"]
+    )
 
 
 def test_many_errors() -> None:
@@ -76,3 +85,13 @@ def test_many_errors() -> None:
 
     assert IN_SENTENCE == summary_of(errors).count("is wrong")
     assert summary_of(errors).endswith("and 3 more")
+
+
+@pytest.mark.parametrize("mode", DefaultsMode)
+@pytest.mark.parametrize("spec", [GOOD, {"defaults": {"constraints": [SOFT]}}], ids=["none", "defaults"])
+def test_defaults_that_are_not_injected(mode: DefaultsMode, spec: dict[str, Any]) -> None:
+    """The policy is accepted all the same: what else it says is in force."""
+    found = condition(policy_status(read(stored(spec)), None, now=NOW, mode=mode))
+
+    assert "True" == found["status"]
+    assert (mode is DefaultsMode.OFF and "defaults" in spec) == (NOT_INJECTED in found["message"])

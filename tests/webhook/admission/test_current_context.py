@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from policies.config.context import AdmissionContext
 from policies.config.policy_set import PolicySet
-from tests.policies.config.documents import policy_of
+from policies.config.spread_policy import NOT_INJECTED, DefaultsMode
+from tests.policies.config.documents import SOFT, policy_of
 from tests.webhook.clusters import Kind, Live, following
 from webhook.admission.current_context import CurrentContext
 from webhook.component import Confidential
@@ -79,6 +81,21 @@ def test_without_a_cluster() -> None:
 
     assert ("", []) == (current.unsynced(), current.warnings())
     assert current.context is current.usable()
+
+
+@pytest.mark.parametrize(
+    ("mode", "spec", "warns"),
+    [
+        pytest.param(DefaultsMode.OFF, {"defaults": {"constraints": [SOFT]}}, True, id="off"),
+        pytest.param(DefaultsMode.OFF, {}, False, id="off, and no policy has any"),
+        pytest.param(DefaultsMode.POLICY, {"defaults": {"constraints": [SOFT]}}, False, id="policy"),
+    ],
+)
+def test_defaults_that_are_not_injected(*, mode: DefaultsMode, spec: dict[str, Any], warns: bool) -> None:
+    """Replicas say so, and with them doctor."""
+    warnings = CurrentContext(AdmissionContext(policies=(policy_of(**spec),), defaults=mode)).warnings()
+
+    assert warns == (NOT_INJECTED in str(warnings))
 
 
 def test_a_cache_that_is_young_again() -> None:

@@ -15,7 +15,13 @@ pytestmark = pytest.mark.slow
 #: The lines that a user must have seen, in this order.
 SEEN = (
     "denied. kubectl prints:",
-    "allowed, with a patch. The pod gets:",
+    "allowed, with a patch.",
+    "Before:",
+    "topologySpreadConstraints: []",
+    "After:",
+    "evenkeel.dev/injected-by: soft-spread",
+    "topologyKey: topology.kubernetes.io/zone",
+    "matchLabels:",
     "allowed as it is.",
     "allowed, with a warning. kubectl prints:",
     "the next pod fits 0 of 6 nodes",

@@ -185,7 +185,7 @@ def a_pod(name: str) -> Object:
     """Return a replica as the API server returns it, beside a sidecar."""
     serving = {
         "name": "evenkeel",
-        "args": ["serve", "--live", "--policy-status", "--cert-secret=evenkeel-tls"],
+        "args": ["serve", "--live", "--policy-status", "--cert-secret=evenkeel-tls", "--defaults=policy"],
         "ports": [{"name": "https", "containerPort": 8443}],
     }
     return {

@@ -48,6 +48,11 @@ def with_policy(at: str = "pods", **spec: Any) -> Change:
     return lambda cluster: cluster.objects.update({path: policy})
 
 
+def with_arguments(*arguments: str) -> Change:
+    """Start the replicas with other arguments."""
+    return lambda cluster: cluster.set_arguments(*arguments)
+
+
 def hidden(cluster: Cluster) -> None:
     cluster.forbidden = lambda path: path.endswith("/spreadpolicies")
 
@@ -73,14 +78,19 @@ CASES = [
     ),
     pytest.param(all_of(owned("-++"), with_policy(at="workloads")), PARTLY, id="a policy for workloads"),
     pytest.param(
-        all_of(owned("-++"), lambda cluster: cluster.set_arguments("--policy=builtin:soft-spread")),
+        all_of(owned("-++"), with_arguments("--defaults=policy", "--policy=builtin:soft-spread")),
         PARTLY,
         id="a built-in policy selects it",
     ),
+    pytest.param(all_of(owned("-++"), with_arguments("--defaults=Soft")), PARTLY, id="soft defaults"),
     pytest.param(
-        all_of(
-            owned("-++"), lambda cluster: cluster.set_arguments("--policy=/a.yaml", "--policy=builtin:no")
-        ),
+        all_of(owned("-++"), with_policy(), with_arguments("--defaults=off")), PARTLY, id="a policy, and off"
+    ),
+    pytest.param(
+        all_of(owned("-++"), with_policy(), with_arguments("--defaults=x")), PARTLY, id="no such mode"
+    ),
+    pytest.param(
+        all_of(owned("-++"), with_arguments("--policy=/a.yaml", "--policy=builtin:no")),
         PARTLY,
         id="a policy in a file",
     ),

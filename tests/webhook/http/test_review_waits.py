@@ -80,7 +80,8 @@ def server(cluster: FakeApiServer, tmp_path_factory: pytest.TempPathFactory) -> 
     policy.write_text(yaml.safe_dump(a_policy(defaults=defaults())))
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("KUBECONFIG", str(write_kubeconfig(folder, cluster.url)))
-        with serving(folder, "--live", f"--policy={policy}", "--access=open", "--threads=2") as running:
+        options = ("--live", "--defaults=policy", f"--policy={policy}", "--access=open", "--threads=2")
+        with serving(folder, *options) as running:
             eventually(lambda: running.ask("GET", "/readyz").status == 200)
             yield running
 
