@@ -37,7 +37,7 @@ class Component:
     """A part of a server, started and stopped once, which reports its state; by default all is in order."""
 
     def start(self) -> None:
-        """Begin, in a worker: threads are not inherited by a fork."""
+        """Begin, in a worker: threads are not inherited by a fork, and 3.13.0 starts none made before it."""
 
     def stop(self) -> None:
         """End what ``start`` has begun."""
@@ -75,7 +75,8 @@ class LeaderComponent(Component):
         self._stopping = False
         self._leading = False
         self._candidacy: Callable[[], None] | None = None
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._name = name
+        self._thread: threading.Thread | None = None
 
     @abstractmethod
     def _step(self) -> float | None:
@@ -94,11 +95,12 @@ class LeaderComponent(Component):
     @property
     def running(self) -> bool:
         """Whether the thread has begun and not ended."""
-        return self._thread.is_alive()
+        return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
         """Begin, and stand for election; after a fork, for threads are not inherited."""
         self.campaign()
+        self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -106,7 +108,7 @@ class LeaderComponent(Component):
         self._stopping = True
         self._wake.set()
         self.resign()
-        if self.running:
+        if self._thread is not None:
             self._thread.join(_STOP_S)
 
     def campaign(self) -> None:

@@ -104,7 +104,7 @@ class Reflector:
         self._keep_last = keep_last
         self._kind = resource.key
         self.record = KindRecord(resource.kind)
-        self._thread = threading.Thread(target=self.run, name=f"watch-{resource.kind}", daemon=True)
+        self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._watch: Watch | None = None
         # When the watch of this attempt was opened; infinite if it was not.
@@ -139,11 +139,12 @@ class Reflector:
 
     def start(self) -> None:
         """Run in a thread of its own; after a fork, for threads are not inherited."""
+        self._thread = threading.Thread(target=self.run, name=f"watch-{self.kind}", daemon=True)
         self._thread.start()
 
     def join(self, timeout_s: float) -> None:
         """Wait for the thread to end, if there is one."""
-        if self._thread.ident is not None:
+        if self._thread is not None:
             self._thread.join(timeout_s)
 
     def run(self) -> None:

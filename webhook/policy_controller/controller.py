@@ -120,7 +120,7 @@ class PolicyController(Component):
         self._reflector: Reflector | None = None
         self._wake = threading.Event()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="policies", daemon=True)
+        self._thread: threading.Thread | None = None
         # Those that the server began with are in its first line.
         self._at_start = files.policies or default
         self._in_force: PolicySet | None = None
@@ -132,6 +132,7 @@ class PolicyController(Component):
 
     def start(self) -> None:
         """Begin to follow files and cluster; after a fork, for threads are not inherited."""
+        self._thread = threading.Thread(target=self._run, name="policies", daemon=True)
         self._thread.start()
         if self._reflector is not None:
             self._reflector.start()
@@ -143,7 +144,7 @@ class PolicyController(Component):
         if self._reflector is not None:
             self._reflector.stop()
             self._reflector.join(_STOP_S)
-        if self._thread.ident is not None:
+        if self._thread is not None:
             self._thread.join(_STOP_S)
 
     def changed(self) -> None:
