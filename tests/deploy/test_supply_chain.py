@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from deploy.release.archives import PYTHONS
 from deploy.release.project import SLUG
@@ -29,6 +32,22 @@ CONSTRAINTS = [
     for line in (DEPLOY / "constraints.txt").read_text().replace("\\\n", " ").splitlines()
     if not line.lstrip().startswith("#")
 ]
+#: What tests, checks and builds a checkout, by the line of each release.
+TOOLS = [
+    Requirement(line.partition("#")[0])
+    for line in (DEPLOY / "tools.txt").read_text().splitlines()
+    if not line.lstrip().startswith("#")
+]
+PROJECT = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
+
+
+def _pins(name: str) -> list[str]:
+    """Return the releases of a tool that are pinned, one for each kind of system that differs."""
+    return [
+        str(tool.specifier).removeprefix("==")
+        for tool in TOOLS
+        if canonicalize_name(name) == canonicalize_name(tool.name)
+    ]
 
 
 def _steps(path: Path) -> list[dict[str, Any]]:
@@ -41,6 +60,43 @@ def _steps(path: Path) -> list[dict[str, Any]]:
 def test_every_package_has_hashes(line: str) -> None:
     """Whatever a registry serves, only files that existed when this was written are installed."""
     assert re.fullmatch(r"[a-z0-9-]+==[\w.]+ ( *; [^#]*?)?( +--hash=sha256:[0-9a-f]{64})+", line)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *PROJECT["build-system"]["requires"],
+        *(
+            text
+            for extra in PROJECT["project"]["optional-dependencies"].values()
+            for text in extra
+            if not text.startswith("kube-evenkeel[")
+        ),
+    ],
+)
+def test_a_tool_is_one_release_that_we_allow(text: str) -> None:
+    """A checkout does not depend on the day that it is set up; `make constraints` pins a new tool."""
+    pins = _pins(Requirement(text).name)
+
+    assert pins
+    assert [] == [pin for pin in pins if not Requirement(text).specifier.contains(pin)]
+
+
+@pytest.mark.parametrize("line", CONSTRAINTS, ids=lambda line: line.split()[0])
+def test_tests_run_with_what_an_image_has(line: str) -> None:
+    """What is in both lists is the same release in both."""
+    pinned = Requirement(line.partition("--hash")[0])
+
+    assert _pins(pinned.name) == [str(pinned.specifier).removeprefix("==")]
+
+
+def test_all_that_pip_installs_is_pinned() -> None:
+    """By one of the two lists, whatever target of the Makefile it is for; what runs without a checkout, by hashes."""
+    makefile = (DEPLOY.parent / "Makefile").read_text()
+    calls = [line for line in makefile.replace("\\\n", " ").splitlines() if "pip install" in line]
+
+    assert 2 == len(calls)
+    assert [] == [line for line in calls if "deploy/tools.txt" not in line]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
