@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Final
@@ -14,3 +15,16 @@ VERSION: Final[str] = PROJECT["version"]
 HOMEPAGE: Final[str] = PROJECT["urls"]["Repository"]
 #: Its owner and name, as GitHub and its registry of images write them.
 SLUG: Final = HOMEPAGE.removeprefix("https://github.com/")
+
+
+def newest_ref(changelog: str) -> str:
+    """Return what people name to get the sources: the newest release's tag, or the branch before the first.
+
+    >>> newest_ref("## Unreleased"), newest_ref("## 0.2.0, of 2027" + chr(10) + "## 0.1.0, of 2026")
+    ('main', 'v0.2.0')
+    """
+    found = re.search(r"^## (\d+\.\d+\.\d+)", changelog, re.MULTILINE)
+    return f"v{found[1]}" if found else "main"
+
+
+REF: Final = newest_ref((ROOT / "CHANGELOG.md").read_text("utf-8"))

@@ -267,6 +267,21 @@ def test_one_place_says_where_the_project_is() -> None:
     assert SLUG in texts["docs/ci.md"]
 
 
+def test_nothing_points_at_a_tag_that_does_not_exist() -> None:
+    """A tag of ours that people are told to fetch is a release of the CHANGELOG; there may be none yet."""
+    released = set(re.findall(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE))
+    ours = rf"(?:{SLUG}\S*?|\brev: )(?:[@/]|tags/)?v(\d+\.\d+\.\d+)"
+    tracked = subprocess.run(
+        ["git", "ls-files", "*.md", "*.y*ml", "deploy"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    named = {
+        (name, tag) for name in tracked for tag in re.findall(ours, (ROOT / name).read_text(errors="ignore"))
+    }
+
+    assert re.findall(ours, f"{SLUG}/deploy/github-action@v9.8.7 rev: v9.8.6") == ["9.8.7", "9.8.6"]
+    assert [] == sorted((name, tag) for name, tag in named if tag not in released)
+
+
 def test_the_repository_is_said_once() -> None:
     """pyproject.toml has it, no module does."""
     assert {"Repository"} == set(PROJECT["urls"])

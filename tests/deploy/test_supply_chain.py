@@ -91,7 +91,7 @@ def test_tests_run_with_what_an_image_has(line: str) -> None:
 
 
 def test_all_that_pip_installs_is_pinned() -> None:
-    """By one of the two lists, whatever target of the Makefile it is for; what runs without a checkout, by hashes."""
+    """Whatever target of the Makefile it is for."""
     makefile = (DEPLOY.parent / "Makefile").read_text()
     calls = [line for line in makefile.replace("\\\n", " ").splitlines() if "pip install" in line]
 
