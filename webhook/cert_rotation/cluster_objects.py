@@ -19,7 +19,7 @@ from cryptography import x509
 from certs.inject import CONFIGURATION_KINDS, plan_injection, trusted_by
 from certs.inspect import CertificateFile, inspect, leads_to
 from certs.keyring import Keyring, parse_keyring
-from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.registration import PATHS, configuration_path
 
 
@@ -175,7 +175,7 @@ def publish(
     # The API server's managed fields name who has written the bundle.
     manager = {"fieldManager": "evenkeel"}
     path = configuration_path(configuration.kind, configuration.name)
-    manifest = api.call("PATCH", path, params=manager, body=patch, content_type=JSON_PATCH)
+    manifest = api.call("PATCH", path, params=manager, body=patch)
     return replace(configuration, manifest=manifest)
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import orjson
-
 from policies.model.workload_kinds import KNOWN_KINDS
 from webhook.doctor.installed import RegisteredWebhook
 from webhook.doctor.observations import DryRunAnswer, MissingError, Observations, Observed
@@ -42,8 +40,7 @@ def probe(api: ApiServer, observed: Observations) -> DryRunAnswer:
         "POST",
         f"/apis/apps/v1/namespaces/{namespace}/deployments",
         params={"dryRun": "All"},
-        body=orjson.dumps(_deployment(labels)),
-        headers={"Content-Type": "application/json"},
+        body=_deployment(labels),
     )
     refusal = "" if answer.ok else str(answer.error())
     if _NO_RIGHT in refusal:

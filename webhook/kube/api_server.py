@@ -16,24 +16,21 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, Protocol
-
-import orjson
+from typing import Any
 
 from policies.manifests.errors import CannotRunError, UsageError
+from policies.manifests.fields import member, text_member
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.version import KubernetesVersion
 from policies.scheduler.releases import OLDEST_VERSION, newer_than_known
 
 #: Seconds for one answer that is not a stream. The API server itself gives most requests 60 s.
 TIMEOUT_S = 30.0
-#: Content type of a JSON patch.
-JSON_PATCH = "application/json-patch+json"
-#: Content type of a merge patch.
-MERGE_PATCH = "application/merge-patch+json"
 #: Bytes of a single object after which it is not read, and those of it that name it. etcd holds objects of at
 #: most 1.5 MiB, whose characters may take six bytes each in JSON.
 LARGEST_OBJECT, OBJECT_HEAD = 2**24, 2**16
+#: Bytes of a watch that are read at once, if there are as many, and of a line that is taken to have no end.
+_BLOCK, _ENDLESS = 2**16, 2**28
 #: Characters of an answer that is no Status which are repeated.
 _TOLD_LENGTH = 200
 
@@ -140,18 +137,41 @@ class Answer:
         return error_of(self.status, self.json_object(), text=text, wait_s=wait_s)
 
 
-class Watch(Protocol):
-    """An opened watch."""
+class Watch:
+    """An opened watch.
+
+    Attributes:
+        cancel: Ends it, from any thread; a thread that waits for its next line wakes up.
+    """
+
+    def __init__(self, read: Callable[[int], bytes], cancel: Callable[[], None]) -> None:
+        """Take what reads of it as much as there is, at most so many bytes, and what ends it."""
+        self._read = read
+        self.cancel = cancel
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield its lines as they come, one event each, until the API server ends it.
+        """Yield its lines as they come, one event each; an unfinished one at its end is dropped.
+
+        Of a line that is longer than any object the head is given. What was read of a line is joined once.
 
         Raises:
-            UnreachableError: It breaks off.
+            UnreachableError: It breaks off, or a line has no end.
         """
-
-    def cancel(self) -> None:
-        """End it, from any thread; a thread that waits for its next line wakes up."""
+        begun, size = list[bytes](), 0
+        while block := self._read(_BLOCK):
+            *ends, rest = block.split(b"\n")
+            for end in ends:
+                line = b"".join((*begun, end))
+                if line:
+                    yield line if size + len(end) <= LARGEST_OBJECT else line[:OBJECT_HEAD]
+                begun, size = [], 0
+            size += len(rest)
+            if size <= LARGEST_OBJECT:
+                begun.append(rest)
+            elif size > _ENDLESS:
+                raise UnreachableError(f"a line of a watch is longer than {_ENDLESS >> 20} MiB")
+            else:
+                begun = [b"".join(begun)[:OBJECT_HEAD]]
 
 
 class ApiServer(ABC):
@@ -180,43 +200,36 @@ class ApiServer(ABC):
         path: str,
         *,
         params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
+        body: object = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
         most_bytes: int | None = None,
     ) -> Answer:
         """Send a request and return the whole answer, or its first ``most_bytes`` bytes, also an error.
 
+        The body is sent as JSON: of a PATCH, a list as a JSON patch, an object as a merge patch.
+
         Raises:
             UnreachableError: There is none.
         """
 
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: object = None,
-        content_type: str = "application/json",
-        timeout_s: float = TIMEOUT_S,
-    ) -> dict[str, Any]:
-        """Send a JSON request and return the object of its answer.
+    def accepted(self, method: str, path: str, **options: Any) -> Answer:
+        """Send a request as ``send`` does, and return its answer unless that is a refusal.
 
         Raises:
             ApiError: The API server refuses.
             UnreachableError: There is no answer.
         """
-        answer = self.accepted(
-            method,
-            path,
-            params=params,
-            body=None if body is None else orjson.dumps(body),
-            headers={"Content-Type": content_type},
-            timeout_s=timeout_s,
-        )
+        answer = self.send(method, path, **options)
+        self.date = answer.date
+        if not answer.ok:
+            raise answer.error()
+        return answer
+
+    def call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        """Send a request as ``accepted`` does, and return the object of its answer."""
         try:
-            found = read_json(answer.body).value
+            found = read_json(self.accepted(method, path, **options).body).value
         except JsonError as error:
             raise UnreachableError(f"{self.url}{path}: the answer cannot be read: {error}") from error
         if not isinstance(found, dict):
@@ -231,19 +244,6 @@ class ApiServer(ABC):
             if error.not_found:
                 return None
             raise
-
-    def accepted(self, method: str, path: str, **options: Any) -> Answer:
-        """Send a request as ``send`` does, and return its answer unless that is a refusal.
-
-        Raises:
-            ApiError: The API server refuses.
-            UnreachableError: There is no answer.
-        """
-        answer = self.send(method, path, **options)
-        self.date = answer.date
-        if not answer.ok:
-            raise answer.error()
-        return answer
 
     @abstractmethod
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
@@ -280,18 +280,16 @@ def error_of(status: int, found: object, *, text: str = "", wait_s: float | None
         text: What to say if it is none.
         wait_s: Seconds that the API server wants clients to wait; None to go by the object.
     """
-    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
+    message, reason = text_member(found, "message"), text_member(found, "reason")
+    if not isinstance(found, dict) or not message:
         return ApiError(status, text or f"HTTP status {status}", retry_after_s=wait_s)
-    reason = found.get("reason")
-    details = found.get("details")
-    seconds = details.get("retryAfterSeconds") if isinstance(details, dict) else None
+    seconds = member(found, "details").get("retryAfterSeconds")
     if wait_s is None and isinstance(seconds, int):
         wait_s = float(seconds)
-    message = found["message"]
     if reason == "Unauthorized":
         # All that Kubernetes says of it is this word once more.
         message += ": the cluster does not take these credentials, which may have expired"
-    return ApiError(status, message, reason=reason if isinstance(reason, str) else "", retry_after_s=wait_s)
+    return ApiError(status, message, reason=reason, retry_after_s=wait_s)
 
 
 def kubernetes_version(api: ApiServer) -> KubernetesVersion:

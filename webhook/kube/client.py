@@ -1,70 +1,47 @@
-"""The way to a live cluster, with whatever credentials there are, by the kubernetes client.
+"""The way to a live cluster: the kubernetes client.
 
 The client finds the cluster (kubeconfig, a pod's service account), keeps tokens fresh, runs credential
-plugins and verifies certificates. Objects pass through as JSON: the client's models would cost a hundred
-times what the index keeps of them.
+plugins, goes through proxies, verifies certificates, and sends. Its answers are read as bytes: its models
+would cost a hundred times what the index keeps of them.
 """
 
 from __future__ import annotations
 
-import logging
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, cast
-from urllib.parse import urlencode
+from typing import Any, Final
 
 import urllib3
 import yaml
 from kubernetes import client, config
-from kubernetes.config import kube_config
 from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
+from kubernetes.config.kube_config import ConfigNode, KubeConfigLoader, KubeConfigMerger
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
-from policies.manifests.fields import shown
+from policies.manifests.fields import member, shown
 from policies.model.workload import DEFAULT_NAMESPACE
-from webhook.kube.api_server import (
-    LARGEST_OBJECT,
-    OBJECT_HEAD,
-    TIMEOUT_S,
-    Answer,
-    ApiServer,
-    KubeconfigError,
-    UnreachableError,
-)
-from webhook.kube.error_messages import connection_problem, kubeconfig_problem, plugin_problem
+from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, KubeconfigError, UnreachableError, Watch
+from webhook.kube.error_messages import connection_problem, kubeconfig_problem
 
 #: Seconds for a TCP and TLS connection.
 _CONNECT_S: Final = 10.0
 #: Connections that are kept: a watch for each kind, and other requests.
 _CONNECTIONS: Final = 32
-#: Bytes of a watch that are read at once, if there are as many.
-_BLOCK: Final = 2**16
-#: Bytes of a line after which it is taken to have no end.
-_ENDLESS: Final = 2**28
 #: Where a pod finds the name of its namespace.
 _POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-#: The function of the client that only logs why a credential plugin gave nothing.
-_PLUGIN_FUNCTION: Final = "_load_from_exec_plugin"
 #: Set in every pod.
 _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
 #: The kubeconfig where none is named.
 _KUBECONFIG: Final = "~/.kube/config"
-
-
-def _leave_files_to_parent() -> None:
-    """Have the end of this process remove none of the files that the client made for the one it came from.
-
-    The client writes the certificates and keys that a kubeconfig embeds to files, for OpenSSL reads no other,
-    and removes them when a process ends, be it a worker whose master and successors go on reading them.
-    """
-    kube_config._temp_files.clear()  # noqa: SLF001  # nothing public says so
-
-
-os.register_at_fork(after_in_child=_leave_files_to_parent)
+#: The files of a configuration.
+_FILES: Final = ("ssl_ca_cert", "cert_file", "key_file")
 
 
 def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:
@@ -81,6 +58,8 @@ def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:
     configuration.connection_pool_maxsize = _CONNECTIONS
     # A peer that went away without a word is noticed within 40 s.
     configuration.socket_options = tcp_keepalive_socket_options(idle=15, interval=5, count=5)
+    # Who sends a request knows whether to send it again; nor is a redirection followed.
+    configuration.retries = False
     # The client reads the variable once, when it is imported.
     kubeconfig = kubeconfig or os.environ.get("KUBECONFIG", "")
     in_pod = not context and not kubeconfig and _IN_CLUSTER in os.environ
@@ -101,128 +80,98 @@ def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:
 
 
 def _load_kubeconfig(configuration: client.Configuration, context: str, file: str) -> str:
-    """Take over what a kubeconfig says of a context, its current one if none is named; return its namespace.
-
-    The client's own functions know the namespace only where there is a current context, and go on without
-    credentials where a plugin gives none.
+    """Load a context of a kubeconfig, its current one if none is named, and return its namespace.
 
     Raises:
-        ConfigException: The file cannot be used.
+        ConfigException: The file cannot be used, or its credential plugin gives no credentials.
         OSError: A file that it names cannot be read.
     """
     merged = KubeConfigMerger(file)
     if merged.config is None:
         raise ConfigException("there is no such file")
-    if not isinstance(merged.config.value, dict):
-        raise ConfigException("it is no kubeconfig")
     names = [entry["name"] for entry in merged.config.value.get("contexts") or ()]
     has = f"it has {', '.join(map(shown, names)) or 'no context'}"
     if context and context not in names:
         raise ConfigException(f"it has no context {shown(context)}; {has}")
     if not context and not merged.config.value.get("current-context"):
         raise ConfigException(f"it has no current-context, {has}; --context chooses one")
-    loader = _Loader(  # type: ignore[no-untyped-call]  # the client's
+    loader = KubeConfigLoader(
         config_dict=merged.config,
         active_context=context or None,
         # Files that are named in it are beside the one that names them.
         config_base_path=None,
         config_persister=merged.save_changes,
+        temp_file_path=_credentials_folder(),
     )
-    loader.load_and_set(configuration)  # type: ignore[no-untyped-call]  # the client's
-    return str(loader.current_context["context"].get("namespace") or "")
+    loader.load_and_set(configuration)
+    _keep_files(configuration)
+    chosen = member(loader.current_context, "context")
+    _check_plugin(configuration, merged.config, str(chosen.get("user")))
+    return str(chosen.get("namespace") or "")
 
 
-class _Loader(KubeConfigLoader):
-    """The client's loader, which fails where a credential plugin does."""
+def _check_plugin(configuration: client.Configuration, kubeconfig: ConfigNode, user: str) -> None:
+    """Make sure that a credential plugin gave credentials; if not, the client logs why, and goes on.
 
-    def _load_from_exec_plugin(self) -> bool | None:
-        """Run the plugin of the user, if there is one.
-
-        Raises:
-            ConfigException: It gives no credentials.
-        """
-        user: Any = self._user
-        if "exec" not in user:
-            return None
-        with _logged() as logged:
-            loaded = super()._load_from_exec_plugin()  # type: ignore[no-untyped-call]  # the client's
-        if not loaded:
-            raise ConfigException(plugin_problem(user["exec"], logged[-1] if logged else ""))
-        return True
+    Raises:
+        ConfigException: It did not.
+    """
+    if configuration.api_key or configuration.cert_file or not kubeconfig.safe_get("users"):
+        return
+    entry = kubeconfig["users"].get_with_name(user, safe=True)
+    plugin = entry.safe_get("user").get("exec") if entry else None
+    if plugin:
+        text = f"the credential plugin {shown(plugin['command'])} gave no credentials"
+        hint = plugin.get("installHint")
+        raise ConfigException(f"{text}; if it is not installed: {hint}" if hint else text)
 
 
-@contextmanager
-def _logged() -> Iterator[list[str]]:
-    """Give what the client logs of a credential plugin, which reaches no one else."""
-    texts: list[str] = []
+@cache
+def _credentials_folder() -> str:
+    """Return the folder of the files that the client makes of embedded certificates and keys.
 
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if record.funcName == _PLUGIN_FUNCTION:
-                texts.append(record.getMessage())
+    OpenSSL reads nothing else. It is removed when this process ends.
+    """
+    folder, owner = tempfile.mkdtemp(prefix="evenkeel-"), os.getpid()
 
-    root, handler = logging.getLogger(), Handler()
-    root.addHandler(handler)
-    try:
-        yield texts
-    finally:
-        root.removeHandler(handler)
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
 
 
-class KubernetesWatch:
-    """A watch on a response of its own."""
+def _keep_files(configuration: client.Configuration) -> None:
+    """Have the files that the client made of embedded certificates and keys outlive forks.
 
-    def __init__(self, response: urllib3.HTTPResponse) -> None:
-        self._response = response
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Yield its lines as they come, one event each; an unfinished one at its end is dropped.
-
-        Of a line that is longer than any object the head is given. What was read of a line is joined once.
-
-        Raises:
-            UnreachableError: A line has no end.
-        """
-        begun, size = list[bytes](), 0
-        while block := self._response.read1(_BLOCK):
-            *ends, rest = block.split(b"\n")
-            for end in ends:
-                line = b"".join((*begun, end))
-                if line:
-                    yield line if size + len(end) <= LARGEST_OBJECT else line[:OBJECT_HEAD]
-                begun, size = [], 0
-            size += len(rest)
-            if size <= LARGEST_OBJECT:
-                begun.append(rest)
-            elif size > _ENDLESS:
-                raise UnreachableError(f"a line of a watch is longer than {_ENDLESS >> 20} MiB")
-            else:
-                begun = [b"".join(begun)[:OBJECT_HEAD]]
-
-    def cancel(self) -> None:
-        """End it, from any thread; a thread that waits for its next line wakes up."""
-        # It may have ended by itself at the same moment.
-        with suppress(OSError, RuntimeError, ValueError):
-            self._response.shutdown()
+    The client removes them when any process ends that knows of them, be it a worker whose master and
+    successors go on reading them.
+    """
+    for name in _FILES:
+        file = getattr(configuration, name)
+        if file and file.startswith(_credentials_folder()):
+            kept = f"{file}.kept"
+            with suppress(FileExistsError):
+                os.link(file, kept)
+            setattr(configuration, name, kept)
 
 
 class KubernetesApiServer(ApiServer):
-    """An API server behind the client's connections."""
+    """An API server behind the kubernetes client.
+
+    Attributes:
+        client: The client, with connections of its own.
+    """
 
     def __init__(self, configuration: client.Configuration, namespace: str) -> None:
-        self._configuration = configuration
+        self.client = client.ApiClient(configuration)
         self._namespace = namespace
-        self._pool: urllib3.PoolManager = client.ApiClient(configuration).rest_client.pool_manager
-
-    @property
-    def configuration(self) -> client.Configuration:
-        """How the client reaches it."""
-        return self._configuration
 
     @property
     def url(self) -> str:
         """Where it is, for messages."""
-        return str(self._configuration.host)
+        return str(self.client.configuration.host)
 
     @property
     def namespace(self) -> str:
@@ -235,52 +184,50 @@ class KubernetesApiServer(ApiServer):
         path: str,
         *,
         params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
+        body: object = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
         most_bytes: int | None = None,
     ) -> Answer:
         """Send a request over one of the kept connections: see ``ApiServer``."""
-        with self._opened(method, path, params or {}, body, headers or {}, read_s=timeout_s) as response:
+        with self._opened(method, path, params, body, headers, read_s=timeout_s) as response:
             return _answer(response, most_bytes)
 
     @contextmanager
-    def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[KubernetesWatch]:
+    def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[Watch]:
         """Open a watch over a connection of its own: see ``ApiServer``."""
-        query = {**params, "watch": "1"}
-        with self._opened("GET", path, query, None, {}, read_s=idle_s) as response:
+        with self._opened("GET", path, {**params, "watch": "1"}, read_s=idle_s) as response:
             if response.status != HTTPStatus.OK:
                 raise _answer(response).error()
-            yield KubernetesWatch(response)
+
+            def cancel() -> None:
+                # It may have ended by itself at the same moment.
+                with suppress(OSError, RuntimeError, ValueError):
+                    response.shutdown()
+
+            yield Watch(response.read1, cancel)
 
     @contextmanager
     def _opened(
         self,
         method: str,
         path: str,
-        params: Mapping[str, str],
-        body: bytes | None,
-        headers: Mapping[str, str],
+        params: Mapping[str, str] | None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
         *,
         read_s: float,
     ) -> Iterator[urllib3.HTTPResponse]:
-        url = f"{self.url}{path}?{urlencode(params)}" if params else f"{self.url}{path}"
+        request = self._request(method, path, params or {}, body, headers or {})
         response = None
         try:
-            opened = self._pool.request(
-                method,
-                url,
-                body=body,
-                headers={"Accept": "application/json", **headers, **self._credentials()},
-                timeout=urllib3.Timeout(connect=min(_CONNECT_S, read_s), read=read_s),
-                preload_content=False,
-                redirect=False,
-                retries=False,
-            )
-            response = cast("urllib3.HTTPResponse", opened)
+            timeout = min(_CONNECT_S, read_s), read_s
+            response = self.client.call_api(*request, _request_timeout=timeout).response
             yield response
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise UnreachableError(f"{self.url}: {connection_problem(error, timeout_s=read_s)}") from error
+        except (urllib3.exceptions.HTTPError, client.ApiException, OSError) as error:
+            # The client's own error stands for one of TLS.
+            cause = error.__context__ or error if isinstance(error, client.ApiException) else error
+            raise UnreachableError(f"{self.url}: {connection_problem(cause, timeout_s=read_s)}") from error
         finally:
             if response is not None:
                 # What was read to its end is kept for the next request; anything else cannot be.
@@ -288,13 +235,25 @@ class KubernetesApiServer(ApiServer):
                     response.close()
                 response.release_conn()
 
-    def _credentials(self) -> dict[str, str]:
-        """Return the header with the credentials; the client renews them."""
+    def _request(
+        self, method: str, path: str, params: Mapping[str, str], body: object, headers: Mapping[str, str]
+    ) -> tuple[str, str, dict[str, str], Any, list[str]]:
+        """Return a request as the client sends it, with credentials that it has renewed if need be."""
+        sent = {"Accept": "application/json", **headers}
+        if body is not None:
+            patch = "json-patch+" if isinstance(body, list) else "merge-patch+" if method == "PATCH" else ""
+            sent["Content-Type"] = f"application/{patch}json"
         try:
-            token = self._configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
+            return self.client.param_serialize(
+                method,
+                path,
+                query_params=list(params.items()),
+                header_params=sent,
+                body=body,
+                auth_settings=["BearerToken"],
+            )
         except (ConfigException, OSError) as error:
             raise UnreachableError(f"{self.url}: no credentials: {kubeconfig_problem(error)}") from error
-        return {"Authorization": token} if token else {}
 
 
 def _answer(response: urllib3.HTTPResponse, most_bytes: int | None = None) -> Answer:

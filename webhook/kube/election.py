@@ -7,8 +7,9 @@ import random
 import socket
 import threading
 from collections.abc import Callable
-from copy import copy
+from functools import partial
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Final, cast
 
 import urllib3
@@ -18,7 +19,7 @@ from kubernetes.leaderelection.electionconfig import Config
 from kubernetes.leaderelection.leaderelection import LeaderElection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 
-from webhook.kube.api_server import JSON_PATCH, Answer, ApiError, ClusterError, unchanged
+from webhook.kube.api_server import Answer
 from webhook.kube.client import KubernetesApiServer
 from webhook.kube.error_messages import connection_problem
 from webhook.telemetry.logs import LOGGER
@@ -28,6 +29,10 @@ from webhook.telemetry.logs import LOGGER
 _LEASE_S, _RENEW_S, _RETRY_S = 15, 10, 2
 #: Seconds for one request about a Lease; the client has no timeout.
 _LEASE_TIMEOUT_S: Final = 5.0
+#: The calls of the client's lock.
+_LEASE_CALLS: Final = ("read_namespaced_lease", "create_namespaced_lease", "replace_namespaced_lease")
+#: What the client raises where there is no answer, or are no credentials.
+_NO_ANSWER: Final = (urllib3.exceptions.HTTPError, ConfigException, OSError)
 #: How often releasing a Lease is tried that changes meanwhile; its holder alone writes it.
 _RELEASE_ATTEMPTS: Final = 3
 
@@ -54,7 +59,7 @@ def lead(
     """
     # A pod's host name is its own name; each of its workers stands for itself.
     identity = identity or f"{socket.gethostname()}-{os.getpid()}"
-    election = _Election(api, lease, identity, started, stopped)
+    election = _Election(api, LeaseLock(lease, api.namespace, identity), started, stopped)
     threading.Thread(target=election.run, name="election", daemon=True).start()
     return election.resign
 
@@ -84,82 +89,36 @@ class _Term:
             self._ended = True
 
 
-class _Leases:
-    """The three calls of the client's Lease lock, made to end in time and to fail as the lock expects it."""
-
-    def __init__(self, configuration: client.Configuration, resigned: threading.Event, path: str) -> None:
-        own = copy(configuration)
-        # The lock tries again by itself, and urllib3 would log each of its tries.
-        own.retries = False
-        self._api = client.CoordinationV1Api(client.ApiClient(own))
-        self._resigned = resigned
-        self._path = path
-        self._is_refused = False
-
-    def read_namespaced_lease(self, name: str, namespace: str) -> client.V1Lease:
-        return self._call(self._api.read_namespaced_lease, name, namespace)
-
-    def create_namespaced_lease(self, namespace: str, body: client.V1Lease) -> client.V1Lease:
-        return self._call(self._api.create_namespaced_lease, namespace, body)
-
-    def replace_namespaced_lease(self, name: str, namespace: str, body: client.V1Lease) -> client.V1Lease:
-        return self._call(self._api.replace_namespaced_lease, name, namespace, body)
-
-    def _call(self, call: Callable[..., client.V1Lease], *arguments: object) -> client.V1Lease:
-        if self._resigned.is_set():
-            raise _ResignedError
-        try:
-            return call(*arguments, _request_timeout=_LEASE_TIMEOUT_S)
-        except client.ApiException as error:
-            self._report_refusal(error)
-            raise
-        except (urllib3.exceptions.HTTPError, ConfigException, OSError) as error:
-            raise client.ApiException(
-                status=0, reason=connection_problem(error, timeout_s=_LEASE_TIMEOUT_S)
-            ) from error
-
-    def _report_refusal(self, error: client.ApiException) -> None:
-        """Log once that a right is missing: the lock takes it for a Lease that another holds."""
-        if error.status == HTTPStatus.FORBIDDEN and not self._is_refused:
-            self._is_refused = True
-            reason = str(Answer(error.status, (error.body or "").encode()).error())
-            LOGGER.warning("election_failed", extra={"fields": {"lease": self._path, "error": reason}})
-
-
 class _Election:
     """One candidate of a Lease."""
 
     def __init__(
         self,
         api: KubernetesApiServer,
-        lease: str,
-        identity: str,
+        lock: LeaseLock,
         started: Callable[[], None],
         stopped: Callable[[], None],
     ) -> None:
-        self._api = api
-        self._identity = identity
-        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{api.namespace}/leases/{lease}"
+        self._leases = client.CoordinationV1Api(api.client)
+        self._lock = lock
+        # Its own has no time limit, and fails in other ways than it expects.
+        calls = {name: partial(self._call, getattr(self._leases, name)) for name in _LEASE_CALLS}
+        self._lock.api_instance = cast("client.CoordinationV1Api", SimpleNamespace(**calls))
         self._started, self._stopped = started, stopped
-        self._resigned = threading.Event()
         self._term = _Term(started, stopped)
-        self._lock = LeaseLock(lease, api.namespace, identity)
-        self._lock.api_instance = cast(
-            "client.CoordinationV1Api", _Leases(api.configuration, self._resigned, self._path)
-        )
+        self._resigned = threading.Event()
+        self._is_refused = False
 
     def run(self) -> None:
         """Stand for election, lead while the Lease is held, and begin again."""
         while not self._resigned.is_set():
             self._term = term = _Term(self._started, self._stopped)
             try:
-                rules = Config(self._lock, _LEASE_S, _RENEW_S, _RETRY_S, term.begin, term.end)
-                LeaderElection(rules).run()
+                LeaderElection(Config(self._lock, _LEASE_S, _RENEW_S, _RETRY_S, term.begin, term.end)).run()
             except _ResignedError:
                 pass
             except Exception as error:  # noqa: BLE001  # a Lease that a user wrote may hold anything
-                fields = {"lease": self._path, "error": f"{type(error).__name__}: {error}"}
-                LOGGER.warning("election_failed", extra={"fields": fields})
+                self._report(f"{type(error).__name__}: {error}")
             term.end()
             # Candidates should not try in step with one another.
             self._resigned.wait(_RETRY_S * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
@@ -171,20 +130,38 @@ class _Election:
         for _ in range(_RELEASE_ATTEMPTS):
             try:
                 self._release()
-            except ApiError as error:
-                if not error.conflict:
-                    return
-            except ClusterError:
-                return
-            else:
-                return
+            except client.ApiException as error:
+                if error.status == HTTPStatus.CONFLICT:
+                    continue
+            except (*_NO_ANSWER, ValueError):
+                pass
+            return
 
     def _release(self) -> None:
-        held = self._api.call("GET", self._path, timeout_s=_LEASE_TIMEOUT_S)
-        if held.get("spec", {}).get("holderIdentity") != self._identity:
-            return
-        patch = [
-            unchanged(held["metadata"]["resourceVersion"]),
-            {"op": "replace", "path": "/spec/holderIdentity", "value": ""},
-        ]
-        self._api.call("PATCH", self._path, body=patch, content_type=JSON_PATCH, timeout_s=_LEASE_TIMEOUT_S)
+        named = {"name": self._lock.name, "namespace": self._lock.namespace}
+        lease = self._leases.read_namespaced_lease(**named, _request_timeout=_LEASE_TIMEOUT_S)
+        if lease.spec and lease.spec.holder_identity == self._lock.identity:
+            lease.spec.holder_identity = ""
+            self._leases.replace_namespaced_lease(**named, body=lease, _request_timeout=_LEASE_TIMEOUT_S)
+
+    def _call(
+        self, call: Callable[..., client.V1Lease], *arguments: object, **named: object
+    ) -> client.V1Lease:
+        """Call the client for its lock."""
+        if self._resigned.is_set():
+            raise _ResignedError
+        try:
+            return call(*arguments, **named, _request_timeout=_LEASE_TIMEOUT_S)
+        except client.ApiException as error:
+            # The lock takes a right that is missing for a Lease that another holds.
+            if error.status == HTTPStatus.FORBIDDEN and not self._is_refused:
+                self._is_refused = True
+                self._report(str(Answer(error.status, (error.body or "").encode()).error()))
+            raise
+        except _NO_ANSWER as error:
+            reason = connection_problem(error, timeout_s=_LEASE_TIMEOUT_S)
+            raise client.ApiException(status=0, reason=reason) from error
+
+    def _report(self, error: str) -> None:
+        path = f"/apis/coordination.k8s.io/v1/namespaces/{self._lock.namespace}/leases/{self._lock.name}"
+        LOGGER.warning("election_failed", extra={"fields": {"lease": path, "error": error}})

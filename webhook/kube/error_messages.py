@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import ssl
 from collections.abc import Iterator
 from http.client import IncompleteRead, RemoteDisconnected
-from typing import Any, Final
+from typing import Final
 
 from urllib3 import exceptions
 
-from policies.manifests.fields import shown
-
-#: Characters of what a credential plugin printed that are repeated; most print a sentence.
-_LONGEST_OUTPUT: Final = 300
-#: How the client names an object of the file, which may hold secrets: all from the first brace to the last.
-_CONTENT: Final = re.compile(r"/?\{.*\}", re.DOTALL)
 #: How the client begins.
 _PREFIXES: Final = ("Invalid kube-config file. ", "Invalid kube-config. ")
-#: How the client reports the exit code of a plugin, with what it printed to stderr.
-_EXITED: Final = re.compile(r"exec: process returned (-?\d+)(?:\. (.*))?", re.DOTALL)
 
 
 def connection_problem(error: BaseException, *, timeout_s: float | None = None) -> str:
@@ -114,29 +105,6 @@ def kubeconfig_problem(error: Exception) -> str:
     text = " ".join(str(error).split())
     for prefix in _PREFIXES:
         text = text.removeprefix(prefix)
-    return _CONTENT.sub("", text.replace("Expected", "expected"))
-
-
-def plugin_problem(plugin: Any, logged: str) -> str:
-    """Return why a credential plugin gave nothing, from what the client logged."""
-    command = plugin.safe_get("command")
-    name = f"the credential plugin {shown(command)}"
-    if logged.startswith("[Errno 2]"):
-        hint = plugin.safe_get("installHint")
-        advice = f": {_line(hint)}" if isinstance(hint, str) and hint else ""
-        return f"{name} is not installed, or not on the PATH{advice}"
-    if logged.startswith("[Errno"):
-        return f"{name} cannot be run: {logged.partition('] ')[2].partition(':')[0]}"
-    if exited := _EXITED.fullmatch(logged):
-        return f"{name} failed with exit code {exited[1]}" + (f": {_line(exited[2])}" if exited[2] else "")
-    if "failed to decode" in logged:
-        return f"{name} did not print an ExecCredential"
-    if logged.startswith("exec: "):
-        return f"{name}: {_line(logged.removeprefix('exec: '))}"
-    # On a terminal it prints to the terminal itself, and the client stumbles over that.
-    return f"{name} gave no credentials"
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_OUTPUT else f"{line[: _LONGEST_OUTPUT - 1]}…"
+    # The client names an object of the file by all that stands in it, which may be secret.
+    before, _, content = text.replace("Expected", "expected").partition("{")
+    return before.removesuffix("/") + content.rpartition("}")[2]

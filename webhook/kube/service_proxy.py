@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 
+import orjson
+
 from policies.manifests.errors import DocumentError
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiError, ApiServer, ClusterError
 from webhook.rbac import AUDIENCE, DEFAULT_SERVICE, PROXIED_HEADER
@@ -98,10 +100,10 @@ class Installation:
         path = f"/api/v1/namespaces/{self._namespace}/services/{proxied(self._service)}/proxy{route}"
         headers = {
             "Accept": accept,
-            "Content-Type": "application/json",
             PROXIED_HEADER: f"Bearer {self._fresh_token()}",
         }
-        answer = self._api.send("POST", path, params=query, body=body, headers=headers, timeout_s=_TIMEOUT_S)
+        sent = orjson.loads(body)
+        answer = self._api.send("POST", path, params=query, body=sent, headers=headers, timeout_s=_TIMEOUT_S)
         if not answer.ok:
             raise self._error(answer)
         if answer.headers.get("content-type", "").partition(";")[0] != accept:

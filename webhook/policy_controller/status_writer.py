@@ -17,7 +17,7 @@ from policies.config.policy_resource import PolicyResource, PolicyWorkloads, pol
 from policies.config.spread_policy import SpreadPolicy
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from webhook.component import Elect, LeaderComponent, Throttle
-from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError, unchanged
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError, unchanged
 from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.controller import PolicyResources, policies_of
 from webhook.telemetry.logs import ProblemLog
@@ -103,7 +103,7 @@ class PolicyStatusWriter(LeaderComponent):
         ]
         path = f"{SPREAD_POLICIES.path}/{resource.name}/status"
         try:
-            self._api.call("PATCH", path, body=patch, content_type=JSON_PATCH)
+            self._api.call("PATCH", path, body=patch)
         except ApiError as error:
             # Another change is on its way here, or the policy is gone.
             if not error.conflict and not error.not_found:

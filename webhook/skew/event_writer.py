@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from policies.manifests.sanitize import cut, one_line
 from policies.placement.audit.workload_audit import Risk, WorkloadAudit
 from policies.reports.audit.words import skew_text
-from webhook.kube.api_server import MERGE_PATCH, ApiError, ApiServer, ClusterError
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.telemetry.logs import LOGGER
 from webhook.telemetry.skew_metrics import SkewReport
 
@@ -220,9 +220,7 @@ class EventWriter:
         series = {"count": condition.count + 1, "lastObservedTime": _micro_time(self._clock())}
         path = f"{_path(subject)}/{condition.event}"
         try:
-            self._api.call(
-                "PATCH", path, body={"series": series}, content_type=MERGE_PATCH, timeout_s=_TIMEOUT_S
-            )
+            self._api.call("PATCH", path, body={"series": series}, timeout_s=_TIMEOUT_S)
         except ApiError as error:
             if not error.not_found:
                 raise

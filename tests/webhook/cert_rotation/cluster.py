@@ -70,7 +70,7 @@ class Objects(ApiServer):
         path: str,
         *,
         params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
+        body: object = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
         most_bytes: int | None = None,
@@ -80,12 +80,11 @@ class Objects(ApiServer):
             raise UnreachableError("memory://: Connection refused")
         if path in self.forbidden:
             return _refusal(403, "Forbidden", f"{path} is forbidden")
-        document = orjson.loads(body) if body else None
         if method != "GET" and self.before_write is not None:
             meanwhile, self.before_write = self.before_write, None
             meanwhile()
         with self._lock:
-            answer = self._answer(method, path, document)
+            answer = self._answer(method, path, body)
         if method != "GET" and answer.ok:
             self.writes.append((method, path))
         date = {"date": format_datetime(self.clock(), usegmt=True)} if self.clock else {}
@@ -157,7 +156,9 @@ def serving(cluster: Objects) -> Iterator[str]:
         def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             try:
-                answer = cluster.send(self.command, self.path.partition("?")[0], body=body or None)
+                answer = cluster.send(
+                    self.command, self.path.partition("?")[0], body=orjson.loads(body) if body else None
+                )
             except UnreachableError:
                 self.close_connection = True
                 return

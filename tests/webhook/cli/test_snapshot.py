@@ -124,7 +124,7 @@ def test_a_process_of_its_own(plane: ControlPlane, tmp_path: Path) -> None:
         pytest.param({}, b"connection refused", id="nobody listens"),
         pytest.param(
             {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plugin"}},
-            b"is not installed",
+            b"gave no credentials",
             id="no credentials",
         ),
     ],

@@ -26,8 +26,8 @@ from tests.waiting import PATIENCE_S, eventually
 from tests.webhook import running
 from tests.webhook.kube.api_server import FakeApiServer, Handler, serving
 from tests.webhook.loopback import write_kubeconfig
-from webhook.kube import client
-from webhook.kube.api_server import ApiError, KubeconfigError, UnreachableError
+from webhook.kube import api_server as module
+from webhook.kube.api_server import ApiError, KubeconfigError, UnreachableError, Watch
 from webhook.kube.client import KubernetesApiServer, connect
 
 PODS = "/api/v1/pods"
@@ -115,7 +115,7 @@ def test_files_of_a_kubeconfig_stand_beside_it(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path / "elsewhere")
     found = connect("a", kubeconfig=str(tmp_path / "config"))
 
-    assert {"Authorization": "Bearer own"} == found._credentials()
+    assert {"BearerToken": "Bearer own"} == found.client.configuration.api_key
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_of_a_line_longer_than_any_object_the_head_is_kept(
     server: FakeApiServer, api: KubernetesApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lines before and behind it are whole."""
-    monkeypatch.setattr(client, "LARGEST_OBJECT", 1000)
-    monkeypatch.setattr(client, "OBJECT_HEAD", 10)
+    monkeypatch.setattr(module, "LARGEST_OBJECT", 1000)
+    monkeypatch.setattr(module, "OBJECT_HEAD", 10)
 
     def fault(handler: Handler) -> None:
         handler.stream()
@@ -168,8 +168,8 @@ def test_a_line_without_an_end(
     server: FakeApiServer, api: KubernetesApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that never ends its line does not fill the memory."""
-    monkeypatch.setattr(client, "LARGEST_OBJECT", 1000)
-    monkeypatch.setattr(client, "_ENDLESS", 3000)
+    monkeypatch.setattr(module, "LARGEST_OBJECT", 1000)
+    monkeypatch.setattr(module, "_ENDLESS", 3000)
 
     def fault(handler: Handler) -> None:
         handler.stream()
@@ -188,6 +188,16 @@ def test_a_refused_watch(server: FakeApiServer, api: KubernetesApiServer) -> Non
 
     with pytest.raises(ApiError, match="no pods"):
         read(api)
+
+
+def test_a_redirection(server: FakeApiServer, api: KubernetesApiServer) -> None:
+    """It is an answer: what a request holds goes to no other server."""
+    server.list_faults.append(lambda handler: handler.reply(302, b"elsewhere", Location=f"{server.url}/x"))
+
+    found = api.send("GET", PODS)
+
+    assert (302, b"elsewhere") == (found.status, found.body)
+    assert [PODS] == [asked.path for asked in server.asked]
 
 
 def test_a_watch_that_breaks_off(server: FakeApiServer, api: KubernetesApiServer) -> None:
@@ -268,7 +278,7 @@ def test_nobody_of_that_name(tmp_path: Path) -> None:
 
 def test_a_watch_is_canceled_by_another_thread(server: FakeApiServer, api: KubernetesApiServer) -> None:
     """Whoever waits for a line of a silent watch waits no longer; afterwards canceling does nothing."""
-    watches, ended = list[client.KubernetesWatch](), threading.Event()
+    watches, ended = list[Watch](), threading.Event()
 
     def wait() -> None:
         try:

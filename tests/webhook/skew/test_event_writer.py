@@ -43,12 +43,12 @@ class Recorder(ApiServer):
         path: str,
         *,
         params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
+        body: object = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
         most_bytes: int | None = None,
     ) -> Answer:
-        self.asked.append((method, path, orjson.loads(body or b"null")))
+        self.asked.append((method, path, body))
         if not self.reachable:
             raise UnreachableError("nobody is there")
         message = {"kind": "Status", "message": f"no: {self.status}"}
