@@ -21,10 +21,10 @@ class Kind:
     objects: int = 3
     events: int = 0
     lists: int = 1
-    left_out: int = 0
+    left_out: tuple[LeftOutObject, ...] = ()
     errors: int = 0
     refused_s: float = 0.0
-    unread: bool = False
+    unread: str = ""
 
 
 @dataclass

@@ -7,6 +7,7 @@ import random
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from kubernetes.config.config_exception import ConfigException
 from kubernetes.leaderelection.electionconfig import Config
 from kubernetes.leaderelection.leaderelection import LeaderElection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
+from kubernetes.utils.retry import retry_on_conflict
 
 from webhook.kube.api_server import Answer
 from webhook.kube.client import KubernetesApiServer
@@ -33,8 +35,6 @@ _LEASE_TIMEOUT_S: Final = 5.0
 _LEASE_CALLS: Final = ("read_namespaced_lease", "create_namespaced_lease", "replace_namespaced_lease")
 #: What the client raises where there is no answer, or are no credentials.
 _NO_ANSWER: Final = (urllib3.exceptions.HTTPError, ConfigException, OSError)
-#: How often releasing a Lease is tried that changes meanwhile; its holder alone writes it.
-_RELEASE_ATTEMPTS: Final = 3
 
 
 def lead(
@@ -127,15 +127,8 @@ class _Election:
         """Lead no more, and give the Lease back; one that cannot be given back ends by itself."""
         self._resigned.set()
         self._term.end()
-        for _ in range(_RELEASE_ATTEMPTS):
-            try:
-                self._release()
-            except client.ApiException as error:
-                if error.status == HTTPStatus.CONFLICT:
-                    continue
-            except (*_NO_ANSWER, ValueError):
-                pass
-            return
+        with suppress(client.ApiException, *_NO_ANSWER, ValueError):
+            retry_on_conflict(self._release)
 
     def _release(self) -> None:
         named = {"name": self._lock.name, "namespace": self._lock.namespace}

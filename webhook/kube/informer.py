@@ -17,7 +17,7 @@ from policies.placement.core.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
 from webhook.kube.backoff import Backoff
-from webhook.kube.kind_record import KindStatus, LeftOutObject
+from webhook.kube.kind_record import KindRecord, LeftOutObject
 from webhook.kube.list import identity
 from webhook.kube.reflector import WATCH_S, Reflector
 from webhook.kube.snapshot_writer import without_secrets
@@ -182,16 +182,12 @@ class ClusterCache:
         """
         if not self.synced:
             return math.inf
-        alive_at = min(reflector.alive_at for reflector in self._reflectors if reflector.synced)
+        alive_at = min(reflector.alive_at for reflector in self._reflectors if reflector.record.synced)
         return max(0.0, self._clock() - alive_at)
 
     def unsynced(self) -> list[str]:
         """Return the kinds of which not all objects were seen once, each with the reason."""
-        return [
-            reflector.record.title
-            for reflector in self._reflectors
-            if not (reflector.synced or reflector.unread)
-        ]
+        return [record.title for record in self.kinds() if not (record.synced or record.unread)]
 
     def refused(self, *, longer_s: float) -> list[str]:
         """Return the kinds that the API server has refused for longer than so, each with the reason.
@@ -210,8 +206,8 @@ class ClusterCache:
 
     def left_out(self) -> list[LeftOutObject]:
         """Return the objects that cannot be read."""
-        return [obj for reflector in self._reflectors for obj in reflector.record.left_out()]
+        return [obj for record in self.kinds() for obj in record.left_out]
 
-    def kinds(self) -> list[KindStatus]:
+    def kinds(self) -> list[KindRecord]:
         """Return how the cache of each kind is."""
-        return [reflector.status() for reflector in self._reflectors]
+        return [reflector.record for reflector in self._reflectors]

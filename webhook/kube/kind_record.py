@@ -5,7 +5,7 @@ Objects or whole kinds that cannot be read are not used; all else goes on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -85,107 +85,75 @@ def unread_warning(unread: Mapping[str, str]) -> str:
     return f"not read, so not modeled where it matters: {one_line(named)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindStatus:
-    """How the cache of one kind is.
+class KindRecord:
+    """How the cache of one kind is. One thread writes, any number read.
 
     Attributes:
         kind: As the API names it.
         synced: Whether all of its objects were seen once.
-        unread: Whether the cluster is read without it.
-        objects: How many the index holds.
+        unread: Why the cluster is read without an optional kind; empty if it is not.
         events: How many a watch reported.
         lists: How many lists were read to their end.
-        left_out: How many objects are left out at the moment because they cannot be read.
         errors: How many attempts failed, and objects and events were unusable.
         last_error: Why it is not watched at the moment; empty if it is.
     """
 
-    kind: str
-    synced: bool
-    unread: bool
-    objects: int
-    events: int
-    lists: int
-    left_out: int
-    errors: int
-    last_error: str
-
-
-class KindRecord:
-    """The counts of one kind, and its last error.
-
-    Attributes:
-        events: How many a watch brought.
-        lists: How many lists were read to their end.
-    """
-
-    def __init__(self, kind: str) -> None:
-        self.events = 0
-        self.lists = 0
-        self._kind = kind
-        self._errors = 0
-        self._odd = 0
-        # What is left out, by its key. One thread writes, any number read.
+    def __init__(self, kind: str, count: Callable[[], int]) -> None:
+        """Begin with nothing; ``count`` returns how many objects the index holds."""
+        self.kind = kind
+        self.synced = False
+        self.unread = self.last_error = ""
+        self.events = self.lists = self.errors = self._odd = 0
+        self._count = count
         self._left_out: dict[tuple[str, str], LeftOutObject] = {}
-        self._last_error = ""
 
     @property
     def title(self) -> str:
         """The kind, and why it is not watched if it is not."""
-        return f"{self._kind} ({self._last_error})" if self._last_error else self._kind
+        return f"{self.kind} ({self.last_error})" if self.last_error else self.kind
 
-    def status(self, *, synced: bool, unread: bool, objects: int) -> KindStatus:
-        """Return how the cache is."""
-        return KindStatus(
-            kind=self._kind,
-            synced=synced,
-            unread=unread,
-            objects=objects,
-            events=self.events,
-            lists=self.lists,
-            left_out=len(self._left_out),
-            errors=self._errors,
-            last_error=self._last_error,
-        )
+    @property
+    def objects(self) -> int:
+        """How many the index holds."""
+        return self._count()
+
+    @property
+    def left_out(self) -> list[LeftOutObject]:
+        """Those that are left out at the moment because they cannot be read."""
+        return list(self._left_out.values())
 
     def leave_out(self, obj: LeftOutObject, trace: Exception | None = None) -> None:
         """Count an object that cannot be read, and keep it in mind until it can be or is gone."""
-        self._errors += 1
+        self.errors += 1
         known = self._left_out.get(obj.key)
         self._left_out[obj.key] = obj
         if known != obj and len(self._left_out) <= _MAX_LOGGED:
-            fields = {"kind": self._kind, "object": obj.title, "problem": obj.reason}
-            LOGGER.warning("cluster_object_left_out", extra={"fields": fields}, exc_info=trace)
+            self._warn("cluster_object_left_out", obj.reason, trace, object=obj.title)
 
     def let_in(self, key: tuple[str, str]) -> None:
         """Note that an object can be read again, or is gone; of others nothing changes."""
         self._left_out.pop(key, None)
 
-    def left_out(self) -> list[LeftOutObject]:
-        """Return the objects that are left out."""
-        return list(self._left_out.values())
-
     def odd_event(self, problem: str) -> None:
         """Count an event that says nothing of an object."""
-        self._errors += 1
+        self.errors += 1
         self._odd += 1
         if self._odd <= _MAX_LOGGED:
-            fields = {"kind": self._kind, "problem": problem}
-            LOGGER.warning("cluster_event_ignored", extra={"fields": fields})
+            self._warn("cluster_event_ignored", problem)
 
     def failed(self, problem: str, *, reported: bool, trace: Exception | None = None) -> None:
         """Count an attempt to list or watch that failed; not every watch that breaks off is reported."""
-        self._errors += 1
-        if not reported:
-            return
-        if problem != self._last_error:
-            fields = {"kind": self._kind, "problem": problem}
-            LOGGER.warning("watch_failed", extra={"fields": fields}, exc_info=trace)
-        self._last_error = problem
+        self.errors += 1
+        if reported and problem != self.last_error:
+            self._warn("watch_failed", problem, trace)
+            self.last_error = problem
 
     def watching(self) -> None:
         """Note that a watch is open."""
-        if self._last_error:
-            LOGGER.info("cluster_followed_again", extra={"fields": {"kind": self._kind}})
-        self._last_error = ""
+        if self.last_error:
+            LOGGER.info("cluster_followed_again", extra={"fields": {"kind": self.kind}})
+        self.last_error = ""
+
+    def _warn(self, event: str, problem: str, trace: Exception | None = None, **more: str) -> None:
+        fields = {"kind": self.kind, **more, "problem": problem}
+        LOGGER.warning(event, extra={"fields": fields}, exc_info=trace)

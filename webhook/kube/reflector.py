@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from policies.manifests.fields import FieldError
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, error_of
 from webhook.kube.backoff import Backoff
-from webhook.kube.kind_record import KindRecord, KindStatus, LeftOutObject
+from webhook.kube.kind_record import KindRecord, LeftOutObject
 from webhook.kube.list import CHANGES, Listing, identity, unread_reason, watch_event
 from webhook.kube.watched_resources import ListedResource
 from webhook.telemetry.logs import LOGGER
@@ -56,12 +56,10 @@ class Reflector:
     """Keeps the objects of one kind in an index as they are in the cluster.
 
     Attributes:
-        synced: Whether all objects were seen once.
+        record: How the cache of the kind is, for any thread.
         alive_at: When what is known was last known to be current, by the clock.
         refused_status: With which HTTP status the API server refuses lists and watches; 0 if it does not.
-        unread: Why the cluster is read without an optional kind; empty if it is not.
         tolerated: Whether the API server refuses what the cluster can be read without.
-        record: The counts of the kind, its last error, and what of it cannot be read, for any thread.
     """
 
     def __init__(
@@ -89,10 +87,9 @@ class Reflector:
             availability: Told why the cluster is read without an optional kind, or nothing: all of it is
                 known then.
         """
-        self.synced = False
+        self.record = KindRecord(resource.kind, partial(index.count, resource.key))
         self.alive_at = clock()
         self.refused_status = 0
-        self.unread = ""
         self.tolerated = False
         self._availability = availability
         self._api = api
@@ -103,7 +100,6 @@ class Reflector:
         self._watch_s = watch_s
         self._keep_last = keep_last
         self._kind = resource.key
-        self.record = KindRecord(resource.kind)
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._watch: Watch | None = None
@@ -121,17 +117,6 @@ class Reflector:
         # Since when the API server has refused; infinite if it does not. Whether the last attempt ended so.
         self._refused_at = math.inf
         self._refused_last = False
-
-    @property
-    def kind(self) -> str:
-        """The kind, as the API names it."""
-        return self._resource.kind
-
-    def status(self) -> KindStatus:
-        """Return how it goes."""
-        return self.record.status(
-            synced=self.synced, unread=bool(self.unread), objects=self._index.count(self._kind)
-        )
 
     def refused_s(self) -> float:
         """Return for how many seconds the API server has refused lists and watches; 0 if it does not."""
@@ -199,7 +184,7 @@ class Reflector:
         while page := self._listing.next():
             if page.first:
                 self._listed_at, self._listed_version = asked_at, page.version
-                self._missing = self._index.names(self._kind) | {obj.key for obj in self.record.left_out()}
+                self._missing = self._index.names(self._kind) | {obj.key for obj in self.record.left_out}
             for broken in page.left_out:
                 self._missing.discard(broken.key)
                 self._leave_out(broken)
@@ -216,8 +201,8 @@ class Reflector:
         self._forget_list()
         self.record.lists += 1
         # What may be listed may still not be watched.
-        self.synced = self.synced or not self._resource.optional
-        fields = {"kind": self.kind, "objects": self._index.count(self._kind), "lists": self.record.lists}
+        self.record.synced |= not self._resource.optional
+        fields = {"kind": self.record.kind, "objects": self.record.objects, "lists": self.record.lists}
         LOGGER.info("cluster_listed", extra={"fields": fields})
         return True
 
@@ -246,7 +231,7 @@ class Reflector:
         self._refused_at, self.refused_status, self.tolerated = math.inf, 0, False
         self.record.watching()
         if self._resource.optional:
-            self.synced, self.unread = True, ""
+            self.record.synced, self.record.unread = True, ""
             self._availability("")
         try:
             for line in watch:
@@ -292,9 +277,8 @@ class Reflector:
     def _apply(self, obj: dict[str, Any]) -> None:
         """Take an object in; whatever is wrong with it, it is left out alone."""
         namespace, name = identity(obj)
-        left_out = partial(
-            LeftOutObject, kind=self.kind, namespace=namespace, name=name, place="an object without a name"
-        )
+        place = "an object without a name"
+        left_out = partial(LeftOutObject, kind=self._kind[1], namespace=namespace, name=name, place=place)
         try:
             errors = self._index.apply(obj)
         except Exception as error:  # noqa: BLE001  # the others must not wait until this one is fixed
@@ -321,7 +305,7 @@ class Reflector:
         if error.gone and (self._version or self._opened_at < math.inf):
             # Nothing is wrong: it took too long to come back.
             self._forget()
-            LOGGER.info("cluster_version_expired", extra={"fields": {"kind": self.kind}})
+            LOGGER.info("cluster_version_expired", extra={"fields": {"kind": self.record.kind}})
             return
         self._refused_at, self.refused_status = min(self._refused_at, self._clock()), error.status
         if error.status not in _PASSING and (
@@ -331,9 +315,9 @@ class Reflector:
             self._forget()
         why = unread_reason(self._resource, error)
         self.tolerated = bool(why)
-        if why and (not self.synced or self.refused_s() > REFUSED_S):
+        if why and (not self.record.synced or self.refused_s() > REFUSED_S):
             # The cluster is read without this kind, until it can be listed and watched.
-            self.synced, self.unread = False, why
+            self.record.synced, self.record.unread = False, why
             self._forget()
             self._availability(why)
         self._failed(

@@ -160,7 +160,7 @@ class PolicyController(Component):
     def _listing(self) -> bool:
         """Whether the policies of the cluster are not listed yet, but may be soon."""
         reflector = self._reflector
-        if reflector is None or reflector.synced:
+        if reflector is None or reflector.record.synced:
             return False
         return not self._missing and reflector.refused_s() <= REFUSED_S
 
@@ -201,7 +201,7 @@ class PolicyController(Component):
         elif self._reflector.refused_s() > REFUSED_S:
             refusal = f"the API server refuses to list or watch {self._reflector.record.title}"
             yield f"policies of the cluster are not current: {refusal}"
-        if left_out := self._reflector.record.left_out():
+        if left_out := self._reflector.record.left_out:
             yield f"{left_out_warning(left_out)}; the last good version stays in force"
         for entry in self.resources.listed():
             if entry.errors:

@@ -27,7 +27,7 @@ from webhook.telemetry.metric_files import MetricFile, SkewSeries
 from webhook.telemetry.review_metrics import ReviewMetrics
 
 if TYPE_CHECKING:
-    from webhook.kube.kind_record import KindStatus
+    from webhook.kube.kind_record import KindRecord
 
 #: The media type of ``render()``.
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -100,14 +100,14 @@ class ClusterMetrics:
         }
         self._counted = Counts[tuple[str, str]]()
 
-    def update(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
+    def update(self, kinds: Iterable[KindRecord], *, age_s: float, stale: bool) -> None:
         """Take over what each kind has counted since this process began; stale is not used."""
         synced = True
         for kind in kinds:
-            synced = synced and (kind.synced or kind.unread)
+            synced = synced and (kind.synced or bool(kind.unread))
             self._objects.labels(kind.kind).set(kind.objects)
-            self._left_out.labels(kind.kind).set(kind.left_out)
-            self._unread.labels(kind.kind).set(kind.unread)
+            self._left_out.labels(kind.kind).set(len(kind.left_out))
+            self._unread.labels(kind.kind).set(bool(kind.unread))
             for name, counter in self._counters.items():
                 count: int = getattr(kind, name)
                 counter.labels(kind.kind).inc(count - self._counted[name, kind.kind])

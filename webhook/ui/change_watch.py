@@ -67,7 +67,7 @@ class ChangeWatch:
 
     def unwatched(self) -> list[str]:
         """Return the kinds that are not watched, each with the reason."""
-        return [reflector.record.title for reflector in self._reflectors if reflector.status().last_error]
+        return [reflector.record.title for reflector in self._reflectors if reflector.record.last_error]
 
     def was_read(self, read: Mapping[Kind, _Hashes]) -> None:
         """Compare with another reading from now on; what is not in it counts as new.

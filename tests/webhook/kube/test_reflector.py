@@ -130,10 +130,10 @@ def test_a_refusal_is_survived(server: FakeApiServer, tmp_path: Path, fault: Fau
     faults = server.list_faults if on == "list" else server.watch_faults
     faults.extend([fault] * 3)
     with following(server, tmp_path) as (reflector, index):
-        eventually(lambda: not faults and reflector._watch and not reflector.status().last_error)
+        eventually(lambda: not faults and reflector._watch and not reflector.record.last_error)
         server.put(bound("new"))
         eventually(lambda: follows(server, index))
-        told = reflector.status()
+        told = reflector.record
 
     assert {("shop", "kept"), ("shop", "new")} == index.names(POD)
     assert told.synced
@@ -171,7 +171,7 @@ def test_odd_watches(server: FakeApiServer, tmp_path: Path, fault: Fault, lists:
         eventually(lambda: len(server.requests(watch=True)) > 1)
         server.put(bound("new"))
         eventually(lambda: follows(server, index))
-        told = reflector.status()
+        told = reflector.record
 
     assert (lists, errors) == (told.lists, told.errors)
 
@@ -193,7 +193,7 @@ def test_a_relist_removes_what_is_gone_and_keeps_the_rest(server: FakeApiServer,
             del server.objects["Pod", "shop", "gone"]
         server.compact()
         server.drop()
-        eventually(lambda: reflector.status().lists == 2)
+        eventually(lambda: reflector.record.lists == 2)
 
     assert [{("shop", "gone"), ("shop", "kept")}] == during
     assert {("shop", "kept")} == index.names(POD)
@@ -212,7 +212,7 @@ def test_a_broken_watch_goes_on_where_it_was(
         eventually(lambda: len(server.requests(watch=True)) > 5)
 
     assert [] == caplog.records
-    assert (1, 5) == (len(server.requests(watch=False)), reflector.status().errors)
+    assert (1, 5) == (len(server.requests(watch=False)), reflector.record.errors)
     assert ["1", "2", "3", "4", "5", "6"] == [
         asked.query["resourceVersion"] for asked in server.requests(watch=True)[:6]
     ]
@@ -239,7 +239,7 @@ def test_a_silent_peer_is_given_up(
     with following(server, tmp_path, watch_s=0.02) as (reflector, _):
         eventually(lambda: len(server.requests(watch=True)) > 2)
 
-    assert 1 == reflector.status().lists
+    assert 1 == reflector.record.lists
 
 
 def test_it_is_never_busy(server: FakeApiServer, tmp_path: Path) -> None:
@@ -293,8 +293,8 @@ def test_it_waits_where_that_is_asked(
     """Pauses are as long as the API server asks."""
     server.list_faults.append(fault)
     with following(server, tmp_path, Backoff(first_s=0.001, longest_s=0.02)) as (reflector, _):
-        eventually(lambda: reflector.status().last_error)
-        eventually(lambda: reflector.synced)
+        eventually(lambda: reflector.record.last_error)
+        eventually(lambda: reflector.record.synced)
     first, second = (asked.at for asked in server.requests(watch=False)[:2])
 
     assert second - first >= least_s
@@ -317,7 +317,7 @@ def test_an_api_server_that_has_just_started(server: FakeApiServer, tmp_path: Pa
     backoff = Recorded(first_s=0.01, longest_s=60.0, random=lambda: 1.0)
     server.list_faults.extend([hang_up] * 4 + [status(403, {"message": "not synced"})] * 3)
     with following(server, tmp_path, backoff) as (reflector, _):
-        eventually(lambda: reflector.synced)
+        eventually(lambda: reflector.record.synced)
 
     # An outage, then refusals.
     assert [0.01, 0.02, 0.04, 0.08, 0.01, 0.02, 0.04] == backoff.pauses[:7]
@@ -334,7 +334,7 @@ def test_for_how_long_it_is_refused(
     clock = [0.0]
     server.watch_faults.extend([fault] * 10_000)
     with following(server, tmp_path, clock=lambda: clock[0]) as (reflector, index):
-        eventually(lambda: reflector.status().errors > 1)
+        eventually(lambda: reflector.record.errors > 1)
         clock[0] += 9.0
         told = [reflector.refused_s()]
         server.watch_faults.clear()
@@ -354,13 +354,11 @@ def test_the_status_names_what_is_wrong(
     server.list_faults.extend([refused_with] * 5)
     caplog.set_level(logging.WARNING, logger="evenkeel")
     with following(server, tmp_path) as (reflector, _):
-        eventually(lambda: reflector.status().errors > 1)
-        refused = reflector.status()
-        eventually(lambda: reflector.synced and not reflector.status().last_error)
+        eventually(lambda: reflector.record.errors > 1)
+        refused = (reflector.record.kind, reflector.record.synced, reflector.record.last_error)
+        eventually(lambda: reflector.record.synced and not reflector.record.last_error)
 
-    assert ("Pod", False, f"{code} {reason}: no pods") == (
-        refused.kind, refused.synced, refused.last_error,
-    )  # fmt: skip
+    assert ("Pod", False, f"{code} {reason}: no pods") == refused
     assert ["watch_failed"] == [record.getMessage() for record in caplog.records]
 
 
@@ -378,9 +376,9 @@ def test_a_bug_ends_nothing(
     monkeypatch.setattr(ClusterIndex, "names", fails_once)
     server.put(bound("kept"))
     with following(server, tmp_path) as (reflector, index):
-        eventually(lambda: reflector.synced and follows(server, index))
+        eventually(lambda: reflector.record.synced and follows(server, index))
 
-    assert 1 == reflector.status().errors
+    assert 1 == reflector.record.errors
     assert any(record.exc_info for record in caplog.records)
 
 
@@ -406,22 +404,22 @@ def test_an_unreadable_object_is_left_out_alone(
     server.put(bound("listed"))
     server.put(bound(name), _UNREADABLE[name])
     with following(server, tmp_path) as (reflector, index):
-        eventually(lambda: reflector.synced)
-        listed, names = [obj.title for obj in reflector.record.left_out()], index.names(POD)
+        eventually(lambda: reflector.record.synced)
+        listed, names = [obj.title for obj in reflector.record.left_out], index.names(POD)
         server.put(bound(name))
-        eventually(lambda: follows(server, index) and not reflector.record.left_out())
+        eventually(lambda: follows(server, index) and not reflector.record.left_out)
         server.put(bound(name), _UNREADABLE[name])
-        eventually(reflector.record.left_out)
+        eventually(lambda: reflector.record.left_out)
         while_broken = index.names(POD)
         server.put(bound("new"))
         eventually(lambda: ("shop", "new") in index.names(POD))
         server.delete(bound(name), _UNREADABLE[name])
-        eventually(lambda: not reflector.record.left_out())
-        told = reflector.status()
+        eventually(lambda: not reflector.record.left_out)
+        told = reflector.record
 
     kept = {("shop", "kept"), ("shop", "listed")}
     assert ([f"shop/{name}"], kept, kept) == (listed, names, while_broken)
-    assert (1, 2, 0) == (told.lists, told.errors, told.left_out)
+    assert (1, 2, []) == (told.lists, told.errors, told.left_out)
     assert 1 == len(server.requests(watch=True))
     logged = [record for record in caplog.records if record.getMessage() == "cluster_object_left_out"]
     assert [f"shop/{name}"] * 2 == [record.fields["object"] for record in logged]  # type: ignore[attr-defined]
@@ -434,13 +432,13 @@ def test_deep_managed_fields(server: FakeApiServer, tmp_path: Path) -> None:
     deep = text.replace(b'"metadata": {', b'"metadata": {' + fields + b", ")
     server.put(bound("web"), deep)
     with following(server, tmp_path) as (reflector, index):
-        eventually(lambda: reflector.synced)
+        eventually(lambda: reflector.record.synced)
         listed = index.names(POD)
         server.put(bound("other"), deep.replace(b'"web"', b'"other"'))
         eventually(lambda: follows(server, index))
 
     assert {("shop", "web")} == listed
-    assert [] == reflector.record.left_out()
+    assert [] == reflector.record.left_out
 
 
 def test_what_is_left_out_goes_with_a_list(server: FakeApiServer, tmp_path: Path) -> None:
@@ -449,17 +447,17 @@ def test_what_is_left_out_goes_with_a_list(server: FakeApiServer, tmp_path: Path
     server.put(bound("b"), _UNREADABLE["cut"])
     server.put(bound("c"))
     with following(server, tmp_path) as (reflector, index):
-        eventually(lambda: reflector.synced)
-        before = sorted(obj.title for obj in reflector.record.left_out())
+        eventually(lambda: reflector.record.synced)
+        before = sorted(obj.title for obj in reflector.record.left_out)
         with server.changed:
             del server.texts["Pod", "shop", "a"], server.objects["Pod", "shop", "b"]
         server.compact()
         server.drop()
-        eventually(lambda: reflector.status().lists == 2)
+        eventually(lambda: reflector.record.lists == 2)
         after = index.names(POD)
 
     assert ["item 1 of the list", "shop/cut"] == before
-    assert ([], {("shop", "a"), ("shop", "c")}) == (reflector.record.left_out(), after)
+    assert ([], {("shop", "a"), ("shop", "c")}) == (reflector.record.left_out, after)
 
 
 def test_a_bug_in_one_object(
@@ -477,7 +475,7 @@ def test_a_bug_in_one_object(
     server.put(bound("a", labels={"odd": ""}))
     server.put(bound("b"))
     with following(server, tmp_path) as (reflector, index):
-        eventually(lambda: reflector.synced)
+        eventually(lambda: reflector.record.synced)
         listed = index.names(POD)
         server.put(bound("b", labels={"odd": ""}))
         eventually(lambda: not index.names(POD))
@@ -486,7 +484,7 @@ def test_a_bug_in_one_object(
         eventually(lambda: follows(server, index))
 
     assert {("shop", "b")} == listed
-    assert [] == reflector.record.left_out()
+    assert [] == reflector.record.left_out
     assert any(record.exc_info for record in caplog.records)
 
 
@@ -497,9 +495,9 @@ def test_odd_objects_are_told_so_many_times(
     for number in range(50):
         server.put(bound(f"p{number}") | {"spec": {"nodeName": number}})
     with following(server, tmp_path) as (reflector, _):
-        eventually(lambda: reflector.synced)
+        eventually(lambda: reflector.record.synced)
 
-    assert 50 == reflector.status().errors
+    assert 50 == reflector.record.errors
     assert 20 == len(
         [record for record in caplog.records if record.getMessage() == "cluster_object_left_out"]
     )
@@ -513,7 +511,7 @@ def test_a_version_that_never_works_is_given_up(server: FakeApiServer, tmp_path:
         server.put(bound("new"))
         eventually(lambda: follows(server, index))
 
-    assert reflector.synced
+    assert reflector.record.synced
 
 
 def test_a_version_that_expired_says_nothing_of_the_age(server: FakeApiServer, tmp_path: Path) -> None:
@@ -533,7 +531,7 @@ def test_a_version_that_expired_says_nothing_of_the_age(server: FakeApiServer, t
         eventually(lambda: len(server.requests(watch=False)) > 1)
         during = reflector.alive_at
         held.set()
-        eventually(lambda: reflector.status().lists == 2)
+        eventually(lambda: reflector.record.lists == 2)
 
     assert known_at == during
 
@@ -549,11 +547,11 @@ def test_stop_is_prompt(server: FakeApiServer, tmp_path: Path, where: str) -> No
     waits: dict[str, Callable[[Reflector], object]] = {
         "list": lambda _: len(server.requests(watch=False)) > 1,
         "watch": lambda reflector: reflector._watch,
-        "pause": lambda reflector: reflector.status().errors,
+        "pause": lambda reflector: reflector.record.errors,
     }
     with following(server, tmp_path) as (reflector, _):
         eventually(lambda: waits[where](reflector))
-    errors = reflector.status().errors
+    errors = reflector.record.errors
 
     assert (1 if where == "pause" else 0) == errors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry
 
-from webhook.kube.kind_record import KindStatus
+from webhook.kube.kind_record import KindRecord, LeftOutObject
 from webhook.telemetry.metrics import ClusterMetrics, KeptCertificates
 
 
@@ -13,18 +13,10 @@ def test_counters_tell_what_came_since() -> None:
     """A kind counts from the begin of the process; a counter takes over the difference."""
     registry = CollectorRegistry()
     metrics = ClusterMetrics(registry)
-    for events in (7, 9):
-        pods = KindStatus(
-            kind="Pod",
-            synced=True,
-            unread=False,
-            objects=3,
-            events=events,
-            lists=1,
-            left_out=2,
-            errors=0,
-            last_error="",
-        )
+    pods = KindRecord("Pod", lambda: 3)
+    for name in ("a", "b"):
+        pods.leave_out(LeftOutObject(kind="Pod", name=name, reason="it is no JSON"))
+    for pods.events in (7, 9):
         metrics.update([pods], age_s=2.0, stale=False)
 
     assert 9 == registry.get_sample_value("evenkeel_cluster_events_total", {"kind": "Pod"})
