@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import urllib3
 import yaml
@@ -218,12 +218,25 @@ class KubernetesApiServer(ApiServer):
         *,
         read_s: float,
     ) -> Iterator[urllib3.HTTPResponse]:
-        request = self._request(method, path, params or {}, body, headers or {})
+        sent = {"Accept": "application/json", **(headers or {})}
+        if body is not None:
+            patch = "json-patch+" if isinstance(body, list) else "merge-patch+" if method == "PATCH" else ""
+            sent["Content-Type"] = f"application/{patch}json"
         response = None
         try:
+            request = self.client.param_serialize(
+                method,
+                path,
+                query_params=list((params or {}).items()),
+                header_params=sent,
+                body=body,
+                auth_settings=["BearerToken"],
+            )
             timeout = min(_CONNECT_S, read_s), read_s
             response = self.client.call_api(*request, _request_timeout=timeout).response
             yield response
+        except ConfigException as error:
+            raise UnreachableError(f"{self.url}: no credentials: {kubeconfig_problem(error)}") from error
         except (urllib3.exceptions.HTTPError, client.ApiException, OSError) as error:
             # The client's own error stands for one of TLS.
             cause = error.__context__ or error if isinstance(error, client.ApiException) else error
@@ -234,26 +247,6 @@ class KubernetesApiServer(ApiServer):
                 if not response.isclosed():
                     response.close()
                 response.release_conn()
-
-    def _request(
-        self, method: str, path: str, params: Mapping[str, str], body: object, headers: Mapping[str, str]
-    ) -> tuple[str, str, dict[str, str], Any, list[str]]:
-        """Return a request as the client sends it, with credentials that it has renewed if need be."""
-        sent = {"Accept": "application/json", **headers}
-        if body is not None:
-            patch = "json-patch+" if isinstance(body, list) else "merge-patch+" if method == "PATCH" else ""
-            sent["Content-Type"] = f"application/{patch}json"
-        try:
-            return self.client.param_serialize(
-                method,
-                path,
-                query_params=list(params.items()),
-                header_params=sent,
-                body=body,
-                auth_settings=["BearerToken"],
-            )
-        except (ConfigException, OSError) as error:
-            raise UnreachableError(f"{self.url}: no credentials: {kubeconfig_problem(error)}") from error
 
 
 def _answer(response: urllib3.HTTPResponse, most_bytes: int | None = None) -> Answer:

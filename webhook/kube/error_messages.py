@@ -22,7 +22,8 @@ def connection_problem(error: BaseException, *, timeout_s: float | None = None) 
         timeout_s: Seconds for which an answer was waited for; None if that is not known.
     """
     causes = list(_causes(error))
-    proxied = "the proxy does not answer: " if any(_is_proxy(cause) for cause in causes) else ""
+    by_proxy = any(isinstance(cause, exceptions.ProxyError) for cause in causes)
+    proxied = "the proxy does not answer: " if by_proxy else ""
     for cause in reversed(causes):
         if text := _words(cause, timeout_s):
             return proxied + text
@@ -39,10 +40,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         # urllib3 keeps a cause in either place, and of some errors only among their arguments.
         places = (getattr(cause, "reason", None), cause.__cause__, *cause.args)
         cause = next((inner for inner in places if isinstance(inner, BaseException)), None)
-
-
-def _is_proxy(error: BaseException) -> bool:
-    return isinstance(error, exceptions.ProxyError)
 
 
 def _words(error: BaseException, timeout_s: float | None) -> str:
@@ -63,7 +60,7 @@ def _words(error: BaseException, timeout_s: float | None) -> str:
         case exceptions.LocationParseError() | exceptions.LocationValueError():
             return "is not the address of a server"
         case OSError():
-            return error.strerror or ""
+            return _system_words(error)
     return ""
 
 
@@ -89,6 +86,11 @@ def _tls_words(error: ssl.SSLError) -> str:
     return f"the TLS handshake failed: {told}"
 
 
+def _system_words(error: OSError) -> str:
+    """Return the system's words for an error, with the file that it is about; empty if there are none."""
+    return ": ".join(filter(None, (error.strerror and error.filename, error.strerror)))
+
+
 def _plain(error: BaseException) -> str:
     """Return the message of an error, without the addresses of Python objects."""
     text = str(error)
@@ -97,8 +99,8 @@ def _plain(error: BaseException) -> str:
 
 def kubeconfig_problem(error: Exception) -> str:
     """Return the problem of a kubeconfig, on one line and without its content."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, OSError) and (words := _system_words(error)):
+        return words
     if isinstance(error, ValueError | TypeError | KeyError | AttributeError):
         # Python's own words, of a value that is not of the type that the client takes it to be.
         return "it is no valid kubeconfig"

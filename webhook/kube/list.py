@@ -103,16 +103,12 @@ class Listing:
         """Take in an answer, and request the next one."""
         is_cut = self._is_cut(body)
         answer = _parted(body[:OBJECT_HEAD]) if is_cut else _parsed(body)
-        if answer is None:
-            raise UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no JSON")
         items, metadata = answer.get("items"), answer.get("metadata")
+        version = text_member(metadata, "resourceVersion")
         # Go writes an empty list as null.
-        if not isinstance(items, list | None) or not isinstance(metadata, dict):
-            raise self._no_list()
-        version, place = metadata.get("resourceVersion"), metadata.get("continue")
-        if not isinstance(version, str) or not version:
-            raise self._no_list()
-        self._place = place if isinstance(place, str) else ""
+        if not version or not isinstance(items, list | None):
+            raise UnreachableError(f"{self._api.url}{self._resource.path}: the answer is not a list")
+        self._place = text_member(metadata, "continue")
         self._ended = not self._place
         if self._place:
             fitting = max(1, self._limit * self._page_bytes // max(1, len(body)))
@@ -152,27 +148,24 @@ class Listing:
     def _is_cut(self, body: bytes) -> bool:
         return self._most_bytes is not None and len(body) >= self._most_bytes
 
-    def _no_list(self) -> UnreachableError:
-        return UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no list")
 
-
-def _parsed(body: bytes) -> dict[str, Any] | None:
-    """Return a list, with the text of each object where it cannot be read in one go; None for no object."""
+def _parsed(body: bytes) -> dict[str, Any]:
+    """Return a list, with the text of each object where it cannot be read in one go; empty for no object."""
     try:
         answer = read_json(body).value
     except JsonError:
-        return _parted(body) if json_bytes.is_closed(body) else None
-    return answer if isinstance(answer, dict) else None
+        return _parted(body) if json_bytes.is_closed(body) else {}
+    return answer if isinstance(answer, dict) else {}
 
 
-def _parted(body: bytes) -> dict[str, Any] | None:
-    """Return a list with the text of each object, the last of which may lack its end; None for no list."""
+def _parted(body: bytes) -> dict[str, Any]:
+    """Return a list with the text of each object, the last of which may lack its end; empty for no list."""
     parts = json_bytes.members(body)
-    if not parts.get("items"):
-        return None
+    if not (items := parts.get("items")):
+        return {}
     return {
         "metadata": json_bytes.value(parts.get("metadata", b"")),
-        "items": list(json_bytes.items(parts.get("items", b""))),
+        "items": list(json_bytes.items(items)),
     }
 
 

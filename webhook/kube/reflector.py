@@ -13,7 +13,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
-from policies.manifests.fields import FieldError
+from policies.manifests.fields import FieldError, text_member
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, error_of
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, LeftOutObject
@@ -269,10 +269,8 @@ class Reflector:
         elif verb != "BOOKMARK":
             self.record.odd_event(f"an event of an unknown type: {verb[:40]!r}")
         self.alive_at = self._clock()
-        metadata = obj.get("metadata") if isinstance(obj, dict) else None
-        version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
-        if isinstance(version, str) and version:
-            self._version = version
+        if isinstance(obj, dict):
+            self._version = text_member(obj.get("metadata"), "resourceVersion") or self._version
 
     def _apply(self, obj: dict[str, Any]) -> None:
         """Take an object in; whatever is wrong with it, it is left out alone."""

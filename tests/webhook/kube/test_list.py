@@ -131,7 +131,7 @@ def test_what_is_no_list(server: FakeApiServer, api: KubernetesApiServer, body: 
     """No answer in the API server's place is taken for an empty cluster."""
     server.list_faults.append(lambda handler: handler.reply(200, body))
 
-    with pytest.raises(UnreachableError, match=r"/api/v1/pods.*: the answer is no"):
+    with pytest.raises(UnreachableError, match=r"/api/v1/pods.*: the answer is not a list"):
         Listing(api, PODS).next()
 
 
