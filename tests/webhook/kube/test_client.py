@@ -8,6 +8,8 @@ import os
 import signal
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -325,6 +327,36 @@ def test_a_worker_that_ends_leaves_the_embedded_credentials(
             eventually(lambda: server.ask("GET", "/readyz").status == 200)
 
     assert not server.lines("watch_failed")
+
+
+def test_embedded_credentials_go_with_their_process(tmp_path: Path) -> None:
+    """No key is left behind in a folder for temporary files."""
+    files = provision_self_signed(tmp_path / "pki", now=datetime.now(UTC))
+    cluster = {"server": "https://a", "certificate-authority-data": _embedded(files.ca)}
+    user = {"client-certificate-data": _embedded(files.certificate), "client-key-data": _embedded(files.key)}
+    text = a_kubeconfig(clusters=[{"name": "a", "cluster": cluster}], users=[{"name": "u", "user": user}])
+    (tmp_path / "config").write_text(text)
+    (tmp_path / "temporary").mkdir()
+    program = (
+        "import os\n"
+        "from webhook.kube.client import connect\n"
+        "for _ in range(2):\n"
+        "    found = connect('a', kubeconfig='config').client.configuration\n"
+        "if pid := os.fork():\n"
+        "    os.waitpid(pid, 0)\n"
+        "    print(*(open(file).read() for file in (found.ssl_ca_cert, found.cert_file, found.key_file)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": str(Path.cwd())},
+    )
+
+    assert all(file.read_text() in done.stdout for file in (files.ca, files.certificate, files.key))
+    assert [] == list((tmp_path / "temporary").iterdir())
 
 
 def _embedded(file: Path) -> str:
