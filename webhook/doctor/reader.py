@@ -99,22 +99,13 @@ class BoundedApiServer(ApiServer):
         self, api: ApiServer, *, total_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Start the clock: ``total_s`` are the seconds for all answers together."""
+        self.url, self.namespace = api.url, api.namespace
         self._api = api
         self._total_s = total_s
         self._clock = clock
         self._deadline = clock() + total_s
         self._answered = False
         self._hangs = ""
-
-    @property
-    def url(self) -> str:
-        """Where it is, for messages."""
-        return self._api.url
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the context."""
-        return self._api.namespace
 
     def send(self, method: str, path: str, *, timeout_s: float = TIMEOUT_S, **options: Any) -> Answer:
         """Send a request: see ``ApiServer``.

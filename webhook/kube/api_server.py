@@ -92,7 +92,7 @@ class Answer:
     Attributes:
         status: The HTTP status.
         body: As it came; never shown by ``repr``, for it may hold a token or a private key.
-        headers: Names in lower case.
+        headers: By their names in lower case.
     """
 
     status: int
@@ -178,20 +178,14 @@ class ApiServer(ABC):
     """An API server, reached with the user's or the pod's credentials. Any number of threads may use one.
 
     Attributes:
+        url: Where it is, for messages.
+        namespace: The namespace of the context, or of the pod's service account; ``default`` if none is set.
         date: What its clock said with the last answer to ``call``; None if it has not said.
     """
 
+    url: str
+    namespace: str
     date: datetime | None = None
-
-    @property
-    @abstractmethod
-    def url(self) -> str:
-        """Where it is, for messages."""
-
-    @property
-    @abstractmethod
-    def namespace(self) -> str:
-        """The namespace of the context, or of the pod's service account; ``default`` if none is set."""
 
     @abstractmethod
     def send(
@@ -258,17 +252,6 @@ class ApiServer(ABC):
             ApiError: The API server refuses, when the watch is opened.
             UnreachableError: There is no answer, or the stream breaks off.
         """
-
-
-def unchanged(version: str) -> dict[str, str]:
-    """Return the operation of a JSON patch that makes it a conflict if the object has changed meanwhile.
-
-    A ``resourceVersion`` that is written is compared.
-
-    Args:
-        version: The ``resourceVersion`` of the object as it was read.
-    """
-    return {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
 
 
 def error_of(status: int, found: object, *, text: str = "", wait_s: float | None = None) -> ApiError:

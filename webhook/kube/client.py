@@ -127,12 +127,16 @@ def _check_plugin(configuration: client.Configuration, kubeconfig: ConfigNode, u
 
 
 @cache
-def _credentials_folder() -> str:
+def _credentials_folder() -> str | None:
     """Return the folder of the files that the client makes of embedded certificates and keys.
 
-    OpenSSL reads nothing else. It is removed when this process ends.
+    OpenSSL reads nothing else. It is removed when this process ends. None where none can be made, which
+    matters only to who has embedded some.
     """
-    folder, owner = tempfile.mkdtemp(prefix="evenkeel-"), os.getpid()
+    try:
+        folder, owner = tempfile.mkdtemp(prefix="evenkeel-"), os.getpid()
+    except OSError:
+        return None
 
     def remove() -> None:
         if os.getpid() == owner:
@@ -148,9 +152,10 @@ def _keep_files(configuration: client.Configuration) -> None:
     The client removes them when any process ends that knows of them, be it a worker whose master and
     successors go on reading them.
     """
+    folder = _credentials_folder()
     for name in _FILES:
         file = getattr(configuration, name)
-        if file and file.startswith(_credentials_folder()):
+        if folder and file and file.startswith(folder):
             kept = f"{file}.kept"
             with suppress(FileExistsError):
                 os.link(file, kept)
@@ -166,17 +171,7 @@ class KubernetesApiServer(ApiServer):
 
     def __init__(self, configuration: client.Configuration, namespace: str) -> None:
         self.client = client.ApiClient(configuration)
-        self._namespace = namespace
-
-    @property
-    def url(self) -> str:
-        """Where it is, for messages."""
-        return str(self.client.configuration.host)
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the context, or of the pod's service account; ``default`` if none is set."""
-        return self._namespace
+        self.url, self.namespace = str(configuration.host), namespace
 
     def send(
         self,
@@ -191,14 +186,14 @@ class KubernetesApiServer(ApiServer):
     ) -> Answer:
         """Send a request over one of the kept connections: see ``ApiServer``."""
         with self._opened(method, path, params, body, headers, read_s=timeout_s) as response:
-            return _answer(response, most_bytes)
+            return Answer(response.status, response.read(most_bytes), response.headers)
 
     @contextmanager
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[Watch]:
         """Open a watch over a connection of its own: see ``ApiServer``."""
         with self._opened("GET", path, {**params, "watch": "1"}, read_s=idle_s) as response:
             if response.status != HTTPStatus.OK:
-                raise _answer(response).error()
+                raise Answer(response.status, response.read(), response.headers).error()
 
             def cancel() -> None:
                 # It may have ended by itself at the same moment.
@@ -247,9 +242,3 @@ class KubernetesApiServer(ApiServer):
                 if not response.isclosed():
                     response.close()
                 response.release_conn()
-
-
-def _answer(response: urllib3.HTTPResponse, most_bytes: int | None = None) -> Answer:
-    """Return a response with its body, or the first bytes of that."""
-    headers = {name.lower(): value for name, value in response.headers.itermerged()}
-    return Answer(response.status, response.read(most_bytes), headers)

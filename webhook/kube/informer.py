@@ -47,9 +47,8 @@ def followed_workloads(kinds: WorkloadKinds, *, pending_pods: bool) -> ClusterWo
         kinds: The kinds that make pods.
         pending_pods: Whether pods without a node are followed, too.
     """
-    if pending_pods:
-        return ClusterWorkloads(kinds, unread=(UNWATCHED_KINDS,))
-    return ClusterWorkloads(kinds, bound_only=True, unread=(UNWATCHED_KINDS, _PENDING_PODS))
+    unread = (UNWATCHED_KINDS,) if pending_pods else (UNWATCHED_KINDS, _PENDING_PODS)
+    return ClusterWorkloads(kinds, bound_only=not pending_pods, unread=unread)
 
 
 class WorkloadStore:

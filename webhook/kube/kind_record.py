@@ -54,7 +54,7 @@ class LeftOutObject:
         >>> LeftOutObject(kind="Pod", place="item 7 of the list", reason="it is null").title
         'item 7 of the list'
         """
-        return one_line("/".join(filter(None, self.key)))
+        return one_line("/".join(filter(None, self.key))) or "an object without a name"
 
     def __str__(self) -> str:
         return f"{self.kind} {self.title} is left out: {self.reason}"

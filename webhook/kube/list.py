@@ -47,13 +47,11 @@ class Page:
         first: Whether the list begins here, perhaps again: then what came before does not count.
         items: The objects, with their apiVersion and kind.
         left_out: Those that cannot be read.
-        version: From which a watch goes on where the list ends.
     """
 
     first: bool
     items: list[dict[str, Any]]
     left_out: list[LeftOutObject]
-    version: str
 
 
 class Listing:
@@ -61,7 +59,12 @@ class Listing:
 
     Where the place in the list has expired, as it does some minutes after the first page, it begins again.
     While a page is taken in, the next one is on its way: with 150,000 pods it saves a fifth.
+
+    Attributes:
+        version: From which a watch goes on where the list ends.
     """
+
+    version = ""
 
     def __init__(self, api: ApiServer, resource: ListedResource, *, page: int = PAGE) -> None:
         self._api = api
@@ -104,9 +107,9 @@ class Listing:
         is_cut = self._is_cut(body)
         answer = _parted(body[:OBJECT_HEAD]) if is_cut else _parsed(body)
         items, metadata = answer.get("items"), answer.get("metadata")
-        version = text_member(metadata, "resourceVersion")
+        self.version = text_member(metadata, "resourceVersion")
         # Go writes an empty list as null.
-        if not version or not isinstance(items, list | None):
+        if not self.version or not isinstance(items, list | None):
             raise UnreachableError(f"{self._api.url}{self._resource.path}: the answer is not a list")
         self._place = text_member(metadata, "continue")
         self._ended = not self._place
@@ -114,7 +117,7 @@ class Listing:
             fitting = max(1, self._limit * self._page_bytes // max(1, len(body)))
             self._limit = min(self._most, self._limit * _STEP, fitting)
             self._ahead = _begun(self._request)
-        page = Page(first, [], [], version)
+        page = Page(first, [], [])
         before = 0 if first else self._before
         for number, item in enumerate(items or (), start=before + 1):
             found = _read(item, self._resource, f"item {number:,} of the list")

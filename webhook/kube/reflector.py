@@ -109,11 +109,10 @@ class Reflector:
         self._asked_for_s = watch_s
         # Where a watch goes on; empty if only a list says what there is.
         self._version = ""
-        # The list that is being read, when it began, what is known but was not in it yet, and its version.
+        # The list that is being read, when it began, and what is known but was not in it yet.
         self._listing: Listing | None = None
         self._listed_at = 0.0
         self._missing: set[tuple[str, str]] = set()
-        self._listed_version = ""
         # Since when the API server has refused; infinite if it does not. Whether the last attempt ended so.
         self._refused_at = math.inf
         self._refused_last = False
@@ -183,7 +182,7 @@ class Reflector:
         asked_at = self._clock()
         while page := self._listing.next():
             if page.first:
-                self._listed_at, self._listed_version = asked_at, page.version
+                self._listed_at = asked_at
                 self._missing = self._index.names(self._kind) | {obj.key for obj in self.record.left_out}
             for broken in page.left_out:
                 self._missing.discard(broken.key)
@@ -197,7 +196,7 @@ class Reflector:
             asked_at = self._clock()
         for namespace, name in self._missing:
             self._drop(namespace, name)
-        self._version, self.alive_at = self._listed_version, self._listed_at
+        self._version, self.alive_at = self._listing.version, self._listed_at
         self._forget_list()
         self.record.lists += 1
         # What may be listed may still not be watched.
@@ -275,8 +274,7 @@ class Reflector:
     def _apply(self, obj: dict[str, Any]) -> None:
         """Take an object in; whatever is wrong with it, it is left out alone."""
         namespace, name = identity(obj)
-        place = "an object without a name"
-        left_out = partial(LeftOutObject, kind=self._kind[1], namespace=namespace, name=name, place=place)
+        left_out = partial(LeftOutObject, kind=self._kind[1], namespace=namespace, name=name)
         try:
             errors = self._index.apply(obj)
         except Exception as error:  # noqa: BLE001  # the others must not wait until this one is fixed

@@ -14,13 +14,14 @@ from typing import Final
 import orjson
 
 from policies.manifests.errors import DocumentError
-from webhook.kube.api_server import TIMEOUT_S, Answer, ApiError, ApiServer, ClusterError
+from policies.manifests.fields import text_member
+from webhook.kube.api_server import Answer, ApiError, ApiServer, ClusterError
 from webhook.rbac import AUDIENCE, DEFAULT_SERVICE, PROXIED_HEADER
 
 #: Seconds for which a token is requested; the API server gives none for less.
-TOKEN_S: Final = 600
+_TOKEN_S: Final = 600
 #: Seconds after which another is requested; half of its time, whatever the clocks say.
-_RENEW_AFTER_S: Final = TOKEN_S / 2
+_RENEW_AFTER_S: Final = _TOKEN_S / 2
 #: Seconds for an answer: an explanation on 150,000 pods takes some, a queue before it as many.
 _TIMEOUT_S: Final = 60.0
 
@@ -37,23 +38,6 @@ def account_of(service: str) -> str:
 
 class NotInstalledError(ClusterError):
     """There is no Evenkeel in the namespace, or one that does not have the route."""
-
-
-def request_token(api: ApiServer, namespace: str, account: str, *, timeout_s: float = TIMEOUT_S) -> str:
-    """Have a token made in the name of a service account that Evenkeel takes and the API server does not.
-
-    Raises:
-        ApiError: The API server refuses.
-        UnreachableError: There is no answer.
-    """
-    spec = {"audiences": [AUDIENCE], "expirationSeconds": TOKEN_S}
-    made = api.call(
-        "POST",
-        f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
-        body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec},
-        timeout_s=timeout_s,
-    )
-    return str((made.get("status") or {}).get("token") or "")
 
 
 class Installation:
@@ -116,11 +100,16 @@ class Installation:
         return f"Evenkeel in namespace {self._namespace}"
 
     def _fresh_token(self) -> str:
+        """Return a token in the name of a service account that Evenkeel takes and the API server does not."""
         if not self._token or self._now() >= self._renew_at:
+            account = f"/api/v1/namespaces/{self._namespace}/serviceaccounts/{account_of(self._service)}"
+            spec = {"audiences": [AUDIENCE], "expirationSeconds": _TOKEN_S}
+            body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
             try:
-                self._token = request_token(self._api, self._namespace, account_of(self._service))
+                made = self._api.call("POST", f"{account}/token", body=body)
             except ApiError as error:
                 raise self._refused(error) from error
+            self._token = text_member(made.get("status"), "token")
             self._renew_at = self._now() + _RENEW_AFTER_S
         return self._token
 

@@ -233,8 +233,9 @@ def read_index(
     for obj in read_objects(api, resources, left_out=lambda broken: warn(str(broken)), listed=listed):
         seen(obj)
         for error in index.apply(obj)[:1]:
-            metadata: dict[str, Any] = obj.get("metadata") or {}
-            warn(f"{obj['kind']} {metadata.get('namespace', '')}/{metadata.get('name')} is left out: {error}")
+            namespace, name = identity(obj)
+            found = LeftOutObject(kind=obj["kind"], namespace=namespace, name=name, reason=str(error))
+            warn(str(found))
     if unread := index.unread:
         warn(unread_warning(unread))
     return index

@@ -17,7 +17,7 @@ from policies.config.policy_resource import PolicyResource, PolicyWorkloads, pol
 from policies.config.spread_policy import SpreadPolicy
 from policies.placement.core.cluster_workloads import ClusterWorkloads
 from webhook.component import Elect, LeaderComponent, Throttle
-from webhook.kube.api_server import ApiError, ApiServer, ClusterError, unchanged
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.kube.watched_resources import SPREAD_POLICIES
 from webhook.policy_controller.controller import PolicyResources, policies_of
 from webhook.telemetry.logs import ProblemLog
@@ -97,7 +97,8 @@ class PolicyStatusWriter(LeaderComponent):
 
     def _write(self, resource: PolicyResource, status: Mapping[str, Any]) -> None:
         patch = [
-            unchanged(resource.version),
+            # A version that is written is compared.
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": resource.version},
             # Whole: a merge would keep fields of a spec that are gone.
             {"op": "add", "path": "/status", "value": status},
         ]

@@ -46,7 +46,7 @@ def candidates(cluster: Objects, folder: Path) -> Iterator[Stand]:
     resigns: list[Callable[[], None]] = []
     with serving(cluster) as url:
         api = connect(kubeconfig=write_kubeconfig(folder, url))
-        api._namespace = "evenkeel"
+        api.namespace = "evenkeel"
 
         def stand(identity: str) -> tuple[Candidate, Callable[[], None]]:
             candidate = Candidate()

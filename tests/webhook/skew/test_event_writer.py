@@ -24,18 +24,12 @@ BAD, GOOD = a_workload_skew(a_skew(3)), a_workload_skew(a_skew())
 class Recorder(ApiServer):
     """An API server that holds Events, or answers as a test says."""
 
+    url = "https://recorder"
+    namespace = "evenkeel"
     #: Method and path of each request, with its body.
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
     status: int = 201
     reachable: bool = True
-
-    @property
-    def url(self) -> str:
-        return "https://recorder"
-
-    @property
-    def namespace(self) -> str:
-        return "evenkeel"
 
     def send(
         self,
