@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from certs.keypair import KeyPair
 from certs.keyring import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
@@ -14,17 +16,19 @@ from certs.store import provision_self_signed
 from webhook import assembly
 from webhook.assembly import CERTIFICATES
 from webhook.component import Component
-from webhook.gunicorn.application import Application, Served
-from webhook.gunicorn.listener import open_listener, parse_bind, shown_address
+from webhook.gunicorn.application import Application
 from webhook.http.application import HttpApplication
 from webhook.http.authorization.authorizer import Authorizer, access_mode, build_authorizer, is_loopback
 from webhook.http.path_tokens import PathTokens
-from webhook.http.problems import problem
 from webhook.http.state import ServerState
+from webhook.listener import open_listener, parse_bind, shown_address
 from webhook.settings import Settings
 from webhook.telemetry import logs
 from webhook.telemetry.logs import LOGGER, EventLog, Value, without_waiting
 from webhook.telemetry.metrics import Telemetry
+
+#: Objects made since the last collection after which the collector looks for cycles.
+_COLLECT_AFTER: Final = 20_000
 
 
 def _now() -> datetime:
@@ -112,22 +116,14 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     if told_to_all and (settings.live or settings.cluster):
         why = "who reaches the port learns of the cluster from reviews: give --path-tokens or --client-ca"
         LOGGER.warning("cluster_told_to_all", extra={"fields": {"why": why}})
-    app = HttpApplication(state)
-    served = Served(
-        asgi=app,
-        at_once=app.at_once,
-        listener=listener,
-        ssl_context=certificates.context,
-        error_body=problem,
-        begin_drain=lambda: _begin_drain(state),
-        tick=app.tick,
-        when_ready=_announcement(shown_address(listener.getsockname()), state, certificate),
-        begin_work=state.begin,
-        prepared=state.prepared,
-        end_work=state.end,
-        forget_worker=telemetry.forget_process,
-    )
-    Application(settings, served).run()
+    hooks: dict[str, Callable[..., None]] = {
+        "when_ready": _announcement(shown_address(listener.getsockname()), state, certificate),
+        "pre_fork": _spare_collector,
+        "post_worker_init": lambda _worker: state.begin(),
+        "worker_exit": lambda _arbiter, _worker: state.end(),
+        "child_exit": lambda _arbiter, worker: telemetry.forget_process(worker.pid),
+    }
+    Application(settings, HttpApplication(state), listener, certificates.context, hooks).run()
 
 
 def _server_state(
@@ -206,12 +202,15 @@ def _certificate_files(settings: Settings, folder: Path, host: str) -> tuple[Pat
     return given / SERVING_CERTIFICATE, given / SERVING_KEY
 
 
-def _begin_drain(state: ServerState) -> None:
-    state.draining = True
-    LOGGER.info("draining", extra={"fields": {"seconds": state.settings.drain_s}})
+def _spare_collector(_arbiter: object, _worker: object) -> None:
+    """Look for cycles less often: a review makes some 200 objects; Python would search after every third."""
+    # What exists now lives as long as the server; its memory stays shared between the workers.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER)
 
 
-def _announcement(address: str, state: ServerState, certificate: Path) -> Callable[[], None]:
+def _announcement(address: str, state: ServerState, certificate: Path) -> Callable[..., None]:
     """Return the function that logs once where the server listens and which inputs it decides by."""
     context = state.current.context
     cluster = context.cluster
@@ -229,4 +228,4 @@ def _announcement(address: str, state: ServerState, certificate: Path) -> Callab
         fields |= {"nodes": cluster.node_count, "pods": cluster.pod_count}
     if (authority := certificate.with_name(CA_CERTIFICATE)).exists():
         fields["ca"] = str(authority)
-    return lambda: LOGGER.info("serving", extra={"fields": fields})
+    return lambda _arbiter: LOGGER.info("serving", extra={"fields": fields})

@@ -23,9 +23,9 @@ from webhook.cli.terminal import note
 from webhook.late_imports import late_imports, run_late_imports
 
 with late_imports():
+    from webhook import listener as listener_module
     from webhook import private_folder as webhook_private_folder
     from webhook.cli import live, ui_cluster
-    from webhook.gunicorn import listener as gunicorn_listener
     from webhook.telemetry import logs
     from webhook.ui import app, change_watch, embedded, readings
     from webhook.ui import server as ui_server
@@ -98,7 +98,7 @@ def command(
         raise UsageError("only one of --file and --cluster may be standard input")
     opened = read_content(file).decode(errors="replace") if file else ""
     # Before a large cluster is read for nothing.
-    listener = gunicorn_listener.open_listener(f"{ui_server.HOST}:{port}")
+    listener = listener_module.open_listener(f"{ui_server.HOST}:{port}")
     with listener, webhook_private_folder.private_folder(webhook_private_folder.PAGE) as folder:
         page = first_reading(options, opened, Autoscale(autoscale))
         access = ui_server.PageAccess(listener.getsockname()[1])

@@ -1,1 +1,1 @@
-"""Evenkeel's changes of gunicorn's ASGI worker: settings, deadlines of connections, and the drain."""
+"""gunicorn with uvicorn's worker: settings, and what a connection needs beside what both have."""

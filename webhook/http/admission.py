@@ -2,9 +2,7 @@
 
 What is decided, and its JSON, is ``webhook.admission.respond``'s; this module only reads the request, waits
 for what the cache of the cluster does not have yet, tells log and metrics, and writes the answer. A review
-is computed in the event loop: it is short, and handing it to a thread costs more than it takes. Most reviews
-are small and wait for nothing: ``at_once`` answers those without ASGI, and what it has begun of the others
-comes to ``__call__`` with their scope.
+is computed in the event loop: it is short, and handing it to a thread costs more than it takes.
 """
 
 from __future__ import annotations
@@ -13,9 +11,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import AsyncExitStack
-from functools import partial
+from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -53,6 +49,8 @@ PHASES: Final[Mapping[str, Phase]] = {f"/{phase.value}": phase for phase in Phas
 #: The share of a request's time in which a large review waits for room: the rest is for being denied.
 _ROOM_SHARE: Final = 0.5
 
+#: Why a large review was not read.
+_NO_ROOM: Final = "too many large objects are being reviewed, try again"
 _JSON: Final = JSON.encode()
 _CONTENT_TYPE: Final = (b"Content-Type", _JSON)
 
@@ -70,39 +68,21 @@ class AdmissionRoutes:
         # Before the workers are forked: reading fifty modules would take the first review's time.
         rules_at_admission()
 
-    def at_once(self, phase: Phase, scope: Scope) -> Callable[[bytes], BegunReview] | None:
-        """Return the function that answers a review when its body has come; None where ``__call__`` reads it.
-
-        Args:
-            phase: Which webhook is called.
-            scope: The head of the request, of which gunicorn has seen that the body is small.
-        """
-        headers = dict(scope["headers"])
-        usual = headers.get(b"content-type") == _JSON and int(headers[b"content-length"]) <= self._limit
-        return partial(self._begin, phase, scope) if usual and self._has_certificate(scope) else None
-
-    def _begin(self, phase: Phase, scope: Scope, body: bytes) -> BegunReview:
-        """Answer a review whose body has come, if that takes no waiting."""
-        began = time.perf_counter()
-        request = self._request(body, phase, scope)
-        outcome = respond(request, self._current.usable())
-        seconds = time.perf_counter() - began
-        if not isinstance(outcome, Reply) or outcome.preliminary:
-            return BegunReview(request, outcome, seconds, None)
-        begun = BegunReview(request, outcome, seconds, outcome.body)
-        self._note(begun)
-        return begun
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; not at all if the client leaves before it has come."""
-        phase = PHASES[split_path(scope["path"])[0]]
+        route, token = split_path(scope["path"])
+        phase, budget = PHASES[route], _budget(scope)
         try:
-            async with AsyncExitStack() as held:
-                begun = scope.get("evenkeel.begun") or await self._receive(phase, scope, receive, held)
+            headers, until = self._checked(scope), budget.deadline(share=_ROOM_SHARE)
+            # Holds the room that the review takes in memory.
+            with ExitStack() as held:
+                body = await self._bodies.read_review(headers, receive, self._limit, held, until=until)
+                request = ReviewRequest(body.data, phase, budget, self._is_known(scope, token))
+                begun = self._begin(request, body.missing)
                 if isinstance(begun.outcome, Reply) and begun.outcome.preliminary:
                     begun = await self._waits.finish(begun, begun.outcome)
-                    self._note(begun)
                 outcome = begun.outcome
+            self._note(begun)
         except RefusalError as refusal:
             outcome = RefusedReview(refusal.status, refusal.message, refusal.errors)
         except ClientGoneError:
@@ -113,42 +93,21 @@ class AdmissionRoutes:
             case RefusedReview():
                 await _send(send, outcome.status, self._refuse(outcome, phase))
 
-    async def _receive(
-        self, phase: Phase, scope: Scope, receive: Receive, held: AsyncExitStack
-    ) -> BegunReview:
-        """Receive a review and begin to answer it.
+    def _begin(self, request: ReviewRequest, missing: MissingRest) -> BegunReview:
+        """Answer a review that has come, or its beginning, as far as that takes no waiting."""
+        began, context = time.perf_counter(), self._current.usable()
+        if missing is MissingRest.NOTHING:
+            outcome = respond(request, context)
+        else:
+            too_large = f"its review has more than {self._limit} bytes"
+            why = too_large if missing is MissingRest.TOO_LARGE else _NO_ROOM
+            outcome = respond_unreviewable(request, context, why)
+        return BegunReview(request, outcome, time.perf_counter() - began)
 
-        Args:
-            phase: Which webhook is called.
-            scope: The request.
-            receive: Returns the next part of its body.
-            held: Holds the room that the review takes in memory.
-
-        Raises:
-            RefusalError: It gets no answer.
-            ClientGoneError: It never came.
-        """
-        headers = self._checked(scope)
-        until = _budget(scope).deadline(share=_ROOM_SHARE)
-        body = await self._bodies.read_review(headers, receive, self._limit, held, until=until)
-        match body.missing:
-            case MissingRest.NOTHING:
-                return self._begin(phase, scope, body.data)
-            case MissingRest.TOO_LARGE:
-                why = f"its review has more than {self._limit} bytes"
-            case MissingRest.NO_ROOM:
-                why = "too many large objects are being reviewed, try again"
-        began, request = time.perf_counter(), self._request(body.data, phase, scope)
-        outcome = respond_unreviewable(request, self._current.usable(), why)
-        begun = BegunReview(request, outcome, time.perf_counter() - began, None)
-        self._note(begun)
-        return begun
-
-    def _request(self, body: bytes, phase: Phase, scope: Scope) -> ReviewRequest:
-        """Return a request whose body has come; whatever token its path has, it is answered."""
+    def _is_known(self, scope: Scope, token: str) -> bool:
+        """Return whether a caller is the API server; whatever token its path has, it is answered."""
         tokens = None if "tls" in scope["extensions"] else self._state.path_tokens
-        known = tokens is None or tokens.admits(split_path(scope["path"])[1])
-        return ReviewRequest(body, phase, _budget(scope), known)
+        return tokens is None or tokens.admits(token)
 
     def _has_certificate(self, scope: Scope) -> bool:
         """Return whether a client has shown what it must; the handshake has verified it."""
@@ -184,7 +143,7 @@ class AdmissionRoutes:
         """
         events = self._state.events
         while self._done:
-            request, reply, seconds, _ = self._done.popleft()
+            request, reply, seconds = self._done.popleft()
             if not isinstance(reply, Reply):
                 continue
             self._state.telemetry.reviews.count(request.phase, reply, seconds=seconds)

@@ -6,21 +6,21 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from http import HTTPStatus
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import orjson
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
 
 from policies.manifests.wire_reader import prepare
 from webhook.component import Confidential
-from webhook.gunicorn.protocol import AtOnce
-from webhook.http.admission import PHASES, AdmissionRoutes
+from webhook.http.admission import AdmissionRoutes
 from webhook.http.api_routes import API_ROUTES, ApiCall, ApiReply, ApiRoute
 from webhook.http.authorization.authorizer import OpenAuthorizer
 from webhook.http.authorization.token_reviewer import read_credential
 from webhook.http.body import Receive, Scope, Send
 from webhook.http.child_processes import Limit, LimitError
 from webhook.http.flask_answers import answer_errors, compress, limit_refusal
+from webhook.http.lifespan import live
 from webhook.http.openapi import ProbeAnswer, document
 from webhook.http.pages import Pages
 from webhook.http.problems import JSON, RefusalError
@@ -66,18 +66,27 @@ class HttpApplication:
         self._pages = Pages(state, create_app(state))
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Answer one request."""
-        return (self._admission if split_path(scope["path"])[0] else self._pages)(scope, receive, send)
-
-    def at_once(self, path: bytes) -> AtOnce | None:
-        """Return what may answer a request to a path as soon as it has come; None if nothing may."""
-        phase = PHASES.get(split_path(path.decode("latin-1"))[0])
-        return partial(self._admission.at_once, phase) if phase else None
+        """Answer one request; while the process drains, each answer says that it is the last one."""
+        if scope["type"] == "lifespan":
+            return live(self._state, self.tick, receive, send)
+        answer = self._admission if split_path(scope["path"])[0] else self._pages
+        return answer(scope, receive, _closing(send) if self._state.draining else send)
 
     def tick(self) -> None:
         """Do what is due beside the requests; called now and then, and before the process ends."""
         self._admission.settle()
         self._state.tick()
+
+
+def _closing(send: Send) -> Send:
+    """Return the same, which tells the client that the connection ends with the answer."""
+
+    def tell(message: dict[str, Any]) -> Awaitable[None]:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], (b"Connection", b"close")]
+        return send(message)
+
+    return tell
 
 
 def create_app(state: ServerState) -> Flask:

@@ -10,12 +10,11 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from enum import Enum
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from webhook.gunicorn.request_head import MOST_DIGITS
 from webhook.http.problems import JSON, RefusalError
 
 #: Bytes of a body that may be gathered for any number of clients at once. Bounds the memory that slow uploads
@@ -28,6 +27,9 @@ _HUGE: Final = 4 * 1024 * 1024
 #: Bytes of a review that are taken and thrown away, so that its sender reads the answer, in so many times the
 #: limit. Beyond it no API server can store the objects.
 _TIMES_THE_LIMIT: Final = 8
+
+#: Digits of a length: nobody can send more.
+_MOST_DIGITS: Final = 18
 
 #: The ASGI callables of a request.
 Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -81,14 +83,14 @@ class BodyReader:
         """
         if (check_headers(headers) or 0) > limit:
             raise _too_large(limit)
-        async with AsyncExitStack() as held:
+        with ExitStack() as held:
             found = await self._read(receive, limit, held, math.inf)
             if found.missing is MissingRest.TOO_LARGE:
                 raise _too_large(limit)
             return found.data
 
     async def read_review(
-        self, headers: Headers, receive: Receive, limit: int, held: AsyncExitStack, *, until: float
+        self, headers: Headers, receive: Receive, limit: int, held: ExitStack, *, until: float
     ) -> ReviewBody:
         """Return a review, or its beginning if it has more than ``limit`` bytes or there is no room for it.
 
@@ -118,7 +120,7 @@ class BodyReader:
                 raise _too_large(limit)
         return found
 
-    async def _read(self, receive: Receive, limit: int, held: AsyncExitStack, until: float) -> ReviewBody:
+    async def _read(self, receive: Receive, limit: int, held: ExitStack, until: float) -> ReviewBody:
         """Return a body, or its beginning and what is missing."""
         message = await receive()
         if (
@@ -145,7 +147,7 @@ class BodyReader:
         raise ClientGoneError
 
 
-async def _enter(room: asyncio.Semaphore, held: AsyncExitStack, until: float) -> bool:
+async def _enter(room: asyncio.Semaphore, held: ExitStack, until: float) -> bool:
     """Return whether there was room before so much time had passed."""
     left = until - time.monotonic()
     try:
@@ -183,7 +185,7 @@ def announced_length(headers: Headers) -> int | None:
     length = headers.get(b"content-length")
     if length is None:
         return None
-    if not length.isdigit() or len(length) > MOST_DIGITS:
+    if not length.isdigit() or len(length) > _MOST_DIGITS:
         raise RefusalError(HTTPStatus.BAD_REQUEST, "invalid Content-Length")
     return int(length)
 

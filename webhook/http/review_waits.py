@@ -49,13 +49,11 @@ class BegunReview(NamedTuple):
         request: The request.
         outcome: What came of it so far.
         seconds: Seconds that it took to decide, without waiting.
-        body: The bytes of the answer; None if there is none, or not yet.
     """
 
     request: ReviewRequest
     outcome: Reply | RefusedReview
     seconds: float
-    body: bytes | None
 
 
 class ReviewWaits:

@@ -15,8 +15,8 @@ from tests.for_each import for_each
 from tests.webhook.cli.in_process import evenkeel
 from webhook.cli import main
 from webhook.cli.command import first_paragraph
-from webhook.gunicorn.listener import ListenError
 from webhook.kube.api_server import UnreachableError
+from webhook.listener import ListenError
 
 
 @pytest.mark.parametrize(

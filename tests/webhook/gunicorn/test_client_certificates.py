@@ -13,7 +13,7 @@ from certs.ca import create_ca
 from certs.keypair import KeyPair
 from tests.certs.builders import CA, NOW, a_client
 from tests.webhook.running import REVIEW, Server, ask, serving
-from webhook.gunicorn.listener import shown_address
+from webhook.listener import shown_address
 
 pytestmark = pytest.mark.slow
 

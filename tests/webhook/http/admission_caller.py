@@ -15,9 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from policies.config.context import AdmissionContext
 from webhook.admission.current_context import CurrentContext
-from webhook.admission.review import Phase
 from webhook.http.admission import AdmissionRoutes
-from webhook.http.review_waits import BegunReview
 from webhook.http.state import ServerState
 from webhook.settings import LogFormat, LogLevel, Settings
 from webhook.telemetry import logs
@@ -50,27 +48,6 @@ class Caller:
         """Answer one request, whose body comes in parts."""
         return asyncio.run(self.answer(*parts, path=path, **scope))
 
-    def begin(self, body: bytes, phase: Phase = Phase.VALIDATE, **scope: Any) -> BegunReview:
-        """Begin to answer one review as the server does."""
-
-        async def begin() -> BegunReview:
-            found = self.routes.at_once(phase, self._scope(body, **scope))
-            assert found is not None
-            return found(body)
-
-        return asyncio.run(begin())
-
-    def at_once(self, body: bytes, phase: Phase = Phase.VALIDATE, **scope: Any) -> bytes | None:
-        """Answer one review as the server does first; None if it must ask in the other way."""
-
-        async def answer() -> bytes | None:
-            found = self.routes.at_once(phase, self._scope(body, **scope))
-            answered = found(body).body if found else None
-            await asyncio.sleep(0)
-            return answered
-
-        return asyncio.run(answer())
-
     @staticmethod
     def _scope(*parts: bytes, **scope: Any) -> dict[str, Any]:
         headers = {"content-type": "application/json", "content-length": str(len(b"".join(parts)))}
@@ -98,8 +75,7 @@ class Caller:
             sent.append(message)
 
         await self.routes(self._scope(*parts, path=path, **scope), receive, send)
-        # The event loop counts and logs reviews after its turn.
-        await asyncio.sleep(0)
+        self.routes.settle()
         if not sent:
             return None
         start, body = sent

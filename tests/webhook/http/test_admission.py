@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +19,6 @@ from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.http.admission_caller import Caller, loggers
 from tests.webhook.running import REVIEW, review_of
 from webhook.admission import respond as respond_module
-from webhook.admission.review import Phase
 from webhook.http import body as body_module
 from webhook.http import review_waits
 from webhook.http.body import _MOST_LARGE
@@ -191,32 +189,6 @@ def test_a_review_is_counted_and_logged(caller: Caller) -> None:
     )
 
 
-def test_a_review_is_answered_at_once(caller: Caller) -> None:
-    """A review that need not wait is answered without ASGI: the same, counted and logged once."""
-    answer = caller.at_once(REVIEW)
-    [line] = caller.log()
-
-    assert answer is not None
-    assert caller.call(REVIEW) == json.loads(answer)
-    assert " info review_ignored uid=6b1f phase=validate " in line
-    labels = {"phase": "validate", "verdict": "ignored"}
-    assert 2 == caller.registry.get_sample_value("evenkeel_admission_requests_total", labels)
-
-
-@pytest.mark.parametrize(
-    ("body", "scope"),
-    [
-        pytest.param(b"{}", {}, id="no review"),
-        pytest.param(REVIEW, {"headers": {"content-type": "text/plain"}}, id="text"),
-    ],
-)
-def test_errors_are_left_to_asgi(caller: Caller, body: bytes, scope: dict[str, Any]) -> None:
-    """A request without an answer is neither counted nor logged before it has one."""
-    assert caller.at_once(body, **scope) is None
-    caller.call(REVIEW)
-    assert 1 == len(caller.log())
-
-
 @pytest.fixture
 def foresighted() -> Iterator[Caller]:
     """An app that knows a cluster on which ``UNFIT`` does not fit."""
@@ -318,7 +290,7 @@ class _Clock:
 def test_no_review_is_decided_twice(
     following: tuple[Caller, ClusterIndex], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A review that waited in vain gets the first decision; ASGI continues the one that was started."""
+    """A review that waited in vain gets the first decision."""
     caller, _ = following
     decisions: list[object] = []
     decide = respond_module.decide
@@ -331,34 +303,12 @@ def test_no_review_is_decided_twice(
     # At the second look, the time is over.
     looks = iter([0.0])
     monkeypatch.setattr(review_waits, "time", _Clock(lambda: next(looks, time.monotonic() + 3600)))
-    scope: dict[str, Any] = {}
-    scope["evenkeel.begun"] = caller.begin(FIRST_POD, Phase.MUTATE, **scope)
-    answer = caller.call(path="/mutate", **scope)
+    answer = caller.call(FIRST_POD, path="/mutate")
 
     assert answer["response"]["allowed"]
     assert 1 == len(decisions)
     [line] = caller.log()
     assert " waited_ms=" in line
-
-
-@pytest.mark.parametrize("body", [b"{}", b"[" * 100], ids=["no review", "no JSON"])
-def test_an_error_is_found_once(caller: Caller, body: bytes) -> None:
-    """A body that is refused is not read again for ASGI, which sends the error."""
-    begun = caller.begin(body)
-    scope: dict[str, Any] = {"evenkeel.begun": begun}
-    answer = caller.call(**scope)
-
-    assert 400 == caller.status
-    assert {"error", "details"} == answer.keys()
-
-
-def test_waiting_is_left_to_asgi(following: tuple[Caller, ClusterIndex]) -> None:
-    """A review that needs what is not there yet is not answered at once."""
-    caller, cluster = following
-
-    assert caller.at_once(FIRST_POD, Phase.MUTATE) is None
-    cluster.apply(REPLICA_SET)
-    assert caller.at_once(FIRST_POD, Phase.MUTATE) is not None
 
 
 def test_a_review_waits_for_the_cache(
@@ -413,7 +363,5 @@ def test_client_certificate(caller: Caller, extensions: dict[str, Any], status: 
     """With --client-ca, who shows no certificate gets no review."""
     caller.routes._needs_certificate = True
     caller.call(REVIEW, extensions=extensions)
-    answer = caller.at_once(REVIEW, extensions=extensions)
 
     assert status == caller.status
-    assert (status == 200) is (answer is not None)

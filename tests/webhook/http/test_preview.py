@@ -123,7 +123,7 @@ class Server:
             "extensions": {}, "evenkeel.arrived": time.monotonic(), "headers": list(headers.items()),
         }  # fmt: skip
         await self.routes(scope, receive, send)
-        await asyncio.sleep(0)
+        self.routes.settle()
         found: dict[str, Any] = json.loads(sent[1]["body"])
         return found
 

@@ -16,7 +16,7 @@ from policies.model.workload_kinds import WorkloadKinds
 from policies.model.workload_ref import WorkloadRef
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_node, a_pod, a_replica_set, a_workload
-from webhook.gunicorn.listener import open_listener
+from webhook.listener import open_listener
 from webhook.ui.app import create_page
 from webhook.ui.cluster import ClusterObjects, PageCluster
 from webhook.ui.embedded import BuiltFile

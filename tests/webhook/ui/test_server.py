@@ -18,7 +18,7 @@ from werkzeug.serving import ThreadedWSGIServer
 from policies.placement.explain.explain import Explained, explain_object
 from tests.waiting import PATIENCE_S, eventually
 from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
-from webhook.gunicorn.listener import open_listener
+from webhook.listener import open_listener
 from webhook.ui import placing
 from webhook.ui.bodies import MOST_TEXT_BYTES
 from webhook.ui.readings import PageState

@@ -15,7 +15,6 @@ from enum import StrEnum
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from webhook.gunicorn.listener import parse_bind
 from webhook.http.authorization.token_reviewer import (
     AccessDecision,
     Credential,
@@ -26,6 +25,7 @@ from webhook.http.authorization.token_reviewer import (
 )
 from webhook.http.limits import BusyError, MaxConcurrent, RateLimiter
 from webhook.kube.api_server import ApiServer
+from webhook.listener import parse_bind
 from webhook.rbac import PROXIED_HEADER, Resource
 from webhook.settings import Access, Settings
 from webhook.telemetry.logs import LOGGER

@@ -6,7 +6,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ LEAVING = 30
 
 HEAD = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 LENGTH = b"Content-Length: %d\r\n\r\n" % len(REVIEW)
-#: A review that is answered as soon as it has come, one that gunicorn gives to the application, and none.
+#: A review, one that says what all mean, and none.
 WHOLE = HEAD + LENGTH + REVIEW
 KEPT = HEAD + b"Connection: keep-alive\r\n" + LENGTH + REVIEW
 BROKEN = HEAD + b"Content-Length: 2\r\n\r\n{}"
@@ -39,30 +39,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(scope="module", params=["parser in C", "parser in Python"])
-def parsing(
-    server: Server, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Server]:
-    """A server with each of gunicorn's parsers: the image has the one in Python."""
-    if request.param == "parser in C":
-        yield server
-        return
-    options = (f"--read-timeout-s={READ_TIMEOUT_S}", "--max-review-bytes=1000000")
-    with pytest.MonkeyPatch.context() as patched:
-        run = "import sys; sys.modules['gunicorn_h1c'] = None; from webhook.cli.start import run; run()"
-        patched.setattr("tests.webhook.running._RUN", run)
-        with serving(tmp_path_factory.mktemp("python"), *options) as running:
-            yield running
-
-
-def test_closed_connections_leave_nothing(parsing: Server) -> None:
+def test_closed_connections_leave_nothing(server: Server) -> None:
     """The memory of a connection is free when it is closed, without the garbage collector."""
-    _open_and_close(parsing, 50)
-    before = _resident_kib(parsing)
-    _open_and_close(parsing, 300)
+    _open_and_close(server, 50)
+    before = _resident_kib(server)
+    _open_and_close(server, 300)
 
     # A connection that stays takes some 100 KiB.
-    assert _resident_kib(parsing) - before < 300 * 20
+    assert _resident_kib(server) - before < 300 * 20
 
 
 def _open_and_close(server: Server, count: int) -> None:
@@ -100,7 +84,7 @@ def test_silent_connections_hold_no_thread(server: Server) -> None:
     ],
 )
 def test_dripping_requests_end_at_the_deadline(server: Server, start: bytes, drip: bytes) -> None:
-    """A client that always sends a little gets 408 at the deadline, and holds no thread until then."""
+    """A client that always sends a little gets 400 at the deadline, and holds no thread until then."""
     with ExitStack() as stack:
         slow = [stack.enter_context(server.tls()) for _ in range(THREADS + 2)]
         for sock in slow:
@@ -109,7 +93,7 @@ def test_dripping_requests_end_at_the_deadline(server: Server, start: bytes, dri
         received = _drip(slow, drip)
 
     assert answer.status == 200
-    assert [408] * len(slow) == [int(text.split()[1]) for text in received]
+    assert [400] * len(slow) == [int(text.split()[1]) for text in received]
 
 
 def _drip(slow: list[ssl.SSLSocket], drip: bytes) -> list[bytes]:
@@ -173,19 +157,17 @@ def _ends(sock: socket.socket, rest: bytes) -> bool:
     [
         pytest.param(b"NONSENSE\r\n\r\n", 400, id="400: no request line"),
         pytest.param(b"GET /livez HTTP/1.1\r\nA B: c\r\n\r\n", 400, id="400: space in a field name"),
-        pytest.param(b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n", 414, id="414: 9,000 bytes of path"),
-        pytest.param(
-            b"GET / HTTP/1.1\r\nA: " + b"a" * 9000 + b"\r\n\r\n", 431, id="431: 9,000 bytes of field"
-        ),
+        pytest.param(b"GET /" + b"a" * 90_000, 400, id="400: 90,000 bytes of path"),
+        pytest.param(b"GET / HTTP/1.1\r\nA: " + b"a" * 90_000, 400, id="400: 90,000 bytes of field"),
         pytest.param(HEAD + b"Content-Length: 9x\r\n\r\n", 400, id="400: length is no number"),
         pytest.param(HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, id="400: 2 lengths"),
         pytest.param(HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", 400, id="400: 5,000 digits"),
         pytest.param(HEAD + b"Content-Length: 8000001\r\n\r\n", 413, id="413: 8 times the limit"),
         pytest.param(HEAD + b"Transfer-Encoding: gzip\r\n\r\n", 400, id="400: transfer coding without end"),
-        pytest.param(HEAD + b"Transfer-Encoding: new\r\n\r\n", 0, id="400 or 501: unknown transfer coding"),
+        pytest.param(HEAD + b"Transfer-Encoding: new\r\n\r\n", 400, id="400: unknown transfer coding"),
         pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, id="400: broken chunk"),
         pytest.param(
-            HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\n", 408, id="408: chunk that never comes"
+            HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\n", 400, id="400: chunk that never comes"
         ),
         pytest.param(
             HEAD + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n", 100, id="100: it may go on"
@@ -193,38 +175,28 @@ def _ends(sock: socket.socket, rest: bytes) -> bool:
         pytest.param(HEAD + b"\r\n", 411, id="411: no length"),
         pytest.param(HEAD + b"Content-Length: 18446744073709551617\r\n\r\nab", 400, id="400: 2^64 + 1 bytes"),
         pytest.param(HEAD + b"X: b\r\n c\r\n" + LENGTH + REVIEW, 400, id="400: a line that goes on"),
-        pytest.param(WHOLE.replace(b"Host", b"Most"), 400, id="400: no Host"),
-        pytest.param(
-            HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 1500,
-            400,
-            id="400: chunks of 1 byte",
-        ),
         pytest.param(HEAD + b"Content-Length: 0\r\n\r\n", 400, id="400: empty body"),
     ],
 )
-def test_bad_requests(parsing: Server, request_bytes: bytes, status: int) -> None:
-    """Errors below the application are answered as JSON too, and the connection stays usable."""
-    with parsing.tls() as sock:
+def test_bad_requests(server: Server, request_bytes: bytes, status: int) -> None:
+    """Whatever is wrong with a request, its client reads that it is; the application says more, as JSON."""
+    with server.tls() as sock:
         sock.sendall(request_bytes)
         first = sock.recv(65536)
 
-    found = int(first.split()[1])
-    # 0: the parser in C does not know what the other one calls 501.
-    assert found == status or (status == 0 and found in (400, 501))
-    if status != 100:
-        head, _, _ = first.partition(b"\r\n\r\n")
-        assert b"content-type: application/json" in head.lower()
+    assert status == int(first.split()[1])
 
 
 def test_large_body_is_answered_before_it_is_read(server: Server) -> None:
-    """A body above the limit gets 413 while the client still sends, and the answer survives the close."""
+    """A body above the limit gets 413 while the client still sends, which has as long as for any request."""
     with server.tls() as sock:
         sock.sendall(HEAD + b"Content-Length: 8000001\r\n\r\n" + b"a" * 300_000)
-        answer = read_all(sock)
+        answer = sock.recv(65536)
+        ended = read_all(sock)
 
     assert answer.startswith(b"HTTP/1.1 413 ")
-    assert b"Connection: close" in answer
-    assert answer.endswith(b'"details":[]}\n')
+    assert b"HTTP" not in ended
+    assert (answer + ended).endswith(b'"details":[]}\n')
 
 
 def test_large_body_within_the_limit(server: Server) -> None:
@@ -246,28 +218,42 @@ def test_chunked_body(server: Server) -> None:
     assert b'"allowed":true' in answer
 
 
-@pytest.mark.parametrize("size", [b"%x", b"1000000000000%04x"], ids=["its size", "its size + 2^64"])
-def test_chunked_body_ends_its_connection(parsing: Server, size: bytes) -> None:
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [pytest.param(b"%x", 2, id="its size"), pytest.param(b"1000000000000%04x", 0, id="its size + 2^64")],
+)
+def test_chunks_have_one_size(server: Server, size: bytes, expected: int) -> None:
     """Nobody can send another request behind a chunk on whose size two parsers do not agree."""
     body = size % len(REVIEW) + b"\r\n" + REVIEW + b"\r\n0\r\n\r\n"
-    with parsing.tls() as sock:
-        sock.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body + WHOLE)
+    with server.tls() as sock:
+        last = WHOLE.replace(b"Host: x", b"Host: x\r\nConnection: close")
+        sock.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body + last)
         answer = read_all(sock)
 
-    assert 1 >= answer.count(b"HTTP/1.1 200 ")
-    assert b"Connection: close" in answer
+    assert expected == answer.count(b"HTTP/1.1 200 ")
 
 
 def test_pipelined_requests_take_turns(server: Server) -> None:
-    """Who sends hundreds of reviews at once gets all answers, in order, and others get theirs meanwhile."""
+    """Who sends many reviews at once gets all answers, in order, and others get theirs meanwhile."""
     with server.tls() as sock, server.tls() as other:
-        sock.sendall(WHOLE * 300)
+        sock.sendall(WHOLE * 80)
         other.sendall(WHOLE)
         assert other.recv(65536).startswith(b"HTTP/1.1 200 ")
         sock.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         answer = read_all(sock)
 
-    assert 301 == answer.count(b"HTTP/1.1 200 ")
+    assert 81 == answer.count(b"HTTP/1.1 200 ")
+
+
+def test_too_many_pipelined_requests(server: Server) -> None:
+    """Who sends hundreds at once, which costs them little and the server memory, is gone."""
+    with server.tls() as sock:
+        with suppress(OSError):
+            for _ in range(100):
+                sock.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 1000)
+
+        assert 100_000 > read_all(sock).count(b"HTTP/1.1 200 ")
+    assert 200 == server.review().status
 
 
 def test_pipelined_requests(server: Server) -> None:
@@ -288,16 +274,16 @@ def test_pipelined_requests(server: Server) -> None:
         pytest.param([WHOLE[:30], WHOLE[30:]], id="in 2 pieces of the head"),
         pytest.param([WHOLE[:-50], WHOLE[-50:-1], WHOLE[-1:]], id="in 3 pieces of the body"),
         pytest.param([WHOLE + WHOLE[:30], WHOLE[30:]], id="before a half of the next one"),
-        pytest.param([WHOLE, KEPT, WHOLE], id="before and after one that gunicorn answers"),
-        pytest.param([WHOLE + KEPT + WHOLE], id="together with one that gunicorn answers"),
+        pytest.param([WHOLE, KEPT, WHOLE], id="before and after one that asks to keep it"),
+        pytest.param([WHOLE + KEPT + WHOLE], id="together with one that asks to keep it"),
         pytest.param([WHOLE, BROKEN, WHOLE], id="before and after one that is refused"),
         pytest.param([WHOLE + BROKEN + WHOLE], id="together with one that is refused"),
     ],
 )
-def test_reviews_are_answered_in_order(parsing: Server, parts: list[bytes]) -> None:
+def test_reviews_are_answered_in_order(server: Server, parts: list[bytes]) -> None:
     """However a review comes, and whoever answers it, its answer is the same and comes in its turn."""
     sent = b"".join(parts)
-    with parsing.tls() as sock:
+    with server.tls() as sock:
         for part in parts:
             sock.sendall(part)
             pause(0.05)
@@ -322,24 +308,25 @@ def test_reviews_are_answered_in_order(parsing: Server, parts: list[bytes]) -> N
         pytest.param(HEAD + b"Connection: close\r\n", id="Connection: close"),
     ],
 )
-def test_reviews_of_clients_that_want_no_connection(parsing: Server, head: bytes) -> None:
+def test_reviews_of_clients_that_want_no_connection(server: Server, head: bytes) -> None:
     """A client that says so gets the answer, and the end of the connection with it."""
-    with parsing.tls() as sock:
+    with server.tls() as sock:
         sock.sendall(head + LENGTH + REVIEW)
         answer = read_all(sock)
 
-    assert answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.0 200 "))
-    assert b"\r\nConnection: close\r\n" in answer
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"\r\nconnection: close\r\n" in answer
 
 
-def test_plain_http_gets_a_readable_answer(server: Server) -> None:
-    """Whoever speaks HTTP to the TLS port is told so, in the clear."""
+def test_plain_http_ends(server: Server) -> None:
+    """Whoever speaks HTTP to the TLS port is gone at once."""
+    started = time.monotonic()
     with server.plain() as sock:
         sock.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
         answer = read_all(sock)
 
-    assert answer.startswith(b"HTTP/1.1 400 ")
-    assert b"HTTPS" in answer
+    assert not answer.startswith(b"HTTP")
+    assert time.monotonic() - started < READ_TIMEOUT_S
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.manifests.errors import UsageError
-from webhook.gunicorn.listener import ListenError, open_listener, parse_bind, shown_address
+from webhook.listener import ListenError, open_listener, parse_bind, shown_address
 
 
 @pytest.mark.parametrize(
