@@ -70,23 +70,22 @@ class HttpApplication:
         if scope["type"] == "lifespan":
             return live(self._state, self.tick, receive, send)
         answer = self._admission if split_path(scope["path"])[0] else self._pages
-        return answer(scope, receive, _closing(send) if self._state.draining else send)
+        return answer(scope, receive, self._closing(send))
+
+    def _closing(self, send: Send) -> Send:
+        """Return the same; while the process drains, it tells the client that the connection ends."""
+
+        def tell(message: dict[str, Any]) -> Awaitable[None]:
+            if self._state.draining and message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"Connection", b"close")]
+            return send(message)
+
+        return tell
 
     def tick(self) -> None:
         """Do what is due beside the requests; called now and then, and before the process ends."""
         self._admission.settle()
         self._state.tick()
-
-
-def _closing(send: Send) -> Send:
-    """Return the same, which tells the client that the connection ends with the answer."""
-
-    def tell(message: dict[str, Any]) -> Awaitable[None]:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], (b"Connection", b"close")]
-        return send(message)
-
-    return tell
 
 
 def create_app(state: ServerState) -> Flask:
