@@ -123,7 +123,7 @@ class Reflector:
 
     def start(self) -> None:
         """Run in a thread of its own; after a fork, for threads are not inherited."""
-        self._thread = threading.Thread(target=self.run, name=f"watch-{self.kind}", daemon=True)
+        self._thread = threading.Thread(target=self.run, name=f"watch-{self._kind[1]}", daemon=True)
         self._thread.start()
 
     def join(self, timeout_s: float) -> None:
