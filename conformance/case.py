@@ -9,26 +9,15 @@ from typing import Annotated, Any, Final, TypeAlias
 import orjson
 
 from conformance.feature import FEATURES_BY_ID
+from policies.config.form import read
 from policies.manifests.fields import VALUE_INVALID, ErrorList, FieldPath, required_value, unsupported_value
 from policies.manifests.wire import Keywords, Received, members
-from policies.manifests.wire_reader import Checked, Needed, read
 
 #: The version of the form of cases and of ``corpus.json``; a newer one needs a newer program.
 FORMAT_VERSION: Final = 1
 
-_NEEDED: Final = Needed("every case has it")
-_Text: TypeAlias = Annotated[str, Keywords(minLength=1), _NEEDED]
-_Body: TypeAlias = Annotated[dict[str, Any], Keywords(minProperties=1), _NEEDED]
-
-
-def _check_feature(feature: str, path: FieldPath, found: ErrorList) -> None:
-    if feature not in FEATURES_BY_ID:
-        found.add(unsupported_value(path, feature, FEATURES_BY_ID, VALUE_INVALID))
-
-
-_Features: TypeAlias = Annotated[
-    tuple[Annotated[str, Checked(_check_feature)], ...], Keywords(minItems=1), _NEEDED
-]
+_Text: TypeAlias = Annotated[str, Keywords(minLength=1)]
+_Body: TypeAlias = Annotated[dict[str, Any], Keywords(minProperties=1)]
 
 
 class Operation(StrEnum):
@@ -53,12 +42,19 @@ class ConformanceCase(Received):
     """
 
     id: _Text
-    features: _Features
+    features: Annotated[tuple[str, ...], Keywords(minItems=1)]
     release: _Text
     source: _Text
-    operation: Annotated[Operation, _NEEDED]
+    operation: Operation
     request: _Body
     expected: _Body
+
+    def check(self, found: ErrorList) -> None:
+        """Record features that are not known."""
+        for position, feature in enumerate(self.features):
+            if feature not in FEATURES_BY_ID:
+                path = FieldPath(("features", position))
+                found.add(unsupported_value(path, feature, FEATURES_BY_ID, VALUE_INVALID))
 
     @classmethod
     def parse(cls, line: bytes, found: ErrorList) -> ConformanceCase | None:
@@ -74,7 +70,7 @@ class ConformanceCase(Received):
             return None
         if isinstance(raw, dict):
             raw = {name: raw[name] for name in _NAMES if name in raw}
-        case = read(cls, raw, FieldPath(), found)
+        case = read(cls, raw, found)
         return case if found.count == before else None
 
 

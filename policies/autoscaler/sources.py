@@ -11,7 +11,8 @@ from policies.autoscaler.cluster_api import MAX_SIZE, MIN_SIZE, nodes_with, read
 from policies.autoscaler.karpenter.reader import NODE_CLASS, NODE_POOL, NOT_MODELED, KarpenterReader
 from policies.autoscaler.node_autoscaler import NodeAutoscaler
 from policies.autoscaler.node_group import ScaledGroup, described_amounts
-from policies.config.node_groups import AutoscalerSettings, GroupEntry, NodeGroups, read_node_groups
+from policies.config.form import read
+from policies.config.node_groups import AutoscalerSettings, GroupEntry, NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
@@ -81,10 +82,10 @@ class AutoscalerReader:
         found = ErrorList()
         kind, api_group = _kind_of(value)
         if kind == OwnKind.NODE_GROUPS:
-            document = read_node_groups(value, found)
+            document = read(NodeGroups, value, found, document=kind)
             if self._document is not None:
                 found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
-            elif not found.errors:
+            elif document is not None and not found.errors:
                 self._document = document
                 for position, entry in enumerate(document.groups):
                     group = _group_of(entry, self._cluster)

@@ -7,17 +7,12 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
 from policies.config.node_groups import amount_errors, label_errors
-from policies.config.own_kinds import OwnKind
-from policies.config.read_document import read_document
 from policies.manifests.fields import (
     NAME_TAKEN,
     VALUE_INVALID,
     ErrorList,
     FieldPath,
     duplicate_value,
-    list_member,
-    member,
-    objects_at,
 )
 from policies.manifests.wire import DocumentFields, Keywords
 from policies.model.labels import NAME_LENGTH, label_value_errors
@@ -77,22 +72,18 @@ class InstanceTypes(DocumentFields):
 
     instance_types: Annotated[tuple[InstanceTypeEntry, ...], Keywords(minItems=1, maxItems=MOST_TYPES)]
 
-
-def read_instance_types(value: object, found: ErrorList) -> InstanceTypes:
-    """Return an InstanceTypes document, and record everything that is wrong with it."""
-    document = read_document(InstanceTypes, OwnKind.INSTANCE_TYPES, value, found)
-    names = set[str]()
-    for path, entry in objects_at(value.get("instanceTypes") if isinstance(value, dict) else None, _TYPES):
-        name = entry.get("name")
-        if isinstance(name, str):
-            if name in names:
-                found.add(duplicate_value(path.child("name"), name, NAME_TAKEN))
-            names.add(name)
-            found.extend(label_value_errors(name, path.child("name"), VALUE_INVALID))
-        found.extend(label_errors(member(entry, "labels"), path.child("labels")))
-        found.extend(amount_errors(entry, path))
-        for where, offering in objects_at(entry.get("offerings"), path.child("offerings")):
-            for at, zone in enumerate(list_member(offering, "zones")):
-                if isinstance(zone, str):
-                    found.extend(label_value_errors(zone, where.child("zones").index(at), VALUE_INVALID))
-    return document
+    def check(self, found: ErrorList) -> None:
+        """Record what the form of the fields does not tell."""
+        names = set[str]()
+        for number, entry in enumerate(self.instance_types):
+            path = _TYPES.index(number)
+            if entry.name in names:
+                found.add(duplicate_value(path.child("name"), entry.name, NAME_TAKEN))
+            names.add(entry.name)
+            found.extend(label_value_errors(entry.name, path.child("name"), VALUE_INVALID))
+            found.extend(label_errors(entry.labels, path.child("labels")))
+            found.extend(amount_errors(entry.allocatable, entry.capacity, path))
+            for position, offering in enumerate(entry.offerings):
+                zones = path.child("offerings").index(position).child("zones")
+                for at, zone in enumerate(offering.zones):
+                    found.extend(label_value_errors(zone, zones.index(at), VALUE_INVALID))

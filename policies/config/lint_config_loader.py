@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from policies.config.form import read
 from policies.config.lint_config import KIND, LintConfig
-from policies.config.read_document import read_document
 from policies.config.spread_policy import API_VERSION
 from policies.manifests.documents import load_strictly
 from policies.manifests.errors import DocumentError, UsageError
@@ -32,9 +32,9 @@ def load_lint_config(content: bytes, file: str) -> LintConfig:
         )
         raise DocumentError([f"{file}:1: {text}"])
     found = ErrorList()
-    config = read_document(LintConfig, KIND, document.value, found)
+    config = read(LintConfig, document.value, found, document=KIND)
     found.extend(_parsed_errors(document.value))
-    if found.errors:
+    if config is None or found.errors:
         raise DocumentError(document.problems(found.errors))
     return config
 

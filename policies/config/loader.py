@@ -9,12 +9,12 @@ from importlib import resources
 from typing import Any
 
 from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.read_document import read_document
-from policies.config.spread_policy import BUILTIN_PREFIX, KIND, SpreadPolicy
+from policies.config.spread_policy import BUILTIN_PREFIX, SpreadPolicy
 from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import NAME, ErrorList, FieldError, duplicate_value
+from policies.manifests.fields import NAME, FieldError, duplicate_value
 from policies.manifests.file_name import shown_file
+from policies.manifests.from_json import from_json
 
 #: The rule that a second policy of one name breaks.
 NAME_REPEATED = "policy-name-repeated"
@@ -75,7 +75,7 @@ def repeated_name_errors(document: ManifestObject, first_places: dict[str, str])
 
 def build(value: Mapping[str, Any]) -> SpreadPolicy:
     """Build a policy from a document without errors (``policy_validation.policy_errors``)."""
-    document = read_document(SpreadPolicyDocument, KIND, value, ErrorList())
+    document = from_json(SpreadPolicyDocument, value)
     return replace(document.spec, name=document.metadata.name)
 
 

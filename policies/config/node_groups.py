@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
 
-from policies.config.own_kinds import OwnKind
-from policies.config.read_document import read_document
 from policies.manifests.fields import (
     NAME_TAKEN,
     VALUE_INVALID,
@@ -18,8 +16,6 @@ from policies.manifests.fields import (
     FieldPath,
     duplicate_value,
     invalid_value,
-    member,
-    objects_at,
     required_value,
     shown_name,
     unsupported_value,
@@ -39,6 +35,7 @@ MOST_GROUPS: Final = 1_000
 _PATTERN: Final = re.compile(r"\^?[A-Za-z0-9_./:*-]*\$?")
 #: The resources without which nothing can be compared.
 _NEEDED: Final = ("cpu", "memory")
+_GROUPS, _PRIORITIES = FieldPath(("groups",)), FieldPath(("priorities",))
 #: A number of nodes of a group.
 GroupSize: TypeAlias = Annotated[int, Keywords(minimum=0, maximum=MOST_NODES_OF_GROUP)]
 
@@ -174,43 +171,36 @@ class NodeGroups(AutoscalerSettings):
 
     groups: Annotated[tuple[GroupEntry, ...], Keywords(minItems=1, maxItems=MOST_GROUPS)]
 
+    def check(self, found: ErrorList) -> None:
+        """Record what the form of the fields does not tell."""
+        names = set[str]()
+        for number, group in enumerate(self.groups):
+            path = _GROUPS.index(number)
+            if group.name in names:
+                found.add(duplicate_value(path.child("name"), group.name, NAME_TAKEN))
+            names.add(group.name)
+            found.extend(_group_errors(group, path))
+        for number, entry in enumerate(self.priorities):
+            for position, text in enumerate(entry.names):
+                if not is_pattern(text):
+                    path = _PRIORITIES.index(number).child("names").index(position)
+                    form = 'must hold letters, digits, "-_./:", ".*", and "^" and "$" at the ends'
+                    found.add(invalid_value(path, text, form, VALUE_INVALID))
 
-def read_node_groups(value: object, found: ErrorList) -> NodeGroups:
-    """Return a NodeGroups document, and record everything that is wrong with it."""
-    document = read_document(NodeGroups, OwnKind.NODE_GROUPS, value, found)
-    raw = value if isinstance(value, dict) else {}
-    names = set[str]()
-    for where, group in objects_at(raw.get("groups"), FieldPath(("groups",))):
-        found.extend(_group_errors(group, where, names))
-    for where, entry in objects_at(raw.get("priorities"), FieldPath(("priorities",))):
-        path = where.child("names")
-        texts = entry.get("names")
-        for number, text in enumerate(texts if isinstance(texts, list) else ()):
-            if isinstance(text, str) and not is_pattern(text):
-                form = 'must hold letters, digits, "-_./:", ".*", and "^" and "$" at the ends'
-                found.add(invalid_value(path.index(number), text, form, VALUE_INVALID))
-    return document
 
-
-def _group_errors(group: Mapping[str, Any], path: FieldPath, names: set[str]) -> Iterator[FieldError]:
-    name, most, zone = group.get("name"), group.get("maxSize"), group.get("zone")
-    if isinstance(name, str):
-        if name in names:
-            yield duplicate_value(path.child("name"), name, NAME_TAKEN)
-        names.add(name)
-    if type(group.get("minSize")) is int and type(most) is int and group["minSize"] > most:
-        text = f"must be at most maxSize, {most}"
-        yield invalid_value(path.child("minSize"), group["minSize"], text, VALUE_INVALID)
-    labels = member(group, "labels")
-    yield from label_errors(labels, path.child("labels"))
-    if isinstance(zone, str):
-        yield from label_value_errors(zone, path.child("zone"), VALUE_INVALID)
-    if isinstance(zone, str) and zone and labels.get(ZONE, zone) != zone:
-        text = f"must be that of zone, {zone}"
-        yield invalid_value(path.child("labels").key(ZONE), labels[ZONE], text, VALUE_INVALID)
-    for where, taint in objects_at(group.get("taints"), path.child("taints")):
-        yield from taint_errors(taint, where)
-    yield from amount_errors(group, path)
+def _group_errors(group: GroupEntry, path: FieldPath) -> Iterator[FieldError]:
+    if group.min_size > group.max_size:
+        text = f"must be at most maxSize, {group.max_size}"
+        yield invalid_value(path.child("minSize"), group.min_size, text, VALUE_INVALID)
+    yield from label_errors(group.labels, path.child("labels"))
+    yield from label_value_errors(group.zone, path.child("zone"), VALUE_INVALID)
+    if group.zone and group.labels.get(ZONE, group.zone) != group.zone:
+        text = f"must be that of zone, {group.zone}"
+        yield invalid_value(path.child("labels").key(ZONE), group.labels[ZONE], text, VALUE_INVALID)
+    for number, taint in enumerate(group.taints):
+        entry = {"key": taint.key, "value": taint.value, "effect": taint.effect}
+        yield from taint_errors(entry, path.child("taints").index(number))
+    yield from amount_errors(group.allocatable, group.capacity, path)
 
 
 def taint_errors(taint: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
@@ -233,14 +223,16 @@ def label_errors(labels: Mapping[str, Any], path: FieldPath) -> Iterator[FieldEr
             yield from label_value_errors(value, path.key(shown_name(str(key))), VALUE_INVALID)
 
 
-def amount_errors(entry: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
+def amount_errors(
+    allocatable: Mapping[str, Any], capacity: Mapping[str, Any] | None, path: FieldPath
+) -> Iterator[FieldError]:
     """Yield what is wrong with what a described node has, and what of that is allocatable."""
-    for name in ("allocatable", "capacity"):
-        if isinstance(entry.get(name), dict):
+    for name, given in (("allocatable", allocatable), ("capacity", capacity)):
+        if given is not None:
             amounts = ErrorList()
-            read_amounts(entry[name], path.child(name), amounts)
+            read_amounts(given, path.child(name), amounts)
             yield from amounts.errors
-            missing = (needed for needed in _NEEDED if needed not in entry[name])
+            missing = (needed for needed in _NEEDED if needed not in given)
             yield from (required_value(path.child(name).child(each), "", VALUE_INVALID) for each in missing)
 
 

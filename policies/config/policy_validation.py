@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from policies.config.form import form_errors
 from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.read_document import read_document
 from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
 from policies.manifests.fields import (
     FIELD_MISSING,
     SPEC,
     VALUE_INVALID,
     ErrorKind,
-    ErrorList,
     FieldError,
     FieldPath,
     Key,
@@ -34,7 +33,6 @@ from policies.manifests.fields import (
     unsupported_value,
 )
 from policies.manifests.wire import DocumentFields
-from policies.manifests.wire_reader import read
 from policies.model.api_rules import ApiRule
 from policies.model.labels import (
     label_key_errors,
@@ -84,12 +82,12 @@ def policy_errors(value: object) -> list[FieldError]:
         *_params_errors(value),
     ]
     paths = [error.path.segments for error in by_model]
-    found = ErrorList()
-    read_document(SpreadPolicyDocument, KIND, value, found)
-    by_type = [
-        error for error in found.errors if not any(_nested(error.path.segments, path) for path in paths)
+    by_form = [
+        error
+        for error in form_errors(SpreadPolicyDocument, value, KIND)
+        if not any(_nested(error.path.segments, path) for path in paths)
     ]
-    return [*by_type, *by_model, *_defaults_errors(value)]
+    return [*by_form, *by_model, *_defaults_errors(value)]
 
 
 def scheduler_errors(value: Mapping[str, Any]) -> list[FieldError]:
@@ -215,9 +213,8 @@ def settings_errors(rule: Rule, settings: Mapping[str, Any], path: FieldPath) ->
         settings: The settings, by the names of the attributes of ``Params`` in camelCase.
         path: Where they are written.
     """
-    found = ErrorList()
-    read(rule.params or _NoSettings, settings, path, found)
-    return found.errors
+    found = form_errors(rule.params or _NoSettings, settings)
+    return [replace(error, path=path + error.path) for error in found]
 
 
 def limit_errors(document: object) -> list[FieldError]:

@@ -12,13 +12,13 @@ from typing import Final
 
 import orjson
 
+from policies.config.form import document_schema
 from policies.config.instance_types import InstanceTypes
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.spread_policy import API_VERSION
-from policies.config.type_schema import DIALECT, Schema, class_schema
+from policies.config.type_schema import DIALECT, Schema
 
 #: The checked-in schema of a SpreadPolicy, in this package.
 SCHEMA_FILE = "spreadpolicy.schema.json"
@@ -31,31 +31,20 @@ _DOCUMENTS: Final[Mapping[type, tuple[OwnKind, str]]] = {
 }
 
 
-def document_schema(kind: type) -> Schema:
-    """Return the schema of a document.
+def published_schema(form: type) -> Schema:
+    """Return the schema of a document as it is published.
 
     Args:
-        kind: Its type: SpreadPolicyDocument, LintConfig, NodeGroups or InstanceTypes.
+        form: Its type: SpreadPolicyDocument, LintConfig, NodeGroups or InstanceTypes.
     """
-    title, file = _DOCUMENTS[kind]
-    schema = class_schema(kind)
-    return {
-        "$schema": DIALECT,
-        "$id": f"https://evenkeel.dev/schemas/v1alpha1/{file}",
-        "title": title,
-        **schema,
-        "required": ["apiVersion", "kind", *schema.get("required", [])],
-        "properties": {
-            "apiVersion": {"description": "The version of the document.", "const": API_VERSION},
-            "kind": {"description": "The kind of the document.", "const": title},
-            **schema["properties"],
-        },
-    }
+    kind, file = _DOCUMENTS[form]
+    head = {"$schema": DIALECT, "$id": f"https://evenkeel.dev/schemas/v1alpha1/{file}", "title": kind}
+    return head | document_schema(form, kind)
 
 
 def schema_texts() -> dict[str, str]:
     """Return each schema as the checked-in file of its name has it."""
-    return {file: schema_text(document_schema(kind)) for kind, (_, file) in _DOCUMENTS.items()}
+    return {file: schema_text(published_schema(form)) for form, (_, file) in _DOCUMENTS.items()}
 
 
 def schema_text(schema: Schema) -> str:

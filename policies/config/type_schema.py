@@ -182,9 +182,10 @@ def _has_members(hint: Any) -> bool:
 
 def _union(parts: list[Schema]) -> Schema:
     """Return the schema of what one of several allows; keywords of one type do not concern others."""
-    if not all(isinstance(part.get("type"), str) and "const" not in part for part in parts):
+    types = [part["type"] for part in parts if isinstance(part.get("type"), str) and "const" not in part]
+    if len(set(types)) < len(parts):
         return {"anyOf": parts}
-    schema: Schema = {"type": [part["type"] for part in parts]}
+    schema: Schema = {"type": types}
     for part in parts:
         schema = part | schema
     return schema

@@ -58,37 +58,27 @@ INLINE: Final = Sending.INLINE
 OPTIONAL: Final = Sending.OPTIONAL
 
 
-class TextForm(Keywords):
-    """A pattern that a text has, and the words for it: ``must be ...``.
-
-    The pattern reads a text once, whatever it holds, and must end at the text's real end (``$`` alone would
-    let a line break pass).
-    """
-
-    def __init__(self, pattern: str, words: str, **keywords: Any) -> None:
-        super().__init__(pattern=pattern, **keywords)
-        self.pattern = pattern
-        self.words = words
-
-
 class Form:
-    """Another type that describes the values in a schema; they are read as something simpler."""
+    """Another type that describes the values in a schema; they are kept as something simpler."""
 
     def __init__(self, described: Any) -> None:
         self.described = described
 
 
 class ParsedForm(Form):
-    """The type as which a value is written that its class parses (``parse``) once it has no errors."""
+    """The type as which a value is written that its class parses (``parse``)."""
 
 
 class Received:
     """Base of dataclasses that are received: what has a default may be left out, and null if it can be None.
 
-    ``wire_reader`` reads them. Where one is sent, what is None is absent.
+    Where one is sent, what is None is absent.
     """
 
     __slots__ = ()
+
+    def check(self, found: Any) -> None:
+        """Record in an ErrorList what the form of the fields does not tell."""
 
 
 class DocumentFields(Received):

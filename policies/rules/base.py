@@ -36,8 +36,9 @@ from typing import Any, Final
 from policies import rules
 from policies.manifests.edits import Edit
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import ErrorList, FieldPath, shown
+from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
+from policies.manifests.from_json import from_json
 from policies.manifests.wire import DocumentFields
 from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.repository import Repository
@@ -278,10 +279,7 @@ class Rule:
         """Return settings as the rule's own ``Params``; None for a rule without."""
         if self.params is None:
             return None
-        # Only a program with a policy that has settings pays for reading them.
-        from policies.manifests.wire_reader import read  # noqa: PLC0415
-
-        return read(self.params, settings, FieldPath(), ErrorList())
+        return from_json(self.params, settings)
 
 
 #: The types of what the module of a rule declares.

@@ -38,9 +38,10 @@ def test_a_case() -> None:
         pytest.param({"id": 3, "source": None}, ["id", "source"], id="a number, nothing"),
         pytest.param({"features": []}, ["features"], id="no feature"),
         pytest.param({"features": "KEP-895"}, ["features"], id="features that are no list"),
-        pytest.param({"features": ["KEP-895", "KEP-1", 3]}, ["features[1]", "features[2]"], id="unknown"),
+        pytest.param({"features": ["KEP-895", "KEP-1"]}, ["features[1]"], id="unknown"),
+        pytest.param({"features": ["KEP-895", "KEP-1", 3]}, ["features[2]"], id="no feature"),
         pytest.param({"operation": "explain"}, ["operation"], id="an unknown operation"),
-        pytest.param({"request": [1], "expected": {}}, ["request", "expected"], id="bodies"),
+        pytest.param({"request": [1], "expected": {}}, ["expected", "request"], id="bodies"),
     ],
 )
 def test_what_is_wrong(fields: dict[str, Any], paths: list[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import orjson
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
 
-from policies.manifests.wire_reader import prepare
+from policies.config.form import prepare
 from webhook.component import Confidential
 from webhook.http.admission import AdmissionRoutes
 from webhook.http.api_routes import API_ROUTES, ApiCall, ApiReply, ApiRoute

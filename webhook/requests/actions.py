@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Annotated, Final
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias
 
-from policies.manifests.fields import ErrorList, FieldPath, invalid_value
-from policies.manifests.wire import OPTIONAL, Keywords, Received
+from policies.manifests.fields import FieldPath
+from policies.manifests.wire import OPTIONAL, Keywords, Received, members
 from policies.model.taints import Taint, TaintEffect
 from policies.placement.core.actions import (
     MOST_ADDED,
@@ -30,8 +30,6 @@ MOST_ACTIONS: Final = 100
 MOST_TAINTS: Final = 100
 #: Labels that new nodes may have besides.
 MOST_LABELS: Final = 100
-#: The rule that an action breaks which is none, or several.
-ACTION_INVALID: Final = "action-invalid"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,13 +144,13 @@ class ActionBody(Received):
     label: Annotated[LabeledNode | None, OPTIONAL] = None
     add: Annotated[AddedNodes | None, OPTIONAL] = None
 
-    def check(self, path: FieldPath, found: ErrorList) -> None:
-        """Record that it is none, or several."""
-        names = [entry.name for entry in fields(self)]
-        given = [name for name in names if getattr(self, name) is not None]
-        if len(given) != 1:
-            text = f"must have exactly one of {', '.join(names)}"
-            found.add(invalid_value(path, given, text, ACTION_INVALID))
+
+_EXACTLY_ONE: Final = f"exactly one of {', '.join(entry.name for entry in members(ActionBody))}"
+#: The actions of a request, in order.
+Actions: TypeAlias = Annotated[
+    list[Annotated[ActionBody, Keywords(minProperties=1, maxProperties=1, title=_EXACTLY_ONE)]],
+    Keywords(maxItems=MOST_ACTIONS),
+]
 
 
 def actions_of(bodies: Sequence[ActionBody], path: FieldPath) -> tuple[Action, ...]:

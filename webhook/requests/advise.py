@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
@@ -22,7 +22,6 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Count, Keywords, Received
-from policies.manifests.wire_reader import Checked, Needed
 from policies.model.scaling import ReplicaRange
 from policies.placement.advise.advise import Advice, advise, why_unadvised
 from policies.placement.advise.goal import Goal, parse_limit
@@ -42,21 +41,8 @@ GOAL_INVALID: Final = "goal-invalid"
 NOTHING_TO_SPREAD: Final = "nothing-to-spread"
 
 _WORKLOAD, _KEY = FieldPath(("workload",)), FieldPath(("topologyKey",))
-_LIMIT, _REPLICAS = FieldPath(("loseAtMost",)), FieldPath(("replicas",))
-
-
-def _check_limit(text: str, path: FieldPath, found: ErrorList) -> None:
-    try:
-        parse_limit(text)
-    except UsageError as error:
-        found.add(FieldError(path, str(error), ErrorKind.INVALID, GOAL_INVALID))
-
-
-def _check_nodes(counts: Mapping[str, int], path: FieldPath, found: ErrorList) -> None:
-    total = sum(count for count in counts.values() if type(count) is int)
-    if total > MOST_ADDED:
-        text = f"must be at most {MOST_ADDED:,} nodes in all"
-        found.add(invalid_value(path, total, text, VALUE_INVALID))
+_LIMIT, _ENFORCE = FieldPath(("loseAtMost",)), FieldPath(("enforce",))
+_NODES, _REPLICAS = FieldPath(("nodes",)), FieldPath(("replicas",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,12 +56,6 @@ class AdviseRange(Received):
 
     least: Annotated[int, Keywords(minimum=1, maximum=MOST_ADVISED)]
     most: Annotated[int, Keywords(minimum=1, maximum=MOST_ADVISED)]
-
-    def check(self, path: FieldPath, found: ErrorList) -> None:
-        """Record that the ends are the wrong way round; 0 is an end that is wrong by itself."""
-        if 0 < self.most < self.least:
-            text = f"must be {self.least:,} or more, as least is"
-            found.add(invalid_value(path.child("most"), self.most, text, VALUE_INVALID))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,26 +77,42 @@ class AdviseRequest(PlacementFields):
             ``nodes``.
     """
 
-    workload: Annotated[ApiObject, Needed("a workload with a number of replicas")]
-    lose_at_most: Annotated[str, Checked(_check_limit)] | None = None
+    workload: ApiObject
+    lose_at_most: str | None = None
     topology_key: Name | None = None
     one_a_node: bool | None = None
     enforce: bool | None = None
     allow_soft: bool | None = None
     replicas: AdviseRange | None = None
-    nodes: Annotated[dict[str, Count], Checked(_check_nodes)] | None = None
+    nodes: Annotated[dict[str, Count], Keywords(maxProperties=MOST_ADDED)] | None = None
     autoscale: AutoscaleField | None = None
 
-    def check(self, path: FieldPath, found: ErrorList) -> None:
-        """Record that nothing is wanted, or that something is to be enforced that is not."""
-        if self.lose_at_most is None and not self.one_a_node:
-            text = "a share of the replicas such as 1/3, or oneANode instead"
-            found.add(required_value(path + _LIMIT, text, FIELD_MISSING))
-        elif self.lose_at_most is None and self.enforce:
-            found.add(forbidden(path.child("enforce"), "may only be set with loseAtMost", GOAL_INVALID))
+    def check(self, found: ErrorList) -> None:
+        """Record a goal that is none, and what does not go together."""
+        super().check(found)
+        found.extend(self._goal_errors())
+        total = sum((self.nodes or {}).values())
+        if total > MOST_ADDED:
+            text = f"must be at most {MOST_ADDED:,} nodes in all"
+            found.add(invalid_value(_NODES, total, text, VALUE_INVALID))
         if self.nodes is not None and self.autoscale is not None:
-            text = "must not be set together with nodes"
-            found.add(forbidden(path + AUTOSCALE, text, FIELDS_EXCLUDE))
+            found.add(forbidden(AUTOSCALE, "must not be set together with nodes", FIELDS_EXCLUDE))
+        if self.replicas is not None and self.replicas.most < self.replicas.least:
+            text = f"must be {self.replicas.least:,} or more, as least is"
+            found.add(invalid_value(_REPLICAS.child("most"), self.replicas.most, text, VALUE_INVALID))
+
+    def _goal_errors(self) -> Iterator[FieldError]:
+        if self.lose_at_most is None:
+            if not self.one_a_node:
+                text = "a share of the replicas such as 1/3, or oneANode instead"
+                yield required_value(_LIMIT, text, FIELD_MISSING)
+            elif self.enforce:
+                yield forbidden(_ENFORCE, "may only be set with loseAtMost", GOAL_INVALID)
+            return
+        try:
+            parse_limit(self.lose_at_most)
+        except UsageError as error:
+            yield FieldError(_LIMIT, str(error), ErrorKind.INVALID, GOAL_INVALID)
 
     def goal(self, own: int) -> Goal:
         """Return the goal of a request without errors.
@@ -145,8 +141,7 @@ def advise_request(body: bytes, server: AdmissionContext) -> Advice:
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    found = ErrorList()
-    request = read_request(AdviseRequest, body, found)
+    request, found = read_request(AdviseRequest, body), ErrorList()
     context = request.context(server, found)
     autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
     refuse(found)

@@ -11,7 +11,6 @@ from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath
 from policies.manifests.wire import Keywords
-from policies.manifests.wire_reader import Checked
 from policies.model.label_query import parse_label_query
 from policies.placement.audit.audit import audit
 from policies.placement.core.cluster_workloads import ClusterWorkloads
@@ -24,16 +23,6 @@ DEFAULT_TOP: Final = 1_000
 MOST_TOP: Final = 10_000
 #: The rule that a request breaks whose selector is none.
 SELECTOR_INVALID: Final = "selector-invalid"
-
-
-def _check_selector(query: str, path: FieldPath, found: ErrorList) -> None:
-    try:
-        parse_label_query(query)
-    except UsageError as error:
-        # An empty text selects all.
-        if query:
-            problem = str(error).removeprefix("label selector: ")
-            found.add(FieldError(path, problem, ErrorKind.INVALID, SELECTOR_INVALID))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +39,18 @@ class AuditRequest(PlacementFields):
     """
 
     namespace: str | None = None
-    selector: Annotated[str, Checked(_check_selector)] | None = None
+    selector: str | None = None
     top: Annotated[int, Keywords(minimum=1, maximum=MOST_TOP)] | None = DEFAULT_TOP
+
+    def check(self, found: ErrorList) -> None:
+        """Record a selector that is none, too; an empty one selects all."""
+        super().check(found)
+        try:
+            if self.selector:
+                parse_label_query(self.selector)
+        except UsageError as error:
+            problem = str(error).removeprefix("label selector: ")
+            found.add(FieldError(FieldPath(("selector",)), problem, ErrorKind.INVALID, SELECTOR_INVALID))
 
 
 def audit_request(
@@ -76,8 +75,7 @@ def audit_request(
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    found = ErrorList()
-    request = read_request(AuditRequest, body, found)
+    request, found = read_request(AuditRequest, body), ErrorList()
     namespace = request.namespace or ""
     selector = parse_label_query(request.selector) if request.selector else None
     given = ClusterWorkloads(server.kinds, namespace, selector)

@@ -13,16 +13,14 @@ from policies.manifests.fields import (
     FieldPath,
     duplicate_value,
     invalid_value,
+    objects_at,
     required_value,
-    unsupported_value,
 )
 from policies.manifests.wire import Keywords, Received, document_name, members
-from policies.manifests.wire_reader import Checked
 from policies.model.cluster_kinds import LISTS, NODE, POD, SERVICE, Kind
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
-from webhook.requests.frame import objects_of
 
 #: Objects of the Kubernetes API.
 _Objects: TypeAlias = list[dict[str, Any]] | None
@@ -76,11 +74,6 @@ class ClusterBody(Received):
     priority_classes: _Objects = None
 
 
-def _check_list_kind(kind: str, path: FieldPath, found: ErrorList) -> None:
-    if not kind.endswith("List"):
-        found.add(unsupported_value(path, kind, ["List"], WRONG_KIND))
-
-
 @dataclass(frozen=True, kw_only=True)
 class ClusterList(Received):
     """The output of ``kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json``.
@@ -96,7 +89,7 @@ class ClusterList(Received):
     """
 
     api_version: str | None = None
-    kind: Annotated[str, Keywords(pattern="List$"), Checked(_check_list_kind)]
+    kind: Annotated[str, Keywords(pattern=r"List$(?!\n)", title="List or that of a kind, as in PodList")]
     metadata: object = None
     items: _Objects
 
@@ -128,7 +121,7 @@ def index_cluster(
     index = ClusterIndex()
     names: set[tuple[str, str, str]] = set()
     if isinstance(cluster, ClusterList):
-        listed = _listed(cluster, path, found)
+        listed = _listed(cluster, path)
     else:
         listed = _by_kind(cluster, path, found)
         index.list_kinds(kind for name, kind in _LISTS.items() if getattr(cluster, name) is not None)
@@ -152,7 +145,7 @@ def _by_kind(
 ) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
     """Yield the objects of a cluster with their paths, each with apiVersion and kind."""
     for name, wanted in _LISTS.items():
-        for where, obj in objects_of(getattr(cluster, name) or [], path.child(document_name(name)), found):
+        for where, obj in objects_at(getattr(cluster, name), path.child(document_name(name))):
             _fill_in(obj, wanted)
             if (obj["apiVersion"], obj["kind"]) == wanted:
                 yield where, obj
@@ -160,12 +153,10 @@ def _by_kind(
                 found.add(_wrong_kind(where, wanted, obj))
 
 
-def _listed(
-    cluster: ClusterList, path: FieldPath, found: ErrorList
-) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+def _listed(cluster: ClusterList, path: FieldPath) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
     """Yield the objects of a List, or of a typed one (``PodList``), whose items may leave out their kind."""
     item_kind = cluster.kind.removesuffix("List")
-    for where, obj in objects_of(cluster.items or [], path.child("items"), found):
+    for where, obj in objects_at(cluster.items, path.child("items")):
         if item_kind:
             _fill_in(obj, (cluster.api_version, item_kind))
         yield where, obj

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from policies.config.context import AdmissionContext
 from policies.lint.run import lint
 from policies.manifests.documents import Document, ManifestObject, objects
-from policies.manifests.fields import FIELD_MISSING, ErrorList, FieldError, FieldPath, required_value
+from policies.manifests.fields import (
+    FIELD_MISSING,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    objects_at,
+    required_value,
+)
 from policies.manifests.wire import Received
-from policies.manifests.wire_reader import Needed
 from policies.reports.lint.run import LintRun
 from policies.scheduler.releases import parse_release
-from webhook.requests.frame import Release, objects_of, read_request, refuse
+from webhook.requests.frame import check_release, read_request, refuse
 
 #: Where the objects are.
 OBJECTS: Final = FieldPath(("objects",))
@@ -30,8 +36,12 @@ class LintRequest(Received):
         kubernetes_version: The release; left out, the server's.
     """
 
-    objects: Annotated[list[dict[str, Any]] | dict[str, Any], Needed("API objects, or a List of them")]
-    kubernetes_version: Release | None = None
+    objects: list[dict[str, Any]] | dict[str, Any]
+    kubernetes_version: str | None = None
+
+    def check(self, found: ErrorList) -> None:
+        """Record a release that is none."""
+        check_release(self.kubernetes_version, found)
 
 
 def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_version: str) -> LintRun:
@@ -46,8 +56,7 @@ def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_ver
     Raises:
         RequestError: The request is not what it should be; holds every error.
     """
-    found = ErrorList()
-    request = read_request(LintRequest, body, found)
+    request, found = read_request(LintRequest, body), ErrorList()
     manifests = list(_manifests(request.objects, found))
     refuse(found)
     text = request.kubernetes_version
@@ -65,7 +74,7 @@ def _manifests(given: list[dict[str, Any]] | dict[str, Any], found: ErrorList) -
     """Yield the objects of a list, or of a List; each counts as a file of its own, named by its path."""
     # A List counts as one object, and is taken apart like one.
     whole = isinstance(given, dict)
-    entries = [(OBJECTS, given)] if isinstance(given, dict) else objects_of(given, OBJECTS, found)
+    entries = [(OBJECTS, given)] if isinstance(given, dict) else objects_at(given, OBJECTS)
     for position, (path, obj) in enumerate(entries):
         document = Document(obj, str(path), position)
         for manifest in objects(document):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias, TypedDict, TypeVar
 
@@ -19,17 +19,17 @@ from policies.manifests.fields import (
     FieldError,
     FieldPath,
     invalid_value,
+    objects_at,
     required_value,
 )
 from policies.manifests.wire import Form, Keywords, Received
-from policies.manifests.wire_reader import Checked
 from policies.model.constraint import INT32_MAX, NodeInclusionPolicy, WhenUnsatisfiable
 from policies.placement.core.placement import PlacementError
 from policies.scheduler.configuration import DefaultingType, SchedulerConfig, argument_errors, build_profile
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.releases import parse_release
 from webhook.requests.cluster import ClusterBody, ClusterList, index_cluster
-from webhook.requests.frame import ApiObject, Release, RequestError, objects_of, refuse
+from webhook.requests.frame import ApiObject, RequestError, check_release, refuse
 
 #: Where the cluster of a request is.
 CLUSTER: Final = FieldPath(("cluster",))
@@ -72,11 +72,6 @@ class DefaultsBody(TypedDict):
     defaultConstraints: NotRequired[list[DefaultConstraint] | None]
 
 
-def _check_defaults(arguments: Mapping[str, Any], path: FieldPath, found: ErrorList) -> None:
-    found.unknown(arguments, path, known=DefaultsBody.__annotations__.keys())
-    found.extend(argument_errors(arguments, path))
-
-
 @dataclass(frozen=True, kw_only=True)
 class PlacementFields(Received):
     """The inputs by which pods are scheduled; the server's own for those that are left out.
@@ -89,8 +84,14 @@ class PlacementFields(Received):
 
     cluster: ClusterBody | ClusterList | None = None
     # Read as kube-scheduler reads them.
-    defaults: Annotated[dict[str, Any], Form(DefaultsBody), Checked(_check_defaults)] | None = None
-    kubernetes_version: Release | None = None
+    defaults: Annotated[dict[str, Any], Form(DefaultsBody)] | None = None
+    kubernetes_version: str | None = None
+
+    def check(self, found: ErrorList) -> None:
+        """Record what kube-scheduler would refuse, and a release that is none."""
+        if self.defaults is not None:
+            found.extend(argument_errors(self.defaults, FieldPath(("defaults",))))
+        check_release(self.kubernetes_version, found)
 
     def context(
         self,
@@ -168,7 +169,7 @@ def autoscaler_of(
             found.add(invalid_value(AUTOSCALE, field, NONE_DEDUCED, VALUE_INVALID))
         return groups
     reader, taken = AutoscalerReader(cluster), list[list[FieldError]]()
-    for path, document in objects_of(field, AUTOSCALE, found):
+    for path, document in objects_at(field, AUTOSCALE):
         taken.append([replace(error, path=path + error.path) for error in reader.take(document)])
         found.extend(taken[-1])
     if any(taken):
@@ -178,6 +179,6 @@ def autoscaler_of(
     except DocumentError as error:
         found.add(required_value(AUTOSCALE, " ".join(error.problems), FIELD_MISSING))
         return None
-    if autoscaler is None and len(taken) == len(field):
+    if autoscaler is None:
         found.add(required_value(AUTOSCALE, NO_GROUP, FIELD_MISSING))
     return autoscaler

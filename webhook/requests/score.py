@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.manifests.wire_reader import Needed
 from policies.model.api_rules import ApiRule
 from policies.placement.core.placement import Placement, evaluate_manifest
 from policies.placement.explain.explain import Explained, explain_object
 from webhook.requests.cluster import filled_in
-from webhook.requests.frame import ApiObject, RequestError, read_request
+from webhook.requests.frame import ApiObject, read_request
 from webhook.requests.placement import AutoscaleField, PlacementFields, autoscaler_of, try_placing
 
 #: What the API server refuses and kube-scheduler minds not: where such a pod would go is known all the same.
@@ -40,7 +39,7 @@ class ScoreRequest(PlacementFields):
             leave out apiVersion and kind.
     """
 
-    pod: Annotated[ApiObject, Needed("a Pod, or a workload that makes some")]
+    pod: ApiObject
 
 
 def place_for_scores(obj: dict[str, Any], context: AdmissionContext) -> Placement:
@@ -62,8 +61,7 @@ def place_request(body: bytes, server: AdmissionContext) -> Placement:
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    found = ErrorList()
-    request = read_request(ScoreRequest, body, found)
+    request, found = read_request(ScoreRequest, body), ErrorList()
     return evaluate_pod(request, request.context(server, found), found, place_for_scores)
 
 
@@ -78,14 +76,12 @@ def evaluate_pod(
     Args:
         request: The request.
         context: What the pod is placed by.
-        found: Has what is wrong with the request's fields.
+        found: Has what is wrong with the request's cluster and autoscaler.
         evaluate: Evaluates a pod; ``evaluate_manifest``, or what fails as that does.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    if not request.pod:
-        raise RequestError(tuple(found.errors))
     return try_placing(lambda: evaluate(filled_in(request.pod), context), _POD, found)
 
 
@@ -111,8 +107,7 @@ def explain_request(body: bytes, server: AdmissionContext, examples: int) -> Exp
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
-    found = ErrorList()
-    request = read_request(ExplainRequest, body, found)
+    request, found = read_request(ExplainRequest, body), ErrorList()
     context = request.context(server, found)
     autoscaler = autoscaler_of(request.autoscale, context.cluster, found)
     explain = partial(explain_object, examples=examples, autoscaler=autoscaler)

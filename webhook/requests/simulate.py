@@ -17,6 +17,7 @@ from policies.manifests.fields import (
     FieldPath,
     forbidden,
     invalid_value,
+    objects_at,
     required_value,
 )
 from policies.manifests.wire import Keywords, Received, document_name
@@ -38,11 +39,11 @@ from policies.placement.simulate.what_if import ActionError
 from policies.reports.actions import happening_text
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
-from webhook.requests.actions import MOST_ACTIONS, ActionBody, actions_of
+from webhook.requests.actions import Actions, actions_of
 from webhook.requests.cluster import filled_in
 from webhook.requests.cost import MOST_WORK, PodLimit, most_rolled_out, nodes_of
-from webhook.requests.frame import ApiObject, RequestError, objects_of, read_request, refuse
-from webhook.requests.placement import AutoscaleField, PlacementFields, autoscaler_of, try_placing
+from webhook.requests.frame import ApiObject, RequestError, read_request, refuse
+from webhook.requests.placement import AUTOSCALE, AutoscaleField, PlacementFields, autoscaler_of, try_placing
 from webhook.requests.score import SCORED_RULES
 
 #: How the percentage of nodes is called that falls with their number.
@@ -95,7 +96,7 @@ class SimulationFields(Received):
     seed: Seed | None = None
     runs: Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None = None
     nodes_to_score: Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None = None
-    actions: Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)] | None = None
+    actions: Actions | None = None
     scale: Annotated[int, Keywords(minimum=0, maximum=MOST_ROLLED_OUT)] | None = None
     autoscale: AutoscaleField | None = None
     scale_down: bool | None = None
@@ -143,13 +144,14 @@ class SimulateRequest(SimulationFields, PlacementFields):
                 yield from ((other, name) for other in others if getattr(self, other) is not None)
                 return
 
-    def check(self, path: FieldPath, found: ErrorList) -> None:
+    def check(self, found: ErrorList) -> None:
         """Record fields that exclude each other, or that nothing is to be scheduled."""
+        super().check(found)
         for name, other in self.exclusions():
             text = f"must not be set together with {other}"
-            found.add(forbidden(path.child(document_name(name)), text, FIELDS_EXCLUDE))
+            found.add(forbidden(FieldPath((document_name(name),)), text, FIELDS_EXCLUDE))
         if self.scale_down and self.autoscale is None:
-            found.add(required_value(path.child("autoscale"), REMOVES_NOTHING, FIELD_MISSING))
+            found.add(required_value(AUTOSCALE, REMOVES_NOTHING, FIELD_MISSING))
         if self.queue is None and self.workload is None:
             found.add(required_value(_QUEUE, "a list of pods, or workload instead", FIELD_MISSING))
 
@@ -168,8 +170,7 @@ def simulate_request(
     known: KnownPods | None = None,
 ) -> SimulatedQueue | SimulatedRollout:
     """Simulate a request, JSON: see ``run``."""
-    found = ErrorList()
-    return run(read_request(SimulateRequest, body, found), server, found, known)
+    return run(read_request(SimulateRequest, body), server, ErrorList(), known)
 
 
 def run(
@@ -183,7 +184,7 @@ def run(
     Args:
         request: The request.
         server: What holds where the request leaves something out.
-        found: Has what is wrong with the request's fields.
+        found: Takes what is wrong with the cluster and the objects.
         known: The objects, states and ages of the pods of the server's cluster, if they are known.
 
     Raises:
@@ -231,15 +232,12 @@ def _queue(
     if limit.refuses(len(request.queue or ()), _QUEUE, found):
         # To look into each would take long, too.
         refuse(found)
-    # Also with errors, to know what is wrong with the pods.
     if request.queue is not None:
-        pods = tuple((path, filled_in(pod)) for path, pod in objects_of(request.queue, _QUEUE, found))
+        pods = tuple((path, filled_in(pod)) for path, pod in objects_at(request.queue, _QUEUE))
         return try_placing(partial(queue_pods, pods, context), FieldPath(), found)
-    if not request.workload:
-        raise RequestError(tuple(found.errors))
     place = partial(
         queue_replicas,
-        filled_in(request.workload),
+        filled_in(request.workload or {}),
         context,
         # With errors the number may be wrong, too.
         count=0 if found.errors else request.replicas,

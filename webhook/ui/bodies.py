@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal
 
 from policies.manifests.edits import FieldEdit
 from policies.manifests.fields import (
@@ -16,9 +16,8 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.manifests.wire import Form, Keywords, Received
-from policies.manifests.wire_reader import Checked
 from policies.placement.core.limits import MOST_ROLLED_OUT
-from webhook.requests.actions import MOST_ACTIONS, ActionBody
+from webhook.requests.actions import Actions
 from webhook.requests.placement import PlacementFields
 from webhook.requests.score import ScoreRequest
 from webhook.requests.simulate import Seed, SimulateRequest, SimulationFields
@@ -28,16 +27,13 @@ from webhook.requests.simulate import Seed, SimulateRequest, SimulationFields
 MOST_TEXT_BYTES: Final = 2**18
 
 
-def _check_text(text: str, path: FieldPath, found: ErrorList) -> None:
+def _check_text(name: str, text: str, found: ErrorList) -> None:
+    path = FieldPath((name,))
     if not text.strip():
         found.add(required_value(path, "is empty", FIELD_MISSING))
     elif len(text.encode(errors="surrogatepass")) > MOST_TEXT_BYTES:
         problem = f"has more than {MOST_TEXT_BYTES >> 10} KiB, use evenkeel lint and evenkeel explain"
         found.add(FieldError(path, problem, ErrorKind.TOO_LONG, VALUE_INVALID))
-
-
-#: One object as a person writes it, YAML or JSON.
-_Manifest: TypeAlias = Annotated[str, Checked(_check_text)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +44,12 @@ class ManifestBody(Received):
         manifest: One object, YAML or JSON.
     """
 
-    manifest: _Manifest
+    manifest: str
+
+    def check(self, found: ErrorList) -> None:
+        """Record a text that is empty or too long."""
+        super().check(found)
+        _check_text("manifest", self.manifest, found)
 
     def request(self, obj: dict[str, Any]) -> PlacementFields:
         """Return the request of ``/v1`` about the object of the manifest."""
@@ -80,12 +81,7 @@ class DisruptBody(Received):
         actions: It, in this order. Displaced pods are then scheduled again, the highest priority first.
     """
 
-    actions: Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)]
-
-    def check(self, path: FieldPath, found: ErrorList) -> None:
-        """Record that nothing happens."""
-        if not self.actions:
-            found.add(required_value(path.child("actions"), "is empty", FIELD_MISSING))
+    actions: Annotated[Actions, Keywords(minItems=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +111,12 @@ class ReportBody(WhatIfBody):
     """
 
     view: Literal["explain", "simulate", "rollout"]
-    command: Annotated[str, Checked(_check_text)]
+    command: str
+
+    def check(self, found: ErrorList) -> None:
+        """Record a text that is empty or too long."""
+        super().check(found)
+        _check_text("command", self.command, found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,4 +155,9 @@ class PatchBody(ManifestBody):
         original: What it was.
     """
 
-    original: _Manifest
+    original: str
+
+    def check(self, found: ErrorList) -> None:
+        """Record a text that is empty or too long."""
+        super().check(found)
+        _check_text("original", self.original, found)

@@ -79,7 +79,7 @@ def simulated(cluster: PageCluster, body: WhatIfBody | RolloutBody) -> Simulated
     """
     entry, found = read_manifest(body.manifest, cluster.context), ErrorList()
     request, context = _request(cluster, body, entry), cluster.context
-    request.check(FieldPath(), found)
+    request.check(found)
     if isinstance(body, RolloutBody) or body.applied:
         _check_size(request, context)
     try:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from policies.manifests.fields import ErrorList
+from policies.config.form import prepare
 from policies.manifests.wire import Received, dumps
-from policies.manifests.wire_reader import prepare
 from policies.model.workload_ref import WorkloadRef
 from policies.reports.explain.json import ExplainAnswer
 from policies.reports.score.answer import ScoreAnswer
@@ -121,13 +120,11 @@ def _pending(state: PageState, _names: Names, _body: bytes) -> Work:
 
 
 def _answer(cluster: PageCluster, form: type[Received], compute: Compute, body: bytes) -> bytes:
-    found = ErrorList()
     try:
-        request: Received = read_request(form, body, found)
+        request: Received = read_request(form, body)
     except RequestError as error:
-        raise ProblemsError([request_problem("", error.message)]) from error
-    if found.errors:
-        raise ProblemsError(field_problems(found.errors))
+        problems = field_problems(error.errors) or [request_problem("", error.message)]
+        raise ProblemsError(problems) from error
     return compute(cluster, request)
 
 

@@ -16,7 +16,8 @@ from policies.autoscaler.karpenter.node_pool import (
 from policies.autoscaler.karpenter.pool_reader import PoolDocument, read_pool
 from policies.autoscaler.karpenter.requirements import combine, of_labels
 from policies.autoscaler.node_group import USUAL_LABELS, described_amounts, least_amounts
-from policies.config.instance_types import InstanceTypeEntry, InstanceTypes, read_instance_types
+from policies.config.form import read
+from policies.config.instance_types import InstanceTypeEntry, InstanceTypes
 from policies.config.own_kinds import OwnKind
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import (
@@ -75,7 +76,7 @@ class KarpenterReader:
         """
         kind, version = text_member(value, "kind"), text_member(value, "apiVersion")
         if kind == OwnKind.INSTANCE_TYPES:
-            types = read_instance_types(value, found)
+            types = read(InstanceTypes, value, found, document=kind)
             if self._types is not None:
                 found.add(duplicate_value(FieldPath(("kind",)), kind, NAME_TAKEN))
             elif not found.errors:

@@ -15,8 +15,7 @@ from policies.autoscaler.unneeded import find_unneeded
 from policies.config.context import AdmissionContext
 from policies.config.node_groups import ScaleDownSettings
 from policies.config.policy_set import PolicySet
-from policies.manifests.fields import ErrorList, FieldPath
-from policies.manifests.wire_reader import read
+from policies.manifests.from_json import from_json
 from policies.model.deletion_facts import seconds_of
 from policies.model.node import Node
 from policies.placement.core.cluster_simulation import ClusterSimulation
@@ -47,7 +46,7 @@ def _answer(case: Mapping[str, Any]) -> dict[str, Any]:
     simulation, facts = ClusterSimulation.of(index), PodFacts(index, (), running)
     again = Rescheduling(simulation, facts, AdmissionContext(cluster=index, policies=PolicySet(())))
     pods = NodePods(simulation, again, now=seconds_of(case["now"]))
-    settings = read(ScaleDownSettings, case["settings"], FieldPath(), ErrorList())
+    settings = from_json(ScaleDownSettings, case["settings"])
     groups = [_group(group) for group in case["groups"]]
     found = find_unneeded(index, groups, settings, pods.by_node(), pods.budgets())
     taken = take_now(found.unneeded, groups, settings, lambda names: names[0])

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from policies.config.loader import build
 from policies.config.policy_document import SpreadPolicyDocument
 from policies.config.policy_validation import policy_errors
-from policies.config.schema import document_schema
+from policies.config.schema import published_schema
 from policies.manifests.fields import ErrorKind
 from tests.builders import a_policy
 from tests.policies.config.documents import HARD, SOFT
 
-VALIDATOR = jsonschema.Draft202012Validator(document_schema(SpreadPolicyDocument))
+VALIDATOR = jsonschema.Draft202012Validator(published_schema(SpreadPolicyDocument))
 
 CONSTRAINTS = "spec.defaults.constraints"
 
@@ -87,10 +87,10 @@ def test_valid(spec: dict[str, Any]) -> None:
                 id=f"an exception with {fields}",
             )
             for fields, path, kind in (
-                ({"rules": []}, "rules", ErrorKind.INVALID),
+                ({"rules": []}, "rules", ErrorKind.REQUIRED),
                 ({"rules": ["A b"]}, "rules[0]", ErrorKind.INVALID),
-                ({"reason": ""}, "reason", ErrorKind.INVALID),
-                ({"reason": None}, "reason", ErrorKind.INVALID),
+                ({"reason": ""}, "reason", ErrorKind.REQUIRED),
+                ({"reason": None}, "reason", ErrorKind.REQUIRED),
                 ({"names": ["Web"]}, "names[0]", ErrorKind.INVALID),
                 ({"until": "2027-02-29"}, "until", ErrorKind.INVALID),
                 ({"until": "20270228"}, "until", ErrorKind.INVALID),
@@ -105,9 +105,9 @@ def test_valid(spec: dict[str, Any]) -> None:
             id="no reason",
         ),
         pytest.param(
-            {"annotationExemptions": True}, "spec.annotationExemptions", ErrorKind.INVALID, id="true"
+            {"annotationExemptions": True}, "spec.annotationExemptions", ErrorKind.NOT_SUPPORTED, id="true"
         ),
-        pytest.param({"enforcement": 3}, "spec.enforcement", ErrorKind.INVALID, id="enforcement 3"),
+        pytest.param({"enforcement": 3}, "spec.enforcement", ErrorKind.NOT_SUPPORTED, id="enforcement 3"),
         pytest.param({"scope": None}, "spec.scope", ErrorKind.INVALID, id="null"),
         pytest.param(
             {"scope": {"kinds": ["deployment"]}}, "spec.scope.kinds[0]", ErrorKind.INVALID, id="a kind"

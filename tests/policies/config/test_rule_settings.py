@@ -15,7 +15,14 @@ from policies.rules.base import Context, Rule, all_rules
 
 @dataclass(frozen=True)
 class Params(DocumentFields):
-    """Settings of a rule that does not exist."""
+    """Settings of a rule that does not exist.
+
+    Attributes:
+        in_use: A flag.
+        most: A number.
+        share: A fraction.
+        known_keys: Texts.
+    """
 
     in_use: bool = False
     most: int = 3
@@ -35,7 +42,7 @@ def a_rule(params: type[Params] | None = Params) -> Rule:
         pytest.param({"inUse": True, "most": 4, "share": 1, "knownKeys": ["a"]}, [], id="4 good"),
         pytest.param({"in_use": True}, ["in_use"], id="not as documents spell it"),
         pytest.param(
-            {"inUse": 1, "most": True, "knownKeys": "a"}, ["inUse", "most", "knownKeys"], id="3 types"
+            {"inUse": 1, "most": True, "knownKeys": "a"}, ["inUse", "knownKeys", "most"], id="3 types"
         ),
         pytest.param({"knownKeys": [1]}, ["knownKeys[0]"], id="a type in a list"),
     ],

@@ -12,7 +12,7 @@ import pytest
 from policies.config import schema
 from policies.config.policy_document import SpreadPolicyDocument
 
-BUILT = schema.document_schema(SpreadPolicyDocument)
+BUILT = schema.published_schema(SpreadPolicyDocument)
 
 
 def nodes(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from policies.config.form import form_errors, read
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.manifests.wire_reader import read
 from policies.model.taints import Taint, TaintEffect
 from policies.placement.core.actions import (
     MOST_ADDED,
@@ -42,7 +42,8 @@ def test_every_action() -> None:
         {"label": {"node": "n3", "key": "rack", "value": ""}},
         {"add": {"like": "n1", "labels": [{"key": "rack", "value": "r2"}]}},
     ]
-    found = ErrorList()
+    request = read(SimulationFields, {"actions": raw}, ErrorList())
+    assert request is not None
     zone, paths = "topology.kubernetes.io/zone", [AT.index(position) for position in range(12)]
 
     assert (
@@ -60,8 +61,7 @@ def test_every_action() -> None:
         AddNodes(at=paths[9].child("add", "like"), like="n1", count=1, without_taints=("team",)),
         LabelNode(at=paths[10].child("label", "node"), node="n3", key="rack", value=""),
         AddNodes(at=paths[11].child("add", "like"), like="n1", count=1, labels=(("rack", "r2"),)),
-    ) == actions_of(read(SimulationFields, {"actions": raw}, FieldPath(), found).actions or [], AT)
-    assert [] == found.errors
+    ) == actions_of(request.actions or [], AT)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,6 @@ def test_every_action() -> None:
 )
 def test_what_is_wrong(raw: Any, expected: list[str]) -> None:
     """Every mistake is named at its place."""
-    found = ErrorList()
-    read(SimulationFields, {"actions": raw}, FieldPath(), found)
+    errors = form_errors(SimulationFields, {"actions": raw})
 
-    assert expected == sorted(str(error.path) for error in found.errors)
+    assert expected == sorted(str(error.path) for error in errors)

@@ -114,8 +114,9 @@ def test_top() -> None:
 @pytest.mark.parametrize(
     ("request_", "fields"),
     [
-        pytest.param({"top": 0}, ["top", "cluster"], id="top 0, and no cluster"),
-        pytest.param({"top": "1", "selector": "a b", "cluster": {}}, ["selector", "top"], id="a text"),
+        pytest.param({"top": 0}, ["top"], id="top 0"),
+        pytest.param({"top": "1", "cluster": {}}, ["top"], id="a text"),
+        pytest.param({"selector": "a b", "cluster": {}}, ["selector"], id="no selector"),
         pytest.param(
             {"namespace": 1, "more": 2, "cluster": {}}, ["more", "namespace"], id="unknown, wrong type"
         ),

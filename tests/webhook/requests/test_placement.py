@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.config.form import read
 from policies.config.loader import load_policies
 from policies.manifests.fields import ErrorList
 from policies.model.version import KubernetesVersion
@@ -44,31 +45,34 @@ LIST = {"maxSkew": 2, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnywa
         ),
         pytest.param(
             {"x": 1, "pod": 3, "cluster": 3, "defaults": 3, "kubernetesVersion": 3},
-            ["x", "cluster", "defaults", "kubernetesVersion", "pod"],
+            ["cluster", "defaults", "kubernetesVersion", "pod", "x"],
             id="everything wrong",
         ),
     ],
 )
 def test_errors(fields: dict[str, Any], paths: list[str]) -> None:
     """Everything wrong is told at once, with its path."""
-    assert paths == [str(error.path) for error in _read(**fields)[1].errors]
+    found = ErrorList()
+    read(ScoreRequest, orjson.loads(a_body(**fields)), found)
+
+    assert paths == [str(error.path) for error in found.errors]
 
 
 def test_what_is_left_out_is_the_servers() -> None:
     """A request that says nothing is judged by the server's own context."""
     server = AdmissionContext(policies=(), cluster=an_index(a_node("n1")))
 
-    request, found = _read(cluster=None)
+    request = read_request(ScoreRequest, a_body(cluster=None))
 
-    assert server == request.context(server, found)
+    assert server == request.context(server, ErrorList())
 
 
 def test_what_is_given_takes_its_place() -> None:
     """Defaults take the place of policies too, for whatever scheduler the pod asks."""
     server = AdmissionContext(policies=_policies(), cluster=an_index())
     defaults = {"defaultingType": "List", "defaultConstraints": [LIST]}
-    request, found = _read(defaults=defaults, kubernetesVersion="v1.30.4")
-    context = request.context(server, found)
+    request = read_request(ScoreRequest, a_body(defaults=defaults, kubernetesVersion="v1.30.4"))
+    context = request.context(server, ErrorList())
 
     assert KubernetesVersion(1, 30) == context.kubernetes_version
     assert () == context.policies
@@ -76,11 +80,6 @@ def test_what_is_given_takes_its_place() -> None:
     assert 2 == context.cluster.node_count
     assert context.scheduler is not None
     assert ["rack"] == [c.topology_key for c in context.scheduler.constraints_for("any-scheduler")]
-
-
-def _read(**fields: Any) -> tuple[ScoreRequest, ErrorList]:
-    found = ErrorList()
-    return read_request(ScoreRequest, a_body(**fields), found), found
 
 
 def _policies() -> Any:

@@ -43,13 +43,12 @@ def test_workload() -> None:
 
 
 def test_no_cluster() -> None:
-    """Without any cluster the request is refused, with whatever else is wrong with it."""
+    """Without any cluster the request is refused, with whatever else is wrong with its pod."""
     broken = a_pod(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
 
     assert ["cluster"] == _paths(cluster=None)
-    assert ["x", "cluster", "pod.spec.topologySpreadConstraints[0].maxSkew"] == _paths(
-        x=1, cluster=None, pod=broken
-    )
+    assert ["cluster", "pod.spec.topologySpreadConstraints[0].maxSkew"] == _paths(cluster=None, pod=broken)
+    assert ["x"] == _paths(x=1, cluster=None, pod=broken)
 
 
 @pytest.mark.parametrize(

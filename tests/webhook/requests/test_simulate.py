@@ -8,7 +8,6 @@ import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.manifests.fields import ErrorList
 from policies.manifests.wire import dumps
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.model.topology_keys import ZONE
@@ -47,15 +46,16 @@ CLUSTER: Final = {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}
     [
         pytest.param({}, ["queue"], id="nothing to schedule"),
         pytest.param(
-            {"queue": [a_pod()], "workload": {}, "replicas": 1},
-            ["workload", "workload", "replicas"],
+            {"queue": [a_pod()], "workload": a_workload(), "replicas": 1},
+            ["workload", "replicas"],
             id="both",
         ),
         pytest.param({"queue": {}}, ["queue"], id="a queue that is no list"),
-        pytest.param({"queue": [3, None]}, ["queue[0]", "queue[1].kind"], id="pods that are none"),
+        pytest.param({"queue": [3, None]}, ["queue[0]", "queue[1]"], id="pods that are none"),
         pytest.param({"queue": [], "seed": 1.5}, ["seed"], id="a seed that is no integer"),
         pytest.param({"workload": {}, "replicas": True}, ["replicas", "workload"], id="an empty workload"),
-        pytest.param({"queue": [], "replicas": 0, "seed": -1}, ["replicas", "seed"], id="numbers"),
+        pytest.param({"queue": [], "replicas": -1, "seed": -1}, ["replicas", "seed"], id="numbers"),
+        pytest.param({"queue": [], "replicas": 0}, ["replicas"], id="replicas of a queue"),
         pytest.param(
             {"workload": a_workload("Deployment"), "replicas": MOST_PODS + 1}, ["replicas"], id="too many"
         ),
@@ -199,10 +199,9 @@ def test_runs() -> None:
 )
 def test_a_request_is_read_as_it_was_made(fields: dict[str, Any]) -> None:
     """A request of a command is read by the server as it was made."""
-    request, found = SimulateRequest(workload=_two_replicas(), **fields), ErrorList()
+    request = SimulateRequest(workload=_two_replicas(), **fields)
 
-    assert request == read_request(SimulateRequest, dumps(request), found)
-    assert [] == found.errors
+    assert request == read_request(SimulateRequest, dumps(request))
 
 
 @pytest.mark.parametrize(("given", "used"), [(None, None), ("adaptive", ADAPTIVE), (30, 30)])

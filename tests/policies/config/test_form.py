@@ -1,4 +1,4 @@
-"""Values of types, read from JSON: what becomes of them, and everything that is wrong."""
+"""Values of types, checked by their schemas and built: what becomes of them, and everything that is wrong."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from policies.config.form import MOST_ERRORS, form_errors, read
+from policies.config.form_validator import MOST_ENTRIES
 from policies.config.type_schema import class_schema
-from policies.manifests.fields import MAX_ERRORS, VALUE_INVALID, ErrorList, FieldPath, invalid_value
+from policies.manifests.fields import VALUE_INVALID, ErrorList, FieldPath, invalid_value
 from policies.manifests.wire import OPTIONAL, Count, Keywords, Received, dumps
-from policies.manifests.wire_reader import Checked, Needed, read
 
 
 class Color(StrEnum):
@@ -23,11 +24,6 @@ class Color(StrEnum):
 
     RED = "red"
     BLUE = "blue"
-
-
-def _even(value: int, path: FieldPath, found: ErrorList) -> None:
-    if value % 2:
-        found.add(invalid_value(path, value, "must be even", VALUE_INVALID))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +35,7 @@ class Leaf(Received):
         size: Its size.
     """
 
-    leaf_name: Annotated[str, Keywords(minLength=1), Needed("")]
+    leaf_name: Annotated[str, Keywords(minLength=1)]
     size: Annotated[int, Keywords(minimum=1, maximum=9)] = 1
 
 
@@ -67,38 +63,38 @@ class Tree(Received):
         top: A part.
         either: One of two parts.
         counts: Numbers.
-        even: A number.
+        word: A text.
         nodes: A number or a word.
         share: A fraction.
         flag: Whether.
         pods: Objects.
     """
 
-    pod: Annotated[dict[str, Any], Keywords(minProperties=1), Needed("a Pod")]
+    pod: Annotated[dict[str, Any], Keywords(minProperties=1)]
     color: Color | None = None
     leaves: Annotated[list[Leaf], Keywords(maxItems=3)] | None = None
     top: Annotated[Leaf | None, OPTIONAL] = None
     either: Leaf | Stem | None = None
     counts: dict[str, Count] | None = None
-    even: Annotated[int, Checked(_even)] | None = None
+    word: Annotated[str, Keywords(pattern="^a+$", title="a's")] | None = None
     nodes: Literal["adaptive"] | Annotated[int, Keywords(minimum=1)] | None = None
     share: float | None = None
     flag: bool | None = None
     pods: list[dict[str, Any]] | None = None
 
-    def check(self, path: FieldPath, found: ErrorList) -> None:
+    def check(self, found: ErrorList) -> None:
         """Record a flag without a color."""
         if self.flag and self.color is None:
-            found.add(invalid_value(path.child("flag"), self.flag, "needs a color", VALUE_INVALID))
+            found.add(invalid_value(FieldPath(("flag",)), self.flag, "needs a color", VALUE_INVALID))
 
 
 POD: dict[str, Any] = {"kind": "Pod"}
 VALIDATOR = Draft202012Validator(class_schema(Tree))
 
 
-def _read(**fields: Any) -> tuple[Tree, list[str]]:
+def _read(**fields: Any) -> tuple[Tree | None, list[str]]:
     found = ErrorList()
-    tree = read(Tree, {"pod": POD, **fields}, FieldPath(), found)
+    tree = read(Tree, {"pod": POD, **fields}, found)
     return tree, [str(error) for error in found.errors]
 
 
@@ -110,7 +106,7 @@ def test_everything() -> None:
         "top": {"leafName": "c"},
         "either": {"stemName": "d", "metadata": [1]},
         "counts": {"x": 0},
-        "even": 2,
+        "word": "aa",
         "nodes": "adaptive",
         "share": 1,
         "flag": True,
@@ -126,7 +122,7 @@ def test_everything() -> None:
         top=Leaf(leaf_name="c"),
         either=Stem(stem_name="d", metadata=[1]),
         counts={"x": 0},
-        even=2,
+        word="aa",
         nodes="adaptive",
         share=1,
         flag=True,
@@ -137,7 +133,7 @@ def test_everything() -> None:
 
 def test_what_is_left_out() -> None:
     """A field with a default may be left out, or null if it may be None; one of None is not sent."""
-    tree, errors = _read(color=None, nodes=None, pods=[None])
+    tree, errors = _read(color=None, nodes=None, pods=[{}])
 
     assert ([], Tree(pod=POD, pods=[{}])) == (errors, tree)
     assert {"pod": POD, "pods": [{}]} == orjson.loads(dumps(tree))
@@ -146,8 +142,8 @@ def test_what_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("fields", "errors"),
     [
-        pytest.param({"pod": None}, ["pod: Required value: a Pod"], id="null for what must be there"),
-        pytest.param({"pod": {}}, ["pod: Required value: a Pod"], id="an empty object"),
+        pytest.param({"pod": None}, ["pod: Required value"], id="null for what must be there"),
+        pytest.param({"pod": {}}, ["pod: Required value: must not be empty"], id="an empty object"),
         pytest.param({"pod": 3}, ["pod: Invalid value: 3: must be an object"], id="no object"),
         pytest.param(
             {"colour": "red"}, ['colour: unknown field "colour", did you mean "color"?'], id="a slip"
@@ -163,17 +159,17 @@ def test_what_is_left_out() -> None:
             [
                 "leaves[0]: Invalid value: 3: must be an object",
                 "leaves[1].leafName: Required value",
-                "leaves[2].leafName: Required value",
+                "leaves[2].leafName: Required value: must not be empty",
                 "leaves[2].size: Invalid value: 10: must be less than or equal to 9",
             ],
             id="in a list",
         ),
         pytest.param(
             {"leaves": [3] * 4},
-            ["leaves: Invalid value: [3, 3, 3, 3]: must have at most 3 items"],
+            ["leaves: Too many: 4: must have at most 3 entries"],
             id="too many are not looked at",
         ),
-        pytest.param({"top": None}, ["top.leafName: Required value"], id="null for an object"),
+        pytest.param({"top": None}, ["top: Invalid value: null: must be an object"], id="null for an object"),
         pytest.param(
             {"either": {"stemName": 1}}, ["either.stemName: Invalid value: 1: must be a string"], id="a class"
         ),
@@ -186,7 +182,10 @@ def test_what_is_left_out() -> None:
             ],
             id="keys of a mapping",
         ),
-        pytest.param({"even": 3}, ["even: Invalid value: 3: must be even"], id="a check of its own"),
+        pytest.param({"word": "b"}, ['word: Invalid value: "b": must be a\'s'], id="another text"),
+        pytest.param(
+            {"nodes": 1.0}, ['nodes: Invalid value: 1.0: must be "adaptive" or an integer'], id="1.0"
+        ),
         pytest.param(
             {"nodes": 0}, ["nodes: Invalid value: 0: must be greater than or equal to 1"], id="too small"
         ),
@@ -200,6 +199,7 @@ def test_what_is_left_out() -> None:
             ['colr: unknown field "colr", did you mean "color"?'],
             id="a slip in one of two fields",
         ),
+        pytest.param({"pods": [{}, None]}, ["pods[1]: Invalid value: null: must be an object"], id="null"),
         pytest.param({"pods": [3]}, ["pods[0]: Invalid value: 3: must be an object"], id="no objects"),
     ],
 )
@@ -210,7 +210,7 @@ def test_errors(fields: dict[str, Any], errors: list[str]) -> None:
 
 def test_everything_wrong() -> None:
     """All errors are found at once."""
-    wrong = dict.fromkeys(("pod", "color", "leaves", "counts", "even", "nodes", "share", "flag"), ())
+    wrong = dict.fromkeys(("pod", "color", "leaves", "counts", "word", "nodes", "share", "flag"), ())
 
     assert 8 == len(_read(**{name: [] if name != "leaves" else {} for name in wrong})[1])
 
@@ -228,38 +228,55 @@ _JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*class_schema(Tree)["properties"], "x"]), _JSON, max_size=5))
-def test_what_the_schema_refuses_is_an_error(document: dict[str, Any]) -> None:
-    """Nothing is let through that the schema of the type does not allow, but for null as an empty object."""
-    found = ErrorList()
-    tree = read(Tree, document, FieldPath(), found)
+def test_published_schema_decides(document: dict[str, Any]) -> None:
+    """A value has errors where the published schema has, and what is built of another is sent as it was."""
+    errors = form_errors(Tree, document)
 
-    assert isinstance(tree, Tree)
-    assert found.errors or VALIDATOR.is_valid(orjson.loads(dumps(tree)))
-    if VALIDATOR.is_valid(document):
-        rules = {"must be even", "needs a color"}
-        assert all(any(error.problem.endswith(text) for text in rules) for error in found.errors)
-
-
-@pytest.mark.parametrize("name", ["leaves", "pods", "counts", "unknown"])
-def test_what_is_hostile_is_cheap(name: str) -> None:
-    """Of a hundred thousand mistakes as many are worded as anyone reads."""
-    found = ErrorList()
-    raw = {f"f{number}": -1 for number in range(100_000)}
-    document = raw if name == "counts" else [3] * 100_000
-    fields: dict[str, Any] = dict(raw) if name == "unknown" else {name: document}
-    read(Tree, {"pod": POD, **fields}, FieldPath(), found)
-
-    assert 1 <= len(found.errors) <= MAX_ERRORS
+    assert VALIDATOR.is_valid(document) == (not errors)
+    if not errors:
+        tree = read(Tree, document, ErrorList())
+        sent = orjson.loads(dumps(tree))
+        assert {name: value for name, value in document.items() if value is not None}.items() <= sent.items()
 
 
-def test_a_keyword_that_is_not_known() -> None:
-    """A type with a keyword that is not checked cannot be read."""
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param("leaves", [3] * 100_000, id="more than the schema allows"),
+        pytest.param("pods", [3] * 100_000, id="no objects"),
+        pytest.param("counts", dict.fromkeys(map(str, range(100_000)), 1), id="a mapping without a limit"),
+        pytest.param("word", "a" * 10**6 + "b", id="a text"),
+        pytest.param("nodes", 10**5000, id="more digits than Python writes"),
+        pytest.param("color", [[]] * 100_000, id="another type"),
+    ],
+)
+def test_what_is_hostile_is_cheap(name: str, value: object) -> None:
+    """What is wrong with a large value is short, and of many mistakes as many are worded as anyone reads."""
+    errors = form_errors(Tree, {"pod": POD, name: value})
 
-    @dataclass(frozen=True, kw_only=True)
-    class Bare(Received):
-        """A class."""
+    assert (name == "nodes") == (not errors)
+    assert len(errors) <= MOST_ERRORS
+    assert all(len(str(error)) < 300 for error in errors)
 
-        text: Annotated[str, Keywords(format="date")]
 
-    with pytest.raises(KeyError):
-        read(Bare, {}, FieldPath(), ErrorList())
+def test_unknown_fields_are_cut() -> None:
+    """A hundred thousand of them are not compared with the known ones."""
+    raw = dict.fromkeys(map(str, range(100_000)))
+
+    assert len(form_errors(Tree, raw)) <= MOST_ERRORS
+
+
+def test_depth_costs_nothing() -> None:
+    """Nothing looks into an object of Kubernetes."""
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+
+    assert [] == form_errors(Tree, {"pod": deep, "pods": [deep]})
+
+
+def test_a_limit_of_lists_without_one() -> None:
+    """Where each entry is looked into there are no more than can be."""
+    (error,) = form_errors(Tree, {"pod": POD, "counts": dict.fromkeys(map(str, range(MOST_ENTRIES + 1)), 1)})
+
+    assert str(error).endswith("must have at most 10,000 entries")

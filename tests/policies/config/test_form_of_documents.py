@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policies.config.form import form_errors
 from policies.config.instance_types import InstanceTypes
 from policies.config.lint_config import LintConfig
 from policies.config.node_groups import NodeGroups
 from policies.config.own_kinds import OwnKind
 from policies.config.policy_document import SpreadPolicyDocument
-from policies.config.read_document import read_document
-from policies.config.schema import document_schema
+from policies.config.schema import published_schema
 from policies.config.spread_policy import API_VERSION
-from policies.manifests.fields import ErrorList
 from policies.manifests.wire import DocumentFields
 from tests.builders import a_policy
 from tests.policies.config.documents import HARD
@@ -82,7 +81,7 @@ DOCUMENTS = {
     kind: {"apiVersion": API_VERSION, "kind": kind, **document} for kind, (_, document) in _FORMS.items()
 }
 VALIDATORS = {
-    kind: jsonschema.Draft202012Validator(document_schema(form)) for kind, (form, _) in _FORMS.items()
+    kind: jsonschema.Draft202012Validator(published_schema(form)) for kind, (form, _) in _FORMS.items()
 }
 #: Values that are wrong in most places, each in a way of its own.
 _VALUES: st.SearchStrategy[Any] = st.sampled_from(
@@ -91,9 +90,7 @@ _VALUES: st.SearchStrategy[Any] = st.sampled_from(
 
 
 def _errors(kind: str, document: Any) -> list[str]:
-    found = ErrorList()
-    read_document(_FORMS[kind][0], kind, document, found)
-    return [str(error) for error in found.errors]
+    return [str(error) for error in form_errors(_FORMS[kind][0], document, kind)]
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -160,4 +157,4 @@ def test_texts(golden: Callable[[str, str], str]) -> None:
     errors = [*_errors(OwnKind.SPREAD_POLICY, document), *_errors(OwnKind.NODE_GROUPS, groups)]
     actual = "".join(f"{text if len(text) < 300 else text[:297] + '...'}\n" for text in errors)
 
-    assert golden("read_document.txt", actual) == actual
+    assert golden("form_of_documents.txt", actual) == actual
