@@ -16,11 +16,13 @@ from policies.scheduler.profile import Plugin
 
 #: Differences of one case that are kept; a report shows fewer.
 MOST_DIFFERENCES: Final = 20
+#: What the names of fields begin with that are compared with this engine's answer.
+_ENGINE: Final = "engine."
 #: How close a weight must be: the corpus has nine digits of it.
 _WEIGHT_TOLERANCE: Final = 1e-6
 #: The lists of constraints of a case, by the constraints of an answer that they are about.
 _CONSTRAINTS: Final = {"hardConstraints": "DoNotSchedule", "softConstraints": "ScheduleAnyway"}
-#: What a scheduled pod has that a rejected one lacks.
+#: What a scheduled pod has that a rejected one lacks, and what a scheduler says that chooses among the best.
 _NODE: Final = "node"
 
 
@@ -58,11 +60,30 @@ class Comparison:
     unanswered: frozenset[AnswerField]
 
 
-def compare(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> Comparison:
-    """Compare an answer with what a case expects of it."""
+def compare(
+    expected: Mapping[str, Any], answer: Mapping[str, Any], engine: Mapping[str, Any] | None = None
+) -> Comparison:
+    """Compare an answer with what a case expects of it.
+
+    Args:
+        expected: What the case expects.
+        answer: The answer.
+        engine: What this engine answers, in the same form, to compare with, too; its fields begin with
+            ``engine.``.
+    """
     found = _Comparer()
+    _compare(expected, answer, found)
+    if engine is not None:
+        _compare(engine, answer, own := _Comparer(_ENGINE))
+        found.add(own)
+    return found.result()
+
+
+def _compare(expected: Mapping[str, Any], answer: Mapping[str, Any], found: _Comparer) -> None:
     for name in ("preFilter", "preScore", "best", "message", "condition"):
-        if name in expected:
+        if name == "best" and _NODE in answer and name in expected:
+            found.value(AnswerField(name), "", expected[name], answer[_NODE], same=_is_chosen)
+        elif name in expected:
             found.member(AnswerField(name), "", expected, answer, name)
     if "preemption" in expected:
         _compare_preemption(expected["preemption"], answer.get("preemption"), found)
@@ -73,13 +94,13 @@ def compare(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> Compariso
             _compare_constraints(name, expected[name], answer.get("constraints"), action, found)
     if "steps" in expected:
         _compare_steps(expected["steps"], answer.get("steps"), found)
-    return found.result()
 
 
 class _Comparer:
     """Takes what is compared, field by field."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
         self._differences: list[AnswerDifference] = []
         self._different: set[AnswerField] = set()
         self._compared: set[AnswerField] = set()
@@ -92,6 +113,12 @@ class _Comparer:
             compared=frozenset(self._compared),
             unanswered=frozenset(self._unanswered),
         )
+
+    def add(self, other: _Comparer) -> None:
+        """Add what differs in another comparison of the answer."""
+        self._differences += other._differences
+        self._different |= other._different
+        self._compared |= other._compared
 
     def lacks(self, field: AnswerField) -> None:
         self._unanswered.add(field)
@@ -106,6 +133,7 @@ class _Comparer:
         same: Callable[[Any, Any], bool] | None = None,
     ) -> None:
         """Compare a value that the answer has."""
+        field = field._replace(name=self._prefix + field.name)
         self._compared.add(field)
         if (same or _same)(expected, found):
             return
@@ -136,7 +164,11 @@ def _compare_preemption(expected: Mapping[str, Any], raw: object, found: _Compar
     """Compare which node is nominated, and which pods are evicted there; null says that none is."""
     answered = raw if isinstance(raw, dict) else {"nominated": []}
     for key in expected:
-        found.member(AnswerField(f"preemption.{key}"), "", expected, answered, key)
+        field = AnswerField(f"preemption.{key}")
+        if key == "nominated" and _NODE in answered:
+            found.value(field, "", expected[key], answered[_NODE], same=_is_chosen)
+        else:
+            found.member(field, "", expected, answered, key, same=_same_victims if key == "victims" else None)
 
 
 def _compare_nodes(expected: Mapping[str, Any], raw: object, found: _Comparer) -> None:
@@ -250,7 +282,9 @@ def _compare_steps(expected: list[dict[str, Any]], raw: object, found: _Comparer
     found.value(AnswerField("steps"), "", len(expected), len(raw))
     for position, (wanted, entry) in enumerate(zip(expected, raw, strict=False)):
         step, place = entry if isinstance(entry, dict) else {}, f"steps[{position}]"
-        if _NODE in step or _NODE not in wanted:
+        if _NODE in step and "tied" in wanted and "tied" not in step:
+            found.value(AnswerField("steps.node"), place, wanted["tied"], step[_NODE], same=_is_chosen)
+        elif _NODE in step or _NODE not in wanted:
             found.value(AnswerField("steps.node"), place, wanted.get(_NODE), step.get(_NODE))
         elif "message" in step:
             found.value(AnswerField("steps.node"), place, wanted[_NODE], None)
@@ -272,6 +306,18 @@ def _by_name(raw: object, key: str = "name") -> dict[str, dict[str, Any]] | None
 def _same(expected: object, found: object) -> bool:
     # In Python True is 1; in JSON it is not.
     return isinstance(expected, bool) == isinstance(found, bool) and expected == found
+
+
+def _is_chosen(expected: list[str], found: object) -> bool:
+    """Return whether a node is one of those with the highest total; empty where there is none."""
+    return found in expected if expected else not found
+
+
+def _same_victims(expected: dict[str, list[str]], found: object) -> bool:
+    """Return whether the same pods are evicted, in whatever order."""
+    return isinstance(found, dict) and {node: sorted(names) for node, names in expected.items()} == {
+        node: sorted(names) if isinstance(names, list) else names for node, names in found.items()
+    }
 
 
 def _covers(expected: list[str], found: list[str]) -> bool:

@@ -10,7 +10,9 @@ from policies.scheduler.profile import Plugin
 
 _SPREAD: Final = str(Plugin.POD_TOPOLOGY_SPREAD)
 #: The fields that only kube-scheduler's whole profile decides.
-_OF_PROFILE: Final = frozenset({"nodes.total", "best", "message", "condition"})
+_OF_PROFILE: Final = frozenset(
+    {"nodes.total", "best", "message", "condition", "engine.best", "engine.condition"}
+)
 
 
 class AnswerField(NamedTuple):

@@ -21,6 +21,9 @@ from conformance.implementation import (
 )
 from policies.manifests.sanitize import one_line
 
+#: What of an answer of this engine another answer is compared with, and of each of its steps.
+_OF_ANSWER: Final = ("best", "condition", "preemption")
+_OF_STEP: Final = ("node", "tied", "condition")
 #: Requests without anything to compare in their answers after which a run ends that has compared nothing.
 MOST_USELESS: Final = 25
 
@@ -89,8 +92,8 @@ class CaseResult:
         return CaseOutcome.PARTIAL if concerned(comparison.unanswered) else CaseOutcome.PASSED
 
 
-def compare_answer(case: ConformanceCase, body: bytes) -> CaseResult:
-    """Compare the answer to a case's request, JSON, with what is expected of it."""
+def compare_answer(case: ConformanceCase, body: bytes, engine: dict[str, Any] | None = None) -> CaseResult:
+    """Compare the answer to a case's request, JSON, with what is expected of it, and with an engine's."""
     try:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -100,7 +103,7 @@ def compare_answer(case: ConformanceCase, body: bytes) -> CaseResult:
         return CaseResult.of(case, problem=f"the answer is no JSON object: {one_line(str(answer), 80)}")
     if "error" in answer:
         return CaseResult.of(case, problem=one_line(_error_text(answer)), declined=True)
-    return CaseResult.of(case, compare(case.expected, answer))
+    return CaseResult.of(case, compare(case.expected, answer, engine))
 
 
 def _error_text(answer: Mapping[str, Any]) -> str:
@@ -169,6 +172,8 @@ def run_cases(
     implementations: Mapping[Operation, Implementation],
     run: ConformanceRun,
     advance: Callable[[], None] = lambda: None,
+    *,
+    engine: Implementation | None = None,
 ) -> None:
     """Send the request of each case and compare the answer.
 
@@ -177,21 +182,40 @@ def run_cases(
         implementations: What answers which requests; those without one are not run.
         run: Takes the results.
         advance: Called after each case.
+        engine: Also compare each answer with that of this engine; None not to.
     """
     for case in cases:
         implementation = implementations.get(case.operation)
         if implementation is None or run.stopped:
             run.add(CaseResult.of(case))
         else:
-            _run_case(case, implementation, run)
+            _run_case(case, implementation, run, engine)
         advance()
     if not run.stopped and not run.answered and not run.failed:
         run.stopped = f"{run.target} answered nothing that can be compared"
 
 
-def _run_case(case: ConformanceCase, implementation: Implementation, run: ConformanceRun) -> None:
+def _shown(operation: Operation, body: bytes) -> dict[str, Any]:
+    """Return what of an answer of this engine other answers are compared with, as cases have it."""
+    answer = orjson.loads(body)
+    if operation is Operation.SIMULATE:
+        steps = [{name: step[name] for name in _OF_STEP if step.get(name)} for step in answer["steps"]]
+        return {"steps": steps}
+    shown = {name: answer[name] for name in _OF_ANSWER}
+    preemption = answer["preemption"] or {"nominated": []}
+    # Of several nodes that are as good, whose pods are evicted is not said.
+    names = ("nominated", "victims") if len(preemption["nominated"]) == 1 else ("nominated",)
+    return {**shown, "preemption": {name: preemption[name] for name in names}}
+
+
+def _run_case(
+    case: ConformanceCase, implementation: Implementation, run: ConformanceRun, engine: Implementation | None
+) -> None:
+    request = orjson.dumps(case.request)
     try:
-        result = compare_answer(case, implementation.answer(case.operation, orjson.dumps(case.request)))
+        body = implementation.answer(case.operation, request)
+        own = _shown(case.operation, engine.answer(case.operation, request)) if engine else None
+        result = compare_answer(case, body, own)
     except DeclinedError as error:
         result = CaseResult.of(case, problem=one_line(str(error)), declined=True)
     except NoAnswerError as error:

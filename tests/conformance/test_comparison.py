@@ -30,6 +30,35 @@ def _hard(**fields: Any) -> dict[str, Any]:
     [
         pytest.param({"preFilter": "Skip"}, {"preFilter": "Skip"}, [], [], id="same"),
         pytest.param({"preFilter": "Skip"}, {"preFilter": "Success"}, ["preFilter"], [], id="different"),
+        pytest.param({"best": ["a", "b"]}, {"node": "b"}, [], [], id="one of the best"),
+        pytest.param({"best": ["a", "b"]}, {"node": "c"}, ["best"], [], id="none of the best"),
+        pytest.param({"best": ["a"]}, {"node": ""}, ["best"], [], id="no node"),
+        pytest.param({"best": []}, {"node": ""}, [], [], id="rightly no node"),
+        pytest.param({"best": []}, {"node": "a"}, ["best"], [], id="a node for what does not fit"),
+        pytest.param(
+            {"preemption": {"nominated": ["a", "b"]}}, {"preemption": {"node": "b"}}, [], [], id="nominated"
+        ),
+        pytest.param(
+            {"preemption": {"nominated": ["a"], "victims": {"a": ["n/2", "n/1"]}}},
+            {"preemption": {"node": "", "victims": {"a": ["n/1", "n/2"]}}},
+            ["preemption.nominated"],
+            [],
+            id="not nominated, though the same victims in another order",
+        ),
+        pytest.param(
+            {"steps": [{"node": "a", "tied": ["a", "b"]}]},
+            {"steps": [{"node": "b"}]},
+            [],
+            ["steps.tied"],
+            id="a step to one of those that are tied",
+        ),
+        pytest.param(
+            {"steps": [{"node": "a", "tied": ["a", "b"]}]},
+            {"steps": [{"node": "b", "tied": ["a", "b"]}]},
+            ["steps.node"],
+            [],
+            id="a model that knows the tie takes the first",
+        ),
         pytest.param({"preFilter": "Skip"}, {}, [], ["preFilter"], id="absent"),
         pytest.param({"message": ""}, {"message": None}, [], ["message"], id="null"),
         pytest.param(_node(feasible=True), {}, [], ["nodes.feasible"], id="no nodes"),
@@ -168,3 +197,13 @@ def test_differences_are_bounded() -> None:
     found = compare({"nodes": nodes}, {"nodes": [{"name": name, "feasible": False} for name in nodes]})
 
     assert MOST_DIFFERENCES == len(found.differences)
+
+
+def test_with_this_engine() -> None:
+    """An answer is compared with that of this engine, too, under names of their own."""
+    found = compare({"best": ["a"]}, {"node": "a"}, {"best": ["b"], "condition": ""})
+
+    assert ["best", "engine.best"] == sorted(map(str, found.compared))
+    assert ["engine.best"] == [str(entry.field) for entry in found.differences]
+    assert {"engine.best"} == set(map(str, found.different))
+    assert not found.unanswered
