@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,7 +16,8 @@ from policies.manifests.file_name import STDIN
 from policies.manifests.sanitize import one_line
 from webhook.cli.answers import print_answer
 from webhook.cli.command import Command
-from webhook.cli.options import answer_option
+from webhook.cli.live import api_server
+from webhook.cli.options import answer_option, context_option
 from webhook.cli.terminal import ExitCode, finish, note, progress
 from webhook.late_imports import late_imports
 
@@ -25,13 +26,17 @@ if TYPE_CHECKING:
 
 with late_imports():
     from conformance import case as conformance_case
+    from conformance import cluster_sample, endpoint, engine, line_command, report_json, report_text
+    from conformance import cluster_under_test as live_cluster
     from conformance import corpus as conformance_corpus
-    from conformance import endpoint, engine, line_command, report_json, report_text
     from conformance import run as conformance_run
+    from webhook.kube import api_server as cluster_api
 
 
 #: Bytes of a token; tokens of Kubernetes have about a thousand.
 _MOST_TOKEN_BYTES: Final = 65536
+#: Cases that a cluster is asked unless --sample or --shard says how many: some ten minutes.
+_USUAL_SAMPLE: Final = 400
 #: How URLs begin; anything else is a command.
 _SCHEMES: Final = ("http://", "https://")
 _EXAMPLES: Final = """\
@@ -40,6 +45,8 @@ evenkeel conformance --against 'evenkeel score --jsonl'
 evenkeel conformance --against './simulator --stdin' --feature KEP-895 --feature KEP-3022
 evenkeel conformance --against https://127.0.0.1:8443/v1/score --ca-file ca.crt --token-file token
 evenkeel conformance --case spread-00012 --print | jq .request
+evenkeel conformance --cluster-under-test --context kind-test
+evenkeel conformance --cluster-under-test --context kind-test --shard 1/8
 """
 
 
@@ -87,9 +94,29 @@ evenkeel conformance --case spread-00012 --print | jq .request
 @click.option(
     "--ca-file", default="", metavar="FILE", help="CA certificates for the URL.  [default: the system's]"
 )
+@click.option(
+    "--cluster-under-test",
+    is_flag=True,
+    help="Test a real kube-scheduler instead, with the objects of each case in a live cluster without nodes "
+    "of its own, and compare its decisions with this engine's, too.",
+)
+@context_option()
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help=f"Cases that are drawn for the cluster.  [default: {_USUAL_SAMPLE}, or all of a --shard]",
+)
+@click.option("--seed", type=int, metavar="NUMBER", help="Seed of the draw.  [default: 0]")
+@click.option("--shard", default="", metavar="PART/COUNT", help="Part of the cases, such as 1/8.")
 @answer_option()
 def command(
     *,
+    cluster_under_test: bool,
+    context: str,
+    sample: int | None,
+    seed: int | None,
+    shard: str,
     against: str,
     simulate_against: str,
     features: tuple[str, ...],
@@ -118,8 +145,31 @@ def command(
             click.echo(line.rstrip(b"\n"))
         return
     _check_options(against, simulate_against, token_file, ca_file)
+    _check_cluster_options(
+        cluster_under_test,
+        {"--against": against},
+        {"--context": context, "--sample": sample, "--seed": seed, "--shard": shard},
+    )
     with ExitStack() as stack:
-        tested = stack.enter_context(closing(_tested(against, token_file, ca_file, timeout)))
+        others: list[conformance_run.CaseResult] = []
+        if cluster_under_test:
+            api = api_server(context)
+            version = cluster_api.kubernetes_version(api)
+            drawn, others = cluster_sample.draw(
+                (case for _, case in chosen),
+                version,
+                size=sample or (None if shard else _USUAL_SAMPLE),
+                seed=seed or 0,
+                shard=cluster_sample.parse_shard(shard or "1/1"),
+            )
+            count = len(drawn)
+            chosen = (entry for entry in _chosen(corpus, wanted, ids) if entry[1].id in drawn)
+            tested: Implementation = live_cluster.ClusterUnderTest(
+                api, timeout_s=timeout, title=f"kube-scheduler {version.exact} of {api.url}"
+            )
+        else:
+            tested = _tested(against, token_file, ca_file, timeout)
+        stack.enter_context(closing(tested))
         answering = dict.fromkeys(tested.operations, tested)
         if simulate_against:
             simulating = line_command.LineCommand(
@@ -131,8 +181,14 @@ def command(
         )
         with progress("Running the corpus", long=True) as show:
             conformance_run.run_cases(
-                (case for _, case in chosen), answering, run, lambda: show(run.total.total() / count)
+                (case for _, case in chosen),
+                answering,
+                run,
+                lambda: show(run.total.total() / count),
+                engine=engine.Engine() if cluster_under_test else None,
             )
+        for result in others:
+            run.add(result)
     if form == "text":
         click.echo(report_text.render(run), nl=False)
     else:
@@ -175,6 +231,22 @@ def _check_options(against: str, simulate_against: str, token_file: str, ca_file
     for name, value in (("--token-file", token_file), ("--ca-file", ca_file)):
         if value and not against.startswith(_SCHEMES):
             raise UsageError(f"{name} may only be set with --against URL")
+
+
+def _check_cluster_options(
+    cluster: bool,  # noqa: FBT001  # it is the option
+    others: Mapping[str, object],
+    own: Mapping[str, object],
+) -> None:
+    """Make sure that the options of a cluster go with it, and those of other implementations do not.
+
+    Raises:
+        UsageError: They do not go together.
+    """
+    for name, value in (others if cluster else own).items():
+        if value not in ("", None):
+            how = "not be set" if cluster else "only be set"
+            raise UsageError(f"{name} may {how} with --cluster-under-test")
 
 
 def _chosen(

@@ -37,6 +37,7 @@ NOT_RUN = {
     r"evenkeel (doctor|certs (show|rotate|inject) -n)": "tests/e2e runs them on an installation",
     r"evenkeel (serve|ui) ": "they run until they are ended, as in test_ui.py and tests/e2e",
     r"evenkeel conformance --against": "tests/conformance calls such programs and servers",
+    r"evenkeel conformance --cluster-under-test|kubectl delete ": "tests/e2e runs it in a control plane",
 }
 #: Output of a real API server, which nothing here prints: the page, and the command above it.
 OF_A_SERVER = {("emit.md", "kubectl apply -f web.yaml"), ("policies.md", "kubectl apply -f policy.yaml")}
