@@ -9,6 +9,7 @@ import pytest
 
 from conformance.case import ConformanceCase
 from conformance.corpus import open_corpus
+from deploy.release.project import ROOT
 from docs.generator import releases
 from docs.generator.release_evidence import MEASURED, read_evidence, tells
 from policies.model.version import KubernetesVersion
@@ -33,6 +34,17 @@ def test_every_case_is_counted() -> None:
     }
 
     assert dict(found) == kept
+
+
+@pytest.mark.parametrize(
+    ("page", "words"), [("README.md", "of the {} changes"), ("docs/conformance.md", "of {} for")]
+)
+def test_pages_say_how_many_changes_are_told_apart(page: str, words: str) -> None:
+    """They have the fewest and the most of a release of which something was recorded, and of how many."""
+    told = [len(each.told) for each in EVIDENCE.values() if each.measured]
+    changes = words.format(len({change.field for change in CHANGES}))
+
+    assert f"{min(told)} to {max(told)} {changes}" in (ROOT / page).read_text()
 
 
 @pytest.mark.parametrize("release", EVIDENCE)
