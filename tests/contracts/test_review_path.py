@@ -159,8 +159,8 @@ def reviewed(obj: dict[str, Any], phase: Phase, context: AdmissionContext) -> Wa
 @pytest.mark.parametrize(
     ("obj", "phase", "context", "modules", "moves"),
     [
-        pytest.param(a_pod(owner=OF_REPLICA_SET), Phase.MUTATE, INJECTING, 25, 50, id="a pod gets defaults"),
-        pytest.param(a_pod(spec=GOOD, owner=OF_REPLICA_SET), Phase.VALIDATE, INJECTING, 19, 33, id="a pod"),
+        pytest.param(a_pod(owner=OF_REPLICA_SET), Phase.MUTATE, INJECTING, 25, 52, id="a pod gets defaults"),
+        pytest.param(a_pod(spec=GOOD, owner=OF_REPLICA_SET), Phase.VALIDATE, INJECTING, 19, 34, id="a pod"),
         pytest.param(a_workload(spec=GOOD), Phase.VALIDATE, a_context(), 36, 122, id="a Deployment"),
         pytest.param(
             a_workload(spec=GOOD), Phase.VALIDATE, FORESEEING, 99, 595, id="a Deployment, and its next pod"
