@@ -222,18 +222,19 @@ class Installation:
     @contextmanager
     def with_soft_defaults(self) -> Iterator[None]:
         """Let one replica, with ``--defaults=soft``, answer alone until the block ends."""
-        port = self.ports[REPLICAS]
+        others = list(self.replicas)
+        port = next(each for each in self.ports if each not in others)
         self.start(port, soft=True)
         self.wait_until_chosen(port)
-        for other in self.ports[:REPLICAS]:
+        for other in others:
             self.stop(other)
             self.wait_until_left_alone(other)
         try:
             yield
         finally:
-            for other in self.ports[:REPLICAS]:
+            for other in others:
                 self.start(other)
-            for other in self.ports[:REPLICAS]:
+            for other in others:
                 self.wait_until_chosen(other)
             self.stop(port)
             self.wait_until_left_alone(port)
