@@ -107,7 +107,7 @@ evenkeel conformance --cluster-under-test --context kind-test --shard 1/8
     metavar="NUMBER",
     help=f"Cases that are drawn for the cluster.  [default: {_USUAL_SAMPLE}, or all of a --shard]",
 )
-@click.option("--seed", type=int, metavar="NUMBER", help="Seed of the draw.  [default: 0]")
+@click.option("--seed", type=int, metavar="S", help="Seed of the draw.  [default: 0]")
 @click.option("--shard", default="", metavar="PART/COUNT", help="Part of the cases, such as 1/8.")
 @answer_option()
 def command(
