@@ -175,9 +175,9 @@ def _foreign(module: Path) -> tuple[set[str], set[str]]:
     return names, {node.name for node in classes if names & {ast.unparse(base) for base in node.bases}}
 
 
-#: What has no public way yet: files of credentials that the Kubernetes client writes and its rotation of
-#: tokens, and the blocks of a file of metrics, which are allocated before a full disk would end the process.
-PRIVATE_STILL = {Path("webhook/kube/client.py"), Path("webhook/telemetry/metric_files.py")}
+#: What has no public way yet: the blocks of a file of metrics, which are allocated before a full disk would
+#: end the process.
+PRIVATE_STILL = {Path("webhook/telemetry/metric_files.py")}
 
 
 @for_each([module for module in MODULES if module not in PRIVATE_STILL])
