@@ -100,7 +100,8 @@ def _installed(observed: Observations) -> Iterator[CheckResult]:
         result = problem(
             f"Evenkeel is not installed: namespace {names.namespace} has no Service and no Deployment "
             f"{names.service}, and there is no webhook configuration {names.webhooks}",
-            f"{observed.install} --create-namespace, or give its names by -n, --service and --webhooks",
+            f"{observed.install} --create-namespace --set image.repository=IMAGE, "
+            "or give its names by -n, --service and --webhooks",
         )
         yield replace(result, group="Installation", check=INSTALLED)
 

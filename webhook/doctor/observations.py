@@ -255,8 +255,9 @@ class Observations:
 
     @property
     def install(self) -> str:
-        """The command that installs Evenkeel, or what is missing of it."""
-        return f"helm upgrade --install evenkeel deploy/helm/evenkeel -n {self.names.namespace}"
+        """The command that installs Evenkeel, or what is missing of it, with the values that it was given."""
+        chart = f"helm upgrade --install evenkeel deploy/helm/evenkeel -n {self.names.namespace}"
+        return f"{chart} --reset-then-reuse-values"
 
 
 def pod_labels(deployment: Object | None) -> Mapping[str, str]:

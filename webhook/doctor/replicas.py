@@ -78,7 +78,7 @@ def _suggestion(observed: Observations, sentence: str, replica: str) -> str:
     if CRD_NAME in sentence:
         return f"{observed.install}, which brings it"
     if NOT_INJECTED in sentence:
-        return f"{observed.install} --reuse-values --set defaults=policy"
+        return f"{observed.install} --set defaults=policy"
     kind, _, rest = sentence.partition(" ")
     if kind == KIND:
         return f"kubectl describe {PLURAL} {rest.partition(':')[0]}"
