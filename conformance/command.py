@@ -153,6 +153,7 @@ def command(
     with ExitStack() as stack:
         others: list[conformance_run.CaseResult] = []
         if cluster_under_test:
+            part = cluster_sample.parse_shard(shard or "1/1")
             api = api_server(context)
             version = cluster_api.kubernetes_version(api)
             drawn, others = cluster_sample.draw(
@@ -160,7 +161,7 @@ def command(
                 version,
                 size=sample or (None if shard else _USUAL_SAMPLE),
                 seed=seed or 0,
-                shard=cluster_sample.parse_shard(shard or "1/1"),
+                shard=part,
             )
             count = len(drawn)
             chosen = (entry for entry in _chosen(corpus, wanted, ids) if entry[1].id in drawn)
