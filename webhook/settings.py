@@ -348,7 +348,9 @@ def _check_cluster(settings: Settings) -> None:
     if settings.live and settings.cluster:
         raise UsageError("--live and --cluster are mutually exclusive")
     if settings.defaults is DefaultsMode.SOFT and not (settings.live or settings.cluster):
-        raise UsageError("--defaults soft requires --live or --cluster: it is the pods that get them")
+        raise UsageError(
+            "--defaults soft requires --live or --cluster: selectors come from its Services and owners"
+        )
     for name in ("policy_status", "skew_metrics", "skew_events"):
         if getattr(settings, name) and not settings.live:
             raise UsageError(f"{flag(name)} requires --live")
